@@ -15,7 +15,7 @@ from trued.errors import BadInput
 from trued.model import Approval, Grade, ProcessedDecisions
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
 from trued.proof.receipts.statement import ReceiptSurroundings, statement
-from trued.run.approvals import Since, current_decisions
+from trued.run.approvals import ChangesSince, current_decisions
 
 
 @pytest.fixture
@@ -115,9 +115,9 @@ def test_a_rejection_stands_until_it_was_heard_and_something_was_done(place: Pla
 @pytest.mark.spec("LAW-3", "LAW-9")
 def test_a_word_on_a_requirement_that_was_amended_is_a_word_on_another_one() -> None:
     word = Approval(requirement="look", who="ann", why="fine", commit="c", asked="before")
-    (kept,) = current_decisions([word], {"look": "c"}, {}, lambda *_: Since(), {"look": "after"})
+    (kept,) = current_decisions([word], {"look": "c"}, {}, lambda *_: ChangesSince(), {"look": "after"})
     assert kept.stale == "attested at c by ann: fine, the requirement has changed since"
-    (gone,) = current_decisions([word], {"look": "d"}, {}, lambda *_: Since(known=False), {"look": "before"})
+    (gone,) = current_decisions([word], {"look": "d"}, {}, lambda *_: ChangesSince(known=False), {"look": "before"})
     assert "that commit cannot be found any more" in gone.stale
 
 
@@ -131,7 +131,7 @@ def test_words_from_before_commits_were_kept_still_stand_and_are_written_as_they
         "at": 1.0,
         "contract": "c",
     }
-    (kept,) = current_decisions([old], {"look": "c"}, {}, lambda *_: Since(("a.py",)), {"look": "x"})
+    (kept,) = current_decisions([old], {"look": "c"}, {}, lambda *_: ChangesSince(("a.py",)), {"look": "x"})
     assert kept.stale == ""
 
 

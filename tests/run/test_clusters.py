@@ -89,7 +89,7 @@ async def test_what_an_agent_leaves_in_its_own_file_is_there_though_it_says_noth
     before = run.branch.head
     (one,) = (await run.clusters.send_all([errand("a", only=("mine.md",))])).values()
     assert run.branch.head == before
-    assert await run.branch.read("mine.md", at=one.written_at("mine.md")) == "found"
+    assert await run.branch.read("mine.md", commit=one.written_at("mine.md")) == "found"
     assert one.undone == {"yours.md": "forged"}
     assert "yours.md" not in crew.orders[0].brief
     assert "yours.md" in crew.orders[1].brief  # the second agent is told what was undone

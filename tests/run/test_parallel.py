@@ -16,7 +16,7 @@ from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.model import Reply, Task
 from trued.run.branch import EDIT_LIMIT, Edit
-from trued.run.parallel import marked
+from trued.run.parallel import has_conflict_markers
 from trued.run.run import Run
 from trued.wire import Order
 
@@ -120,7 +120,7 @@ HEADED = f"Colours\n=======\n\n{BOTH}"
 def test_a_mark_is_left_however_it_is_dressed_and_what_was_no_mark_before_is_none_now(
     now: str | None, shown: str | None, left: bool
 ) -> None:
-    assert marked(now, shown, (OURS, THEIRS)) is left
+    assert has_conflict_markers(now, shown, (OURS, THEIRS)) is left
 
 
 @pytest.mark.slow

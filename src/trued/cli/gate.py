@@ -144,7 +144,7 @@ def install(  # noqa: PLR0913 - each is a flag
         _refuse_agents("install")
     bar = _settings(accept).accept if accept or site.store.gate() is None else None
     options = GateOptions(requirements, base, bar, attempts, within, shared, source)
-    done = _run_to_end(install_gate(site, _known_places(places), options, tell=_print_event))
+    done = _run_to_end(install_gate(site, _known_places(places), options, emit=_print_event))
     for place in _known_places(places):
         out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
     _print_contract(site, done)
@@ -217,11 +217,11 @@ def amend(  # noqa: PLR0913 - each is a flag
     site, _ = _existing_gate(repo)
     name, why = _ask_name_and_reason(who, reason)
     if attest:
-        _run_to_end(attest_requirement(site, attest, who=name, why=why, tell=_print_event))
+        _run_to_end(attest_requirement(site, attest, who=name, why=why, emit=_print_event))
         out().print(Text(plain(f"{attest}: accepted by {name}")), soft_wrap=True)
         return
     options = GateOptions(requirements, base, _settings(accept).accept if accept else None, attempts, within)
-    _print_contract(site, _run_to_end(amend_contract(site, options, who=name, why=why, tell=_print_event)))
+    _print_contract(site, _run_to_end(amend_contract(site, options, who=name, why=why, emit=_print_event)))
 
 
 # -- hooks -------------------------------------------------------------------------------------------------------------

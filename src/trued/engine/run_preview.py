@@ -58,11 +58,11 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
 async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, configured: str) -> Serve:
     """How to start the project, found in the base's files, as for a check. If they do not show it, the commit's own
     files are used, since only a person looks at the result."""
-    found = await find_server(workspace, contract.environment, configured=configured, tell=discard_event)
+    found = await find_server(workspace, contract.environment, configured=configured, emit=discard_event)
     if found.serve is None and commit != workspace.base:
         work = copy(workspace)
         work.base = commit
-        at_commit = await find_server(work, contract.environment, configured=configured, tell=discard_event)
+        at_commit = await find_server(work, contract.environment, configured=configured, emit=discard_event)
         found = at_commit if at_commit.serve else found
     if found.serve is None:
         raise BadInput(f"the run cannot be shown: {found.why}")

@@ -340,7 +340,7 @@ class RunStore:
         if contract is None:
             return given
         from trued.proof.hashes import contract_hash
-        from trued.run.approvals import Since, asked_of, current_decisions, head_by_decision
+        from trued.run.approvals import ChangesSince, asked_of, current_decisions, head_by_decision
 
         name = contract_hash(contract)
         given = [approval for approval in given if not approval.is_of_contract or approval.contract in ("", name)]
@@ -349,11 +349,11 @@ class RunStore:
         owned = {path for verdict in latest.values() for path in verdict.owned}
         record = self.journal.run(run_id)
 
-        def compare(before: str, after: str) -> Since:
+        def compare(before: str, after: str) -> ChangesSince:
             from trued.workspace.git.changes_since import changes_since
 
             found = changes_since(Path(record.repository), self.home, run_id, before, after)
-            return Since(paths_outside(found[1], owned), found[0]) if found else Since(known=False)
+            return ChangesSince(paths_outside(found[1], owned), found[0]) if found else ChangesSince(known=False)
 
         asked = {requirement.id: asked_of(requirement) for requirement in contract.requirements}
         return current_decisions(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)

@@ -30,52 +30,52 @@ def install(
     The rest of the file stays as it is. Installing twice gives the same file as installing once.
     """
     path = files.resolve_link(root / file, root)
-    now = files.read(path)
-    text = JsonText.read(now, file) if now is not None else JsonText("{}\n")
+    current = files.read(path)
+    text = JsonText.read(current, file) if current is not None else JsonText("{}\n")
     bare = _without_groups(text, known)
-    before = known.before if known and known.path == str(path) and now == known.after else None
-    if before is None and now is not None:
-        before = now if bare is text else bare.bytes()
+    before = known.before if known and known.path == str(path) and current == known.after else None
+    if before is None and current is not None:
+        before = current if bare is text else bare.bytes()
     after = bare
     for event in EVENTS:
         limit = BEGIN_S if event in BEGINNINGS else int(within_s) + SLACK_S
         after = _with_group(after, event, {"hooks": [{"type": "command", "command": command, "timeout": limit}]}, file)
-    folders = files.write(path, after.bytes()) if after.bytes() != now else ()
+    folders = files.write(path, after.bytes()) if after.bytes() != current else ()
     folders = folders or (known.folders if known else ())
-    made = known is not None and known.before is None and now is not None and bare.at() == {}
-    return InstalledFile(path=str(path), before=None if made else before, after=after.bytes(), folders=folders)
+    made_by_us = known is not None and known.before is None and current is not None and bare.at() == {}
+    return InstalledFile(path=str(path), before=None if made_by_us else before, after=after.bytes(), folders=folders)
 
 
 def remove(installed: InstalledFile) -> None:
-    """Put the settings file back as it was before the installation if nobody has changed it since; otherwise remove
+    """Put the settings file back as it was before the installation if it is unchanged since; otherwise remove
     only our entries from it."""
     path = Path(installed.path)
-    now = files.read(path)
-    if now is None:
+    current = files.read(path)
+    if current is None:
         return
-    if now == installed.after:
+    if current == installed.after:
         files.restore(installed)
         return
-    bare = _without_groups(JsonText.read(now, name(installed)), installed)
+    bare = _without_groups(JsonText.read(current, name(installed)), installed)
     if bare.at() == {} and installed.before is None:
         files.restore(installed)
-    elif bare.bytes() != now:
+    elif bare.bytes() != current:
         files.write(path, bare.bytes())
 
 
 def problem(installed: InstalledFile) -> str:
     """One sentence on what keeps Claude Code from calling the gate as it was installed; "" if nothing does."""
     file, path = name(installed), Path(installed.path)
-    now = files.read(path)
-    if now is None:
+    current = files.read(path)
+    if current is None:
         return f"{file} was removed: Claude Code no longer calls the gate"
     for other in (SHARED, LOCAL):
         content = files.read(path.with_name(Path(other).name))
         if content is not None and JsonText.read(content, other).at("disableAllHooks"):
             return f"{other} disables all hooks"
-    if now == installed.after:
+    if current == installed.after:
         return ""
-    text, wanted = JsonText.read(now, file), JsonText(installed.after.decode())
+    text, wanted = JsonText.read(current, file), JsonText(installed.after.decode())
     for event in EVENTS:
         if _ours(text, event) != _ours(wanted, event):
             return f"the gate's {event} hook in {file} was changed or removed after it was installed"
@@ -88,18 +88,18 @@ def name(installed: InstalledFile) -> str:
 
 
 def _ours(text: JsonText, event: str) -> list[Any]:
-    found = text.at("hooks", event)
-    return [one for one in found if _is_ours(one)] if isinstance(found, list) else []
+    groups = text.at("hooks", event)
+    return [group for group in groups if _is_ours(group)] if isinstance(groups, list) else []
 
 
 def _is_ours(group: Any) -> bool:
     hooks = group.get("hooks") if isinstance(group, dict) else None
-    commands = [one.get("command") for one in hooks if isinstance(one, dict)] if isinstance(hooks, list) else []
-    return any(isinstance(one, str) and OURS in one for one in commands)
+    commands = [hook.get("command") for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
+    return any(isinstance(command, str) and OURS in command for command in commands)
 
 
 def _with_group(text: JsonText, event: str, group: dict[str, Any], file: str) -> JsonText:
-    hooks, found = text.at("hooks"), text.at("hooks", event)
+    hooks, groups = text.at("hooks"), text.at("hooks", event)
     if hooks is None and "hooks" not in text.at():
         return text.append((), "hooks", {event: [group]})
     if not isinstance(hooks, dict):
@@ -107,7 +107,7 @@ def _with_group(text: JsonText, event: str, group: dict[str, Any], file: str) ->
         raise BadInput("`hooks` is not an object", where, "fix it by hand; nothing was changed")
     if event not in hooks:
         return text.append(("hooks",), event, [group])
-    if not isinstance(found, list):
+    if not isinstance(groups, list):
         where = f"{file}:{text.line('hooks', event)}"
         raise BadInput(f"`hooks.{event}` is not a list", where, "fix it by hand; nothing was changed")
     return text.append(("hooks", event), None, group)
@@ -117,11 +117,11 @@ def _without_groups(text: JsonText, known: InstalledFile | None) -> JsonText:
     """The text without our entries and without the lists that the installation added for them."""
     former = JsonText((known.before or b"{}").decode()) if known else JsonText("{}")
     for event in EVENTS:
-        found = text.at("hooks", event)
-        for at in reversed(range(len(found) if isinstance(found, list) else 0)):
-            if _is_ours(found[at]):
-                text = text.drop("hooks", event, at)
-        if text.at("hooks", event) == [] != found and former.at("hooks", event) is None:
+        groups = text.at("hooks", event)
+        for index in reversed(range(len(groups) if isinstance(groups, list) else 0)):
+            if _is_ours(groups[index]):
+                text = text.drop("hooks", event, index)
+        if text.at("hooks", event) == [] != groups and former.at("hooks", event) is None:
             text = text.drop("hooks", event)
     if text.at("hooks") == {} and former.at("hooks") is None and known:
         text = text.drop("hooks")

@@ -26,8 +26,8 @@ BEGINNINGS = (TURN_BEGINS, AGENT_BEGINS)
 TURN_ENDS, AGENT_ENDS = "Stop", "SubagentStop"
 EVENTS = (TURN_ENDS, AGENT_ENDS, SETTINGS_CHANGED, TURN_BEGINS, AGENT_BEGINS)
 NOTHING_CHANGED = "trued gate: no file was changed in this turn, so nothing was checked"
-NAMED, LONGEST_PATH = 5, 100  # at most this many paths in one message, and this many characters of each
-MOST_BYTES = 8 * 2**20  # at most this many bytes of a hook's input, which contains the agent's last message
+NAMED, LONGEST_PATH = 5, 100  # paths in one message, and characters of each path
+MOST_BYTES = 8 * 2**20  # bytes of a hook's input, which contains the agent's last message
 
 
 class HookCall(Value):
@@ -51,8 +51,8 @@ class StopDecision:
     message: str = ""  # the message that the user reads
 
     def answer(self) -> dict[str, Any]:
-        shown = {"systemMessage": self.message} if self.message else {}
-        return {"decision": "block", "reason": self.blocked, **shown} if self.blocked else shown
+        shown_message = {"systemMessage": self.message} if self.message else {}
+        return {"decision": "block", "reason": self.blocked, **shown_message} if self.blocked else shown_message
 
 
 def parse_hook_call(data: bytes) -> HookCall:
@@ -71,7 +71,7 @@ def parse_hook_call(data: bytes) -> HookCall:
         raise BadInput(f"the hook's event is {event!a:.60}; expected {' or '.join(EVENTS)}", then=then)
     if not isinstance(session, str) or not session:
         raise BadInput("the hook's input has no session_id", then=then)
-    agent, prompt = (found if isinstance(found, str) else "" for found in map(value.get, ("agent_id", "prompt_id")))
+    agent, prompt = (field if isinstance(field, str) else "" for field in map(value.get, ("agent_id", "prompt_id")))
     of_agent = event in (AGENT_BEGINS, AGENT_ENDS)
     return HookCall(
         event=event,
@@ -136,28 +136,28 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
         first, unseen = log.first(), _unseen_note(began, busy) if began else ""
         if first and first.is_still(judge.checkout.root, taken.tree) and not judge.is_known(taken.tree):
             return _message(NOTHING_CHANGED, unseen), None
-        found = await judge.judge_snapshot(taken)
-        return _message("" if found.passed else _verdict_note(judge.gate, found), unseen), found
-    found = await judge.judge_each(work)
-    decision = decide(judge.gate, found, judge.store.session(call.session), active=call.active)
+        judged = await judge.judge_snapshot(taken)
+        return _message("" if judged.passed else _verdict_note(judge.gate, judged), unseen), judged
+    judged = await judge.judge_each(work)
+    decision = decide(judge.gate, judged, judge.store.session(call.session), active=call.active)
     judge.store.save_session(call.session, decision.session)
     if call.agent and not decision.blocked:
         log.end_agent(call.agent)
     if changed.inside and not decision.blocked:
         told = "\n".join(filter(None, [decision.message, _unjudged_note(changed.inside)]))
         decision = replace(decision, message=told)
-    return decision.answer(), found
+    return decision.answer(), judged
 
 
 async def record_beginning(call: HookCall, judge: Judge) -> None:
     """Record the working tree at the beginning of a turn or subagent, and the work that this tree does not contain: on
     branches, under tags, in other worktrees, and in repositories nested in the working tree."""
-    found = await beginning_now(judge, judge.store.busy_worktrees(call.conversation))
+    beginning = await beginning_now(judge, judge.store.busy_worktrees(call.conversation))
     log = judge.store.turns(call.conversation)
     if call.event == AGENT_BEGINS:
-        log.begin_agent(call.agent, found)
+        log.begin_agent(call.agent, beginning)
     else:
-        log.begin_turn(call.prompt, found)
+        log.begin_turn(call.prompt, beginning)
 
 
 def _message(*notes: str) -> dict[str, Any]:
@@ -174,18 +174,18 @@ def _unseen_note(began: Beginning, busy: Collection[str]) -> str:
 
 
 def _named(paths: Sequence[str]) -> str:
-    return few([line_without_controls(one, LONGEST_PATH) for one in paths], NAMED)
+    return few([line_without_controls(path, LONGEST_PATH) for path in paths], NAMED)
 
 
 def _unjudged_note(inside: Sequence[str]) -> str:
     return f"trued gate: this turn changed repositories inside this one, which are not judged: {_named(inside)}"
 
 
-def _verdict_note(gate: Gate, found: JudgedTree) -> str:
-    message = f"trued gate: no file was changed in this turn; {headline(found.outcome, gate.accept)}"
-    if found.needs_person:
-        return f"{message}; {_persons_part(found)}"
-    return _with_reasons(message, reasons(found.verdict, gate.accept))
+def _verdict_note(gate: Gate, judged: JudgedTree) -> str:
+    message = f"trued gate: no file was changed in this turn; {headline(judged.outcome, gate.accept)}"
+    if judged.needs_person:
+        return f"{message}; {_persons_part(judged)}"
+    return _with_reasons(message, reasons(judged.verdict, gate.accept))
 
 
 def _persons_part(judged: JudgedTree) -> str:
@@ -195,8 +195,10 @@ def _persons_part(judged: JudgedTree) -> str:
 
 def join_answers(answers: Sequence[dict[str, str]]) -> dict[str, str]:
     """The answers of several gates as one: it blocks if one of them does."""
-    blocked = {"decision": "block"} if any("decision" in one for one in answers) else {}
-    told = {name: "\n".join(one[name] for one in answers if one.get(name)) for name in ("reason", "systemMessage")}
+    blocked = {"decision": "block"} if any("decision" in answer for answer in answers) else {}
+    told = {
+        name: "\n".join(answer[name] for answer in answers if answer.get(name)) for name in ("reason", "systemMessage")
+    }
     return blocked | {name: text for name, text in told.items() if text}
 
 
@@ -220,6 +222,6 @@ def _with_reasons(message: str, lines: list[str]) -> str:
     return "\n".join([message, *(f"- {line}" for line in lines)])
 
 
-def work_folders(call: HookCall, project: str, here: Path) -> list[Path]:
+def work_folders(call: HookCall, project: str, fallback: Path) -> list[Path]:
     """Folders in which the agent may be working, the most specific first."""
-    return [Path(one) for one in (call.folder, project) if one] + [here]
+    return [Path(folder) for folder in (call.folder, project) if folder] + [fallback]

@@ -25,7 +25,7 @@ def read(path: Path) -> bytes | None:
 def write(path: Path, content: bytes, mode: int | None = None) -> tuple[str, ...]:
     """Write the file atomically; return the folders that were created for it. Raises BadInput if it cannot be
     written."""
-    made = [str(one) for one in (*reversed(path.parents), path.parent) if not one.exists()]
+    made = [str(folder) for folder in (*reversed(path.parents), path.parent) if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = mode if mode is not None else _mode_of(path)

@@ -38,27 +38,27 @@ def script(command: str) -> bytes:
 def install(hooks: Path, command: str, known: InstalledFile | None) -> InstalledFile:
     path, aside = hooks / NAME, hooks / ASIDE
     after = script(command)
-    now = files.read(path)
-    if known and known.path == str(path) and now is not None and _is_ours(now):
-        if now != after:
+    content = files.read(path)
+    if known and known.path == str(path) and content is not None and _is_ours(content):
+        if content != after:
             files.write(path, after, 0o755)
         return known.model_copy(update={"after": after})
-    if now is not None and _is_ours(now):  # not known, but ours: left by a gate whose private state is lost
+    if content is not None and _is_ours(content):  # not known, but ours: left by a gate whose private state is lost
         moved = str(aside) if os.path.lexists(aside) else ""
         folders = files.write(path, after, 0o755)
         return InstalledFile(path=str(path), after=after, folders=folders, moved=moved)
-    if now is not None and os.path.lexists(aside):
+    if content is not None and os.path.lexists(aside):
         raise BadInput(f"{aside} already exists", then="look at it and move it away")
-    if now is not None:
+    if content is not None:
         path.rename(aside)
     folders = files.write(path, after, 0o755)
-    moved = str(aside) if now is not None else ""
+    moved = str(aside) if content is not None else ""
     return InstalledFile(path=str(path), after=after, folders=folders, moved=moved)
 
 
 def remove(installed: InstalledFile) -> None:
-    path, now = Path(installed.path), files.read(Path(installed.path))
-    if now is not None and not _is_ours(now):
+    path, content = Path(installed.path), files.read(Path(installed.path))
+    if content is not None and not _is_ours(content):
         what = f"{path} was replaced after the gate was installed"
         raise BadInput(what, then=f"if it still calls `trued {OURS}`, remove that line by hand")
     path.unlink(missing_ok=True)
@@ -70,12 +70,12 @@ def remove(installed: InstalledFile) -> None:
 def problem(installed: InstalledFile, hooks: Path) -> str:
     """What is wrong with the hook, as one sentence; "" if nothing is. `hooks`: where git looks for hooks now."""
     path = Path(installed.path)
-    now = files.read(path)
+    content = files.read(path)
     if os.path.realpath(hooks) != os.path.realpath(path.parent):
         return f"git looks for hooks in {hooks} now (core.hooksPath): it no longer calls {path}"
-    if now is None:
+    if content is None:
         return f"{path} was removed: git no longer calls the gate"
-    if now != installed.after:
+    if content != installed.after:
         return f"{path} was changed after it was installed"
     if not os.access(path, os.X_OK):
         return f"{path} is not executable: git ignores it"

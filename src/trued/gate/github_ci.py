@@ -39,7 +39,7 @@ def workflow(*, source: str, accept: str, terms: str, requirements: str, within_
         "node": NODE if node else "",
     }
     text = WORKFLOW.read_text(encoding="utf-8")
-    return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], text).encode()
+    return re.sub(r"\{(\w+)\}", lambda match: values[match[1]], text).encode()
 
 
 def to_do(requirements_file: str, *, in_repository: bool) -> list[str]:
@@ -71,15 +71,15 @@ def install(root: Path, content: bytes, known: InstalledFile | None) -> Installe
 
 
 def remove(installed: InstalledFile) -> None:
-    now = files.read(Path(installed.path))
-    if now is not None and now != installed.after:
+    content = files.read(Path(installed.path))
+    if content is not None and content != installed.after:
         raise BadInput(f"{FILE} was edited after it was installed", then="remove it by hand")
-    if now is not None:
+    if content is not None:
         files.restore(installed)
 
 
 def problem(installed: InstalledFile) -> str:
-    now = files.read(Path(installed.path))
-    if now is None:
+    content = files.read(Path(installed.path))
+    if content is None:
         return f"{FILE} was removed"
-    return f"{FILE} was changed after it was installed" if now != installed.after else ""
+    return f"{FILE} was changed after it was installed" if content != installed.after else ""

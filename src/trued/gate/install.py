@@ -42,8 +42,8 @@ class GateOptions:
     source: str = ""  # what pip installs in CI; "": the gate's source or, if it has none, this installation's
 
     def settings(self) -> dict[str, object]:
-        given = {"accept": self.accept, "attempts": self.attempts, "within_s": self.within_s}
-        return {name: value for name, value in given.items() if value is not None}
+        chosen = {"accept": self.accept, "attempts": self.attempts, "within_s": self.within_s}
+        return {name: value for name, value in chosen.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class GateSite:
     def strictness(self, accept: Grade) -> Strictness:
         return Strictness(accept, self.sandbox, self.allow_unsandboxed)
 
-    def judge(self, gate: Gate, tell: Emit) -> Judge:
-        return Judge(self.checkout, self.store, gate, self.strictness(gate.accept), tell)
+    def judge(self, gate: Gate, emit: Emit) -> Judge:
+        return Judge(self.checkout, self.store, gate, self.strictness(gate.accept), emit)
 
 
-async def install_gate(site: GateSite, places: Iterable[str], options: GateOptions, *, tell: Emit) -> Gate:
+async def install_gate(site: GateSite, places: Iterable[str], options: GateOptions, *, emit: Emit) -> Gate:
     """Seal the contract if there is none, and install the gate in `places`.
 
     Raises BadInput, before anything is written, if a different contract is already sealed.
@@ -75,7 +75,7 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
     if "github" in places:
         package = package_source(package, site.checkout.root)
     if gate is None:
-        gate, contract, text = await _seal_contract(site, options, None, tell)
+        gate, contract, text = await _seal_contract(site, options, None, emit)
     elif _is_different(site, gate, options):
         raise BadInput(
             "another contract is already sealed here", then="change it with `trued gate amend`, or remove the gate"
@@ -108,14 +108,14 @@ def remove_gate(site: GateSite, places: Iterable[str]) -> list[str]:
     return gone
 
 
-async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why: str, tell: Emit) -> Gate:
+async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why: str, emit: Emit) -> Gate:
     """Change the contract or the settings, record who and why, and write the installed files again."""
     gate = existing_gate(site)
     before = gate
     changed = gate.model_copy(update=options.settings())
     contract, text = None, b""
     if options.requirements or options.base is not None or not _has_contract(site, gate):
-        changed, contract, text = await _seal_contract(site, options, changed, tell)
+        changed, contract, text = await _seal_contract(site, options, changed, emit)
     what = _describe_changes(before, changed)
     note = GateAmendment(who=who, why=why, at=time.time(), what=what, contract=changed.contract)
     changed = changed.model_copy(update={"amendments": (*gate.amendments, note)})
@@ -126,19 +126,22 @@ async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why:
     return changed
 
 
-async def attest_requirement(site: GateSite, requirement: str, *, who: str, why: str, tell: Emit) -> Gate:
+async def attest_requirement(site: GateSite, requirement: str, *, who: str, why: str, emit: Emit) -> Gate:
     """Record that a person accepts one requirement, for the working tree in its current state only."""
     gate = existing_gate(site)
-    known = [one.id for one in site.store.contract(gate).requirements]
+    known = [contracted.id for contracted in site.store.contract(gate).requirements]
     if requirement not in known:
         raise BadInput(f"there is no requirement {requirement!r}", then=f"known: {', '.join(known)}")
-    found = await site.judge(gate, tell).judge_worktree()
-    if any(one.id == requirement and one.grade is Grade.REFUTED for one in found.verdict.requirements):
+    judged = await site.judge(gate, emit).judge_worktree()
+    if any(
+        judged_requirement.id == requirement and judged_requirement.grade is Grade.REFUTED
+        for judged_requirement in judged.verdict.requirements
+    ):
         raise BadInput(f"a check refutes {requirement}", then="fix the work, or amend the contract")
     approval = Approval(requirement=requirement, who=who, why=why, at=time.time(), contract=gate.contract)
-    gate = gate.model_copy(update={"attested": (*gate.attested, Attestation(tree=found.tree, approval=approval))})
+    gate = gate.model_copy(update={"attested": (*gate.attested, Attestation(tree=judged.tree, approval=approval))})
     site.store.save(gate)
-    site.store.record("attested", requirement=requirement, who=who, why=why, tree=found.tree)
+    site.store.record("attested", requirement=requirement, who=who, why=why, tree=judged.tree)
     return gate
 
 
@@ -150,22 +153,22 @@ def find_problems(site: GateSite, gate: Gate, places: Iterable[str] = PLACES) ->
         "git": lambda installed: git_hook.problem(installed, site.checkout.hooks),
         "github": github_ci.problem,
     }
-    found = []
+    problems = []
     for place, installed in gate.installed.items():
         if place not in places:
             continue
         try:
-            found.append(looks[place](installed))
+            problems.append(looks[place](installed))
         except TruedError as error:
-            found.append(str(error))
-    return [one for one in found if one]
+            problems.append(str(error))
+    return [problem for problem in problems if problem]
 
 
 # -- the contract ------------------------------------------------------------------------------------------------------
 
 
 async def _seal_contract(
-    site: GateSite, options: GateOptions, gate: Gate | None, tell: Emit
+    site: GateSite, options: GateOptions, gate: Gate | None, emit: Emit
 ) -> tuple[Gate, Contract, bytes]:
     checkout = site.checkout
     named = options.requirements or (Path(gate.requirements_file) if gate else None)
@@ -181,7 +184,7 @@ async def _seal_contract(
     )
     text, requirements = file.read_bytes(), load_requirements(file)
     strictness = site.strictness(fresh.accept)
-    contract = await seal(checkout, file, base, named=named, store=site.store, strictness=strictness, tell=tell)
+    contract = await seal(checkout, file, base, named=named, store=site.store, strictness=strictness, emit=emit)
     update = {
         "base": base,
         "requirements_file": str(named.resolve()),
@@ -196,13 +199,13 @@ def _base(checkout: Checkout, options: GateOptions, gate: Gate | None) -> str:
     if options.base is None:
         if base := gate.base if gate else checkout.start():
             return base
-        raise BadInput(f"the repository {checkout.root} has no commit yet", then="commit something: work starts there")
-    found = checkout.named_commit(options.base)
-    if not found:
+        raise BadInput(f"the repository {checkout.root} has no commits yet", then="commit something: work starts there")
+    commit = checkout.named_commit(options.base)
+    if not commit:
         raise BadInput(
             f"{checkout.root} has no commit {options.base!a}", then="pass the commit that the work starts from"
         )
-    return found
+    return commit
 
 
 def _is_different(site: GateSite, gate: Gate, options: GateOptions) -> bool:

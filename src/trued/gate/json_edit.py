@@ -80,7 +80,9 @@ class JsonText:
         holder = self._spot(path[:-1])
         assert holder is not None  # noqa: S101
         parts = self._parts(holder)
-        place = max(at for at, part in enumerate(parts) if part.name == path[-1])  # the one that counts: see _spot
+        place = max(
+            index for index, part in enumerate(parts) if part.name == path[-1]
+        )  # the one that counts: see _spot
         if len(parts) == 1:
             return self._splice(holder + 1, self._closing_bracket(holder), "")
         if place:
@@ -95,15 +97,15 @@ class JsonText:
 
     @property
     def _indent(self) -> str:
-        found = re.search(r"\n([ \t]+)\S", self.text)
-        return found[1] if found else "  "
+        match = re.search(r"\n([ \t]+)\S", self.text)
+        return match[1] if match else "  "
 
     def _splice(self, start: int, end: int, text: str) -> "JsonText":
         return JsonText(self.text[:start] + text + self.text[end:])
 
     def _skip(self, spot: int) -> int:
-        found = _SPACE.match(self.text, spot)
-        return found.end() if found else spot
+        match = _SPACE.match(self.text, spot)
+        return match.end() if match else spot
 
     def _spot(self, path: tuple[str | int, ...]) -> int | None:
         spot = self._skip(len(MARK) if self.text.startswith(MARK) else 0)
@@ -111,10 +113,10 @@ class JsonText:
             if self.text[spot] not in "{[":
                 return None
             # if two members have the same name, the last one counts, as in other JSON parsers
-            found = [part.value for part in self._parts(spot) if part.name == name]
-            if not found:
+            values = [part.value for part in self._parts(spot) if part.name == name]
+            if not values:
                 return None
-            spot = found[-1]
+            spot = values[-1]
         return spot
 
     def _parts(self, spot: int) -> list[JsonPart]:

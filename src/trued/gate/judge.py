@@ -65,14 +65,14 @@ async def seal(
     named: Path,
     store: GateStore,
     strictness: Strictness,
-    tell: Emit,
+    emit: Emit,
 ) -> Contract:
     """Run the checks of the requirements on `base`, and return the sealed contract. It is not saved yet.
 
     `named`: the user's own file. `requirements` may be the gate's copy of it, if the user's is gone.
     """
     request = _request(checkout, base, requirements, strictness)
-    contract = await seal_contract(request, home=store.home, tell=tell)
+    contract = await seal_contract(request, home=store.home, tell=emit)
     if contract.held_out and is_inside(named, checkout.root):
         contract = contract.model_copy(update={"held_out": False, "held_out_why": IN_SIGHT})
     return contract.model_copy(update={"undecided": (*contract.undecided, OPEN)}) if contract.held_out else contract
@@ -81,8 +81,8 @@ async def seal(
 class Judge:
     """Judges work in one checkout against one gate's contract."""
 
-    def __init__(self, checkout: Checkout, store: GateStore, gate: Gate, strictness: Strictness, tell: Emit) -> None:
-        self.checkout, self.store, self.gate, self.strictness, self.tell = checkout, store, gate, strictness, tell
+    def __init__(self, checkout: Checkout, store: GateStore, gate: Gate, strictness: Strictness, emit: Emit) -> None:
+        self.checkout, self.store, self.gate, self.strictness, self.tell = checkout, store, gate, strictness, emit
 
     async def judge_worktree(self) -> JudgedTree:
         """Judge the working tree, with uncommitted changes and new files."""
@@ -91,14 +91,14 @@ class Judge:
     async def snapshot(self, ignored: bytes | None = None) -> Snapshot:
         """The working tree as it is now, without the gate's own files. Runs no check. `ignored`: ignore rules to use
         instead of the present ones."""
-        own = {
-            str(Path(one.path).relative_to(self.checkout.root)): one.after
-            for one in self.gate.installed.values()
-            if Path(one.path).is_relative_to(self.checkout.root)
+        installed_files = {
+            str(Path(installed.path).relative_to(self.checkout.root)): installed.after
+            for installed in self.gate.installed.values()
+            if Path(installed.path).is_relative_to(self.checkout.root)
         }
-        own |= self._own_settings()
+        installed_files |= self._own_settings()
         return await self.checkout.snapshot(
-            self.store.folder / (SNAPSHOTS if ignored is None else BY_RULES), own, ignored
+            self.store.folder / (SNAPSHOTS if ignored is None else BY_RULES), installed_files, ignored
         )
 
     def _own_settings(self) -> dict[str, bytes]:
@@ -123,12 +123,16 @@ class Judge:
         """Judge working trees and commits one after another. Returns the first that an agent has to fix, else the first
         that is not accepted, else the last. `work` must not be empty."""
         judged = list[JudgedTree]()
-        for one in work:
-            found = await (self.judge_commit(one) if isinstance(one, str) else self.judge_snapshot(one))
-            if not found.passed and not found.needs_person:
-                return found
-            judged.append(found)
-        return next((one for one in judged if not one.passed), judged[-1])
+        for snapshot_or_commit in work:
+            tree = await (
+                self.judge_commit(snapshot_or_commit)
+                if isinstance(snapshot_or_commit, str)
+                else self.judge_snapshot(snapshot_or_commit)
+            )
+            if not tree.passed and not tree.needs_person:
+                return tree
+            judged.append(tree)
+        return next((tree for tree in judged if not tree.passed), judged[-1])
 
     def is_known(self, tree: str) -> bool:
         """Whether the tree was judged before, so that asking again costs nothing."""
@@ -145,9 +149,9 @@ class Judge:
             what = f"the checks did not end within {self.gate.within_s:g} s"
             raise CannotJudge(f"{what}: give them more time with `trued gate amend --within SECONDS`") from None
         attested = [
-            one.approval
-            for one in self.gate.attested
-            if (one.tree, one.approval.contract) == (tree, self.gate.contract)
+            attested.approval
+            for attested in self.gate.attested
+            if (attested.tree, attested.approval.contract) == (tree, self.gate.contract)
         ]
         verdict = apply_approvals(verdict, attested).model_copy(update={"commit": commit})
         outcome = conclude(verdict, self.gate.accept)
@@ -162,14 +166,14 @@ class Judge:
             return False
         on_base = self.checkout.paths(self.gate.base)
         folders = project_folders(on_base).python
-        paths = [one for one in on_base if is_dependency_manifest(one, folders)]
-        texts = {one: (self.checkout.read(self.gate.base, one) or b"").decode(errors="replace") for one in paths}
+        paths = [path for path in on_base if is_dependency_manifest(path, folders)]
+        texts = {path: (self.checkout.read(self.gate.base, path) or b"").decode(errors="replace") for path in paths}
         before = missing_on_base(self.store.contract(self.gate), read_declarations(texts).names).values()
         manifest = (self.checkout.read(self.gate.base, MANIFEST) or b"").decode(errors="replace")
         files = ProjectFiles(self.checkout.paths(self.gate.base), manifest)
-        advised = [files.advise(one) for several in before for one in several]
-        known = {(one.name, one.fix) for one in advised}  # `what` may quote varying output
-        return all((one.name, one.fix) in known for one in verdict.missing_from_environment)
+        advised = [files.advise(part) for parts in before for part in parts]
+        known = {(fix.name, fix.fix) for fix in advised}  # `what` may quote varying output
+        return all((fix.name, fix.fix) in known for fix in verdict.missing_from_environment)
 
     async def _verdict_on(self, head: str, tree: str) -> Verdict:
         """The verdict on a tree. It is saved, so that each tree is judged only once. A verdict with an `unjudged`
@@ -188,7 +192,7 @@ class Judge:
             verdict = done.verdict
             if verdict.tree != tree:
                 raise CannotJudge(f"the files of {verdict.tree[:12]} were checked, not those of {tree[:12]}")
-            if not any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
+            if not any(requirement.grade is Grade.UNJUDGED for requirement in verdict.requirements):
                 self.store.save_verdict(self.gate.contract, verdict)
             return verdict
 
@@ -196,7 +200,7 @@ class Judge:
         """The requirements file, or the gate's copy of it if the file is gone; None if there is neither. Judging looks
         for its text in git's history: agents could read the held-out cases there."""
         named = Path(self.gate.requirements_file)
-        return next((one for one in (named, self.store.folder / "requirements") if one.is_file()), None)
+        return next((path for path in (named, self.store.folder / "requirements") if path.is_file()), None)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:

@@ -9,26 +9,30 @@ from trued.model import Grade, Judged, Outcome, Verdict
 from trued.proof.verdict.conclusion import is_success
 from trued.support.plurals import counted, few
 
-MOST = 8  # at most this many reasons shown at once; the next attempt shows more
+MOST = 8  # reasons shown at once; the next attempt shows more
 LONGEST = 400
 
 
 def reasons(verdict: Verdict, accept: Grade) -> list[str]:
     """Why the work is not accepted, by requirement. For held-out cases only the kind of failure is named."""
-    short = [one for one in verdict.requirements if not one.grade.is_met(accept) or one.gaps]
-    found = [line for one in short for line in _reasons_for(one)]
-    found += [finding.what for finding in (*verdict.remarks, *verdict.objections)]
+    not_accepted = [
+        requirement for requirement in verdict.requirements if not requirement.grade.is_met(accept) or requirement.gaps
+    ]
+    reasons = [line for requirement in not_accepted for line in _reasons_for(requirement)]
+    reasons += [finding.what for finding in (*verdict.remarks, *verdict.objections)]
     if not verdict.requirements:
-        found.append("the contract has no requirement: nothing can be proven")
-    found = list(dict.fromkeys(_shorten(one) for one in found))
-    left = len(found) - MOST
-    return [*found[:MOST], *([f"… and {left} more"] if left > 0 else [])]
+        reasons.append("the contract has no requirement: nothing can be proven")
+    reasons = list(dict.fromkeys(_shorten(reason) for reason in reasons))
+    unlisted = len(reasons) - MOST
+    return [*reasons[:MOST], *([f"… and {unlisted} more"] if unlisted > 0 else [])]
 
 
-def _reasons_for(one: Judged) -> list[str]:
-    if not one.gaps:
-        return [f"{one.id} is {one.grade}: {one.reason}"]
-    return [f"{gap.what} (requirement: {_shorten(gap.where, 160)})" if gap.where else gap.what for gap in one.gaps]
+def _reasons_for(requirement: Judged) -> list[str]:
+    if not requirement.gaps:
+        return [f"{requirement.id} is {requirement.grade}: {requirement.reason}"]
+    return [
+        f"{gap.what} (requirement: {_shorten(gap.where, 160)})" if gap.where else gap.what for gap in requirement.gaps
+    ]
 
 
 def _shorten(text: str, most: int = LONGEST) -> str:
@@ -40,7 +44,10 @@ def _shorten(text: str, most: int = LONGEST) -> str:
 def headline(outcome: Outcome, accept: Grade) -> str:
     """The verdict in one line."""
     verdict = outcome.verdict or Verdict.open("nothing")
-    number, met = len(verdict.requirements), [one for one in verdict.requirements if one.grade.is_met(accept)]
+    number, met = (
+        len(verdict.requirements),
+        [requirement for requirement in verdict.requirements if requirement.grade.is_met(accept)],
+    )
     if is_success(verdict, accept):
         lowered = f" (--accept {accept}: {accept} or better counts as met)" if accept.is_lowered_bar else ""
         return f"{number} of {counted(number, 'requirement')} met, lowest grade {outcome.grade}{lowered}"
@@ -55,5 +62,5 @@ def missing_approval(outcome: Outcome) -> str:
 
 def missing_from_machine(verdict: Verdict) -> str:
     """What the checks need and this machine lacks."""
-    named = few([_shorten(str(one)) for one in verdict.missing_from_environment], MOST)
+    named = few([_shorten(str(fix)) for fix in verdict.missing_from_environment], MOST)
     return f"this machine lacks what the checks need: {named}"

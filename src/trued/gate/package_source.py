@@ -22,25 +22,25 @@ _VERSION = re.compile(r"trued==\d[\w.+!]*")
 _WHEEL = re.compile(r"[\w./-]+\.whl")
 
 
-def package_source(given: str, root: Path) -> str:
-    """What pip installs in CI: `given`, else the source of this installation. `root`: the gated repository.
+def package_source(chosen: str, root: Path) -> str:
+    """What pip installs in CI: `chosen`, else the source of this installation. `root`: the gated repository.
 
     Raises BadInput for a source that is not pinned, or that CI could not reach.
     """
-    found = given or _own_source()
-    if any(form.fullmatch(found) for form in (_GIT, _ARCHIVE, _VERSION)):
-        return found
-    if _WHEEL.fullmatch(found):
-        path = root / found
+    source = chosen or _own_source()
+    if any(form.fullmatch(source) for form in (_GIT, _ARCHIVE, _VERSION)):
+        return source
+    if _WHEEL.fullmatch(source):
+        path = root / source
         if path.is_file() and path.resolve().is_relative_to(root.resolve()):
             return f"./{path.relative_to(root).as_posix()}"
-        raise BadInput(f"there is no wheel {found} in the repository", "--from", "commit it: CI reads the base branch")
-    raise BadInput(f"{found!a:.200} is not one exact version of trued", "--from", THEN)
+        raise BadInput(f"there is no wheel {source} in the repository", "--from", "commit it: CI reads the base branch")
+    raise BadInput(f"{source!a:.200} is not one exact version of trued", "--from", THEN)
 
 
 def _own_source() -> str:
-    here = metadata.distribution(PACKAGE)
-    return installed_from(json.loads(here.read_text("direct_url.json") or "{}"), here.version)
+    distribution = metadata.distribution(PACKAGE)
+    return installed_from(json.loads(distribution.read_text("direct_url.json") or "{}"), distribution.version)
 
 
 def installed_from(record: dict[str, Any], version: str) -> str:
@@ -61,5 +61,5 @@ def installed_from(record: dict[str, Any], version: str) -> str:
     raise BadInput("this trued was installed from a folder or file of this machine, which CI does not have", then=THEN)
 
 
-def _git_output(folder: Path, *words: str) -> str:
-    return (ask_git(folder, *words) or b"").decode(errors="replace").strip()
+def _git_output(folder: Path, *argv: str) -> str:
+    return (ask_git(folder, *argv) or b"").decode(errors="replace").strip()

@@ -8,7 +8,7 @@ from trued.errors import BadInput
 from trued.gate.judge import Judge, JudgedTree
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-MOST_BYTES = 16 * 2**20  # at most this many bytes of git's input; the refs after a cut would not be checked
+MOST_BYTES = 16 * 2**20  # bytes of git's input; the refs after a cut would not be checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ def parse_pushed_refs(data: bytes) -> list[PushedRef]:
     """Parse the lines that git writes to a pre-push hook; raises BadInput for any other input, or too much of it."""
     if len(data) > MOST_BYTES:
         raise BadInput("the push has too many refs", then="push them in several parts")
-    found = []
+    refs = []
     for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
-        words = line.split(" ")
+        fields = line.split(" ")
         if not line.strip():
             continue
-        if len(words) != 4 or not _HASH.fullmatch(words[1]) or not _HASH.fullmatch(words[3]):
+        if len(fields) != 4 or not _HASH.fullmatch(fields[1]) or not _HASH.fullmatch(fields[3]):
             then = "this command is for git's pre-push hook; `trued gate` judges the working tree"
             raise BadInput("this is not what git writes to a pre-push hook", f"stdin:{number}", then)
-        found.append(PushedRef(words[0], "" if not words[1].strip("0") else words[1], words[2]))
-    return found
+        refs.append(PushedRef(fields[0], "" if not fields[1].strip("0") else fields[1], fields[2]))
+    return refs
 
 
 def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tuple[dict[str, list[str]], list[str]]:
@@ -44,19 +44,19 @@ def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tu
     """
     commits: dict[str, list[str]] = {}
     passed: list[str] = []
-    for one in refs:
-        commit = checkout.commit(one.commit) if one.commit else ""
-        if not one.commit:
-            passed.append(f"{one.remote} is deleted: nothing to check")
+    for ref in refs:
+        commit = checkout.commit(ref.commit) if ref.commit else ""
+        if not ref.commit:
+            passed.append(f"{ref.remote} is deleted: nothing to check")
         elif not commit:
-            if not (kind := checkout.kind(f"{one.commit}^{{}}")):
-                what = f"{one.commit[:12]}, pushed to {one.remote}, is not in {checkout.root}"
+            if not (kind := checkout.kind(f"{ref.commit}^{{}}")):
+                what = f"{ref.commit[:12]}, pushed to {ref.remote}, is not in {checkout.root}"
                 raise BadInput(what, then="fetch it into the repository, then push again")
-            passed.append(f"{one.remote} is a {kind}, not a commit: not checked")
+            passed.append(f"{ref.remote} is a {kind}, not a commit: not checked")
         elif checkout.contains(base, commit):
-            passed.append(f"{one.remote} adds nothing to the sealed base: not checked")
+            passed.append(f"{ref.remote} adds nothing to the sealed base: not checked")
         else:
-            commits.setdefault(commit, []).append(one.remote)
+            commits.setdefault(commit, []).append(ref.remote)
     return commits, passed
 
 

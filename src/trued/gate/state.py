@@ -22,11 +22,11 @@ Kind = TypeVar("Kind", bound=Value)
 # the bytes of a file; stored as latin-1, in which every byte is a character
 StoredBytes: TypeAlias = Annotated[
     bytes,
-    BeforeValidator(lambda given: given.encode("latin-1") if isinstance(given, str) else given),
+    BeforeValidator(lambda content: content.encode("latin-1") if isinstance(content, str) else content),
     PlainSerializer(lambda content: content.decode("latin-1"), return_type=str, when_used="json"),
 ]
 CLAUDE_LOCAL = ".claude/settings.local.json"  # the settings of Claude Code that only this user has
-ATTEMPTS = 3  # at most this many blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
+ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
 LAST = 10  # how many of the last decisions are shown
 RECORD_BYTES = 4 * 2**20  # if the log of decisions has more bytes, its older half is dropped
@@ -86,9 +86,9 @@ class StopHistory(Value):
     given_up: bool = False  # allowed to stop although the requirements are not met
 
 
-def terms_hash(asked: Requirements) -> str:
+def terms_hash(requirements: Requirements) -> str:
     """Hash of everything in the user's requirements file. It depends neither on the base nor on where the file is."""
-    data = asked.model_dump(mode="json", exclude={"file": True, "requirements": {"__all__": {"source"}}})
+    data = requirements.model_dump(mode="json", exclude={"file": True, "requirements": {"__all__": {"source"}}})
     text = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -97,7 +97,7 @@ def store_name(common: Path) -> str:
     """A folder name for a repository, from the git folder that all its worktrees share."""
     real = os.path.realpath(common)
     named = Path(real).parent if Path(real).name == ".git" else Path(real)
-    name = "".join(one if one.isalnum() and one.isascii() else "-" for one in named.name)[:40]
+    name = "".join(character if character.isalnum() and character.isascii() else "-" for character in named.name)[:40]
     return f"{name}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"
 
 
@@ -113,11 +113,11 @@ class GateStore:
         return self._read_model(self.folder / "gate.json", Gate)
 
     def contract(self, gate: Gate) -> Contract:
-        found = self._read_model(self.folder / "contract.json", Contract)
-        if found is None or contract_hash(found) != gate.contract:
-            what = "the sealed contract is missing" if found is None else "the sealed contract was changed"
+        contract = self._read_model(self.folder / "contract.json", Contract)
+        if contract is None or contract_hash(contract) != gate.contract:
+            what = "the sealed contract is missing" if contract is None else "the sealed contract was changed"
             raise StateFailed(f"{what}: {self.folder / 'contract.json'}; seal it again with `trued gate amend`")
-        return found
+        return contract
 
     def save(self, gate: Gate, contract: Contract | None = None, requirements: bytes = b"") -> None:
         """Save the gate. The contract is written first, so that a gate never names a contract that is missing."""
@@ -181,8 +181,8 @@ class GateStore:
         line = json.dumps({"at": round(time.time(), 3), "what": what, **data}, ensure_ascii=False)
         try:
             if path.exists() and path.stat().st_size > RECORD_BYTES:
-                kept = path.read_bytes()[-RECORD_BYTES // 2 :].partition(b"\n")[2]
-                atomic_files.write(path, kept, sync=False)
+                newest = path.read_bytes()[-RECORD_BYTES // 2 :].partition(b"\n")[2]
+                atomic_files.write(path, newest, sync=False)
             with path.open("ab") as file:
                 file.write(line.encode("utf-8", "backslashreplace") + b"\n")
         except OSError as error:

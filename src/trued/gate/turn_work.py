@@ -55,8 +55,8 @@ async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Coll
     """What to judge: the worktree in which the turn ends and the one in which it began, if they changed. If neither has
     new files, the work may be elsewhere: other worktrees that changed, and commits with new files. Nothing if the turn
     changed no file. `busy`: worktrees in which other sessions work, whose own turns are judged."""
-    here = str(judge.checkout.root)
-    started = judge if began.root == here else _judge_at(began.root, judge)
+    root_here = str(judge.checkout.root)
+    started = judge if began.root == root_here else _judge_at(began.root, judge)
     taken_there = taken if started is judge else await started.snapshot() if started else None
     inside = await _changed_inside(began, started, taken_there) if started and taken_there else ()
     trees = [taken] if await _has_changed(began, judge, taken) else []
@@ -65,57 +65,61 @@ async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Coll
     elif inside and not trees:
         trees = [taken]
     # A tree that existed at the beginning was only checked out: the work may be elsewhere.
-    if any(one.tree not in began.known for one in trees):
+    if any(snapshot.tree not in began.known for snapshot in trees):
         return TurnWork((*trees,), inside)
     for root in map(str, judge.checkout.worktrees()):
-        other = None if root in (here, began.root, *busy) or began.elsewhere.get(root) == "" else _judge_at(root, judge)
-        if other and await _has_changed(began, other, found := await other.snapshot()):
-            trees.append(found)
+        other = (
+            None
+            if root in (root_here, began.root, *busy) or began.elsewhere.get(root) == ""
+            else _judge_at(root, judge)
+        )
+        if other and await _has_changed(began, other, snapshot := await other.snapshot()):
+            trees.append(snapshot)
     return TurnWork((*trees, *await _new_commits(began, judge)), inside)
 
 
 async def _changed_inside(began: Beginning, judge: Judge, taken: Snapshot) -> tuple[str, ...]:
     """Nested repositories that changed in the worktree in which the turn began."""
-    now = await judge.checkout.changed_inside(taken, judge.store.folder / INSIDE)
-    return tuple(sorted(path for path in now | began.inside if now.get(path) != began.inside.get(path)))
+    trees_now = await judge.checkout.changed_inside(taken, judge.store.folder / INSIDE)
+    return tuple(sorted(path for path in trees_now | began.inside if trees_now.get(path) != began.inside.get(path)))
 
 
-async def _has_changed(began: Beginning, judge: Judge, now: Snapshot) -> bool:
+async def _has_changed(began: Beginning, judge: Judge, snapshot: Snapshot) -> bool:
     """Whether the files of the worktree differ from those at the beginning."""
     checkout = judge.checkout
     before = {**began.elsewhere, began.root: began.tree}.get(str(checkout.root))
-    if now.tree != before:
+    if snapshot.tree != before:
         # The files of a commit that existed at the beginning, while those of the beginning are not lost, are no work.
-        is_old = not now.dirty and (
-            now.tree in began.tips or (bool(began.head) and checkout.contains(began.head, now.commit))
+        is_old = not snapshot.dirty and (
+            snapshot.tree in began.tips or (bool(began.head) and checkout.contains(began.head, snapshot.commit))
         )
         if not is_old or not (before is None or before in {*checkout.tips(), *checkout.tags()}):
             return True
-    return await _hides_files(began, judge, now)
+    return await _hides_files(began, judge, snapshot)
 
 
-async def _hides_files(began: Beginning, judge: Judge, now: Snapshot) -> bool:
+async def _hides_files(began: Beginning, judge: Judge, snapshot: Snapshot) -> bool:
     """Whether there are new files that git ignores only by rules which the turn added."""
     rules = began.ignored.encode("latin-1")
-    return rules != judge.checkout.ignore_rules and (await judge.snapshot(rules)).tree != now.tree
+    return rules != judge.checkout.ignore_rules and (await judge.snapshot(rules)).tree != snapshot.tree
 
 
 def _judge_at(root: str, judge: Judge) -> Judge | None:
-    """The judge of another worktree of the same repository; None if there is no such worktree any more."""
+    """The judge of another worktree of the same repository; None if the worktree no longer exists."""
     try:
-        there = open_checkout(Path(root), judge.checkout.environ)
+        checkout = open_checkout(Path(root), judge.checkout.environ)
     except BadInput:
         return None
-    if there.common != judge.checkout.common or str(there.root) != root:
+    if checkout.common != judge.checkout.common or str(checkout.root) != root:
         return None
-    return Judge(there, judge.store, judge.gate, judge.strictness, judge.tell)
+    return Judge(checkout, judge.store, judge.gate, judge.strictness, judge.tell)
 
 
 async def _tree_at(root: str, judge: Judge) -> str:
     """The tree of another worktree; "" if it cannot be read."""
-    there = _judge_at(root, judge)
+    other = _judge_at(root, judge)
     try:
-        return (await there.snapshot()).tree if there else ""
+        return (await other.snapshot()).tree if other else ""
     except (CannotJudge, StateFailed):
         return ""
 
@@ -129,15 +133,15 @@ async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
     tags = {tree: commit for tree, commit in checkout.tags().items() if tree not in began.known}
     others = {*began.busy} - {str(checkout.root)}
     branches = {ref for root, ref in checkout.worktrees().items() if str(root) in others and ref}
-    own = checkout.not_on_a_remote(tags.values())
-    tags = {tree: commit for tree, commit in tags.items() if commit in own}
+    not_pushed = checkout.not_on_a_remote(tags.values())
+    tags = {tree: commit for tree, commit in tags.items() if commit in not_pushed}
     pushed = set[str]() if began.remotes is None else checkout.pushed(began.remotes)
-    pushed = {one for one in pushed if not any(checkout.contains(branch, one) for branch in branches)}
+    pushed = {commit for commit in pushed if not any(checkout.contains(branch, commit) for branch in branches)}
     gone = {checkout.tree(commit): commit for commit in pushed}
-    if found := await _with_new_files(gone | tags | checkout.tips(branches), began, judge):
-        return found
-    left = () if began.left is None else checkout.left(began.left, others)[-1:]
-    return await _with_new_files({checkout.tree(commit): commit for commit in left}, began, judge)
+    if with_new_files := await _with_new_files(gone | tags | checkout.tips(branches), began, judge):
+        return with_new_files
+    left_commits = () if began.left is None else checkout.left(began.left, others)[-1:]
+    return await _with_new_files({checkout.tree(commit): commit for commit in left_commits}, began, judge)
 
 
 async def _with_new_files(commits: dict[str, str], began: Beginning, judge: Judge) -> list[str]:
@@ -147,8 +151,8 @@ async def _with_new_files(commits: dict[str, str], began: Beginning, judge: Judg
         return []
     git = Git(judge.store.folder / SNAPSHOTS)
     try:
-        there = await _tree_entries(git, began.tree) | (await _tree_entries(git, began.head) if began.head else set())
-        return [commit for tree, commit in new.items() if not await _tree_entries(git, tree) <= there]
+        entries = await _tree_entries(git, began.tree) | (await _tree_entries(git, began.head) if began.head else set())
+        return [commit for tree, commit in new.items() if not await _tree_entries(git, tree) <= entries]
     except StateFailed:  # the files of the beginning are no longer known: every new commit counts
         return [*new.values()]
 

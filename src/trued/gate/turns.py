@@ -47,14 +47,14 @@ class Beginning(Value):
 
 def roots_of_others(folder: Path, session: str) -> set[str]:
     """Worktrees in which other sessions began their newest turn, not long ago. `folder`: the logs of all sessions."""
-    found, since = set[str](), time.time() - BUSY_S
+    roots, since = set[str](), time.time() - BUSY_S
     for other in folder.iterdir() if folder.is_dir() else ():
         turns = [] if other.name == _hashed_name(session) else [*other.glob("turn-*.json")]
         newest = max(turns, key=lambda path: path.stat().st_mtime, default=None)
         if newest is not None and newest.stat().st_mtime > since:
             with contextlib.suppress(OSError, ValueError):
-                found.add(Beginning.model_validate_json(newest.read_bytes()).root)
-    return found
+                roots.add(Beginning.model_validate_json(newest.read_bytes()).root)
+    return roots
 
 
 class TurnLog:
@@ -67,11 +67,11 @@ class TurnLog:
     def __init__(self, folder: Path, session: str) -> None:
         self.folder = folder / _hashed_name(session)
 
-    def begin_turn(self, prompt: str, found: Beginning) -> None:
+    def begin_turn(self, prompt: str, beginning: Beginning) -> None:
         """Record a turn's beginning. Older versions of Claude Code send no prompt id: then the beginning replaces that
         of the previous turn."""
-        self._write("first", found, again=False)
-        self._write(f"turn-{_hashed_name(prompt)}", found, again=not prompt)
+        self._write("first", beginning, again=False)
+        self._write(f"turn-{_hashed_name(prompt)}", beginning, again=not prompt)
 
     def turn(self, prompt: str) -> Beginning | None:
         return self._read_beginning(f"turn-{_hashed_name(prompt)}")
@@ -80,33 +80,35 @@ class TurnLog:
         """The beginning of the session's first turn: the tree as the user handed it to the session."""
         return self._read_beginning("first")
 
-    def begin_agent(self, agent: str, found: Beginning) -> None:
-        self._write(f"agent-{_hashed_name(agent)}", found, again=False)
+    def begin_agent(self, agent: str, beginning: Beginning) -> None:
+        self._write(f"agent-{_hashed_name(agent)}", beginning, again=False)
 
     def end_agent(self, agent: str) -> None:
-        if found := self.agent(agent):
-            self._write(f"agent-{_hashed_name(agent)}", found.model_copy(update={"ended": time.time()}), again=True)
+        if beginning := self.agent(agent):
+            self._write(f"agent-{_hashed_name(agent)}", beginning.model_copy(update={"ended": time.time()}), again=True)
 
     def agent(self, agent: str) -> Beginning | None:
         return self._read_beginning(f"agent-{_hashed_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
         """Whether all changes are this subagent's own: no other subagent of the session has worked since it began."""
-        own = self.agent(agent)
+        beginning = self.agent(agent)
         others = [
             self._read_beginning(path.stem)
             for path in self.folder.glob("agent-*.json")
             if path.stem[6:] != _hashed_name(agent)
         ]
-        return own is not None and not any(one and (not one.ended or one.ended > own.at) for one in others)
+        return beginning is not None and not any(
+            other and (not other.ended or other.ended > beginning.at) for other in others
+        )
 
-    def _write(self, name: str, found: Beginning, *, again: bool) -> None:
+    def _write(self, name: str, beginning: Beginning, *, again: bool) -> None:
         path = self.folder / f"{name}.json"
         if path.exists() and not again:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            atomic_files.write(path, found.model_dump_json(), sync=False)
+            atomic_files.write(path, beginning.model_dump_json(), sync=False)
         except OSError as error:
             raise StateFailed(f"cannot write {path}: {error.strerror}") from error
 

@@ -70,28 +70,30 @@ class _Form:
 
 def _form(text: str, file: str) -> _Form:
     blocks = parse(text)
-    headings = [bare_title(one.words.plain) for one in blocks if isinstance(one, Heading)]
-    title = next((bare_title(one.words.plain) for one in blocks if isinstance(one, Heading) and one.level == 1), "")
+    headings = [bare_title(block.words.plain) for block in blocks if isinstance(block, Heading)]
+    title = next(
+        (bare_title(block.words.plain) for block in blocks if isinstance(block, Heading) and block.level == 1), ""
+    )
     key = KEY.match(title)
     outline = Outline(file)
     try:
         outline.read(blocks, len(split_lines(text)))
-        names = [one.id for one in (*outline.drafts, *outline.details) if not key or one.id != key[1]]
+        names = [draft.id for draft in (*outline.drafts, *outline.details) if not key or draft.id != key[1]]
         named = bool(names) or any(map(is_phase, headings))
-        chunks = bool(chunks_of(outline)) and (named or not key or any(not one.id for one in outline.drafts))
+        chunks = bool(chunks_of(outline)) and (named or not key or any(not draft.id for draft in outline.drafts))
     except BadInput:  # a plan with a mistake: parsing it reports the mistake
         named = chunks = True
     return _Form(
         has_chunks=chunks,
         has_named_chunks=named,
         is_called_plan="plan" in title_words(PurePath(file).stem) or title_words(title)[:1] == ["plan"],
-        has_acceptance_criteria=any("acceptance" in title_words(one) for one in (*headings, *_labels(blocks))),
+        has_acceptance_criteria=any("acceptance" in title_words(label) for label in (*headings, *_labels(blocks))),
         key=key[1] if key else file_key(file),
     )
 
 
 def _labels(blocks: list[Block]) -> list[str]:
     """Labels such as `**Acceptance criteria:**` or `Acceptance criteria:` before a list."""
-    lines = [part.words.plain for one in blocks if isinstance(one, Paragraph) for part in one.fields()]
+    lines = [part.words.plain for block in blocks if isinstance(block, Paragraph) for part in block.fields()]
     labels = [line.partition(":")[0] for line in lines if ":" in line] + [line for line in lines if ":" not in line]
-    return [one for one in labels if len(one.split()) <= LABEL_WORDS]
+    return [label for label in labels if len(label.split()) <= LABEL_WORDS]

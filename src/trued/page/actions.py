@@ -45,8 +45,8 @@ LONGEST = 4_000  # maximum length of one field, in characters
 MOST = 200  # maximum number of values of one field
 LINE = 500  # maximum length of one line in the terminal, in characters
 NAME = 80  # maximum length of a person's name, in characters
-IDS = 30  # at most this many requirements are named when the whole contract is approved; the others are counted
-MARKS = 3  # at most this many accents of one letter are kept
+IDS = 30  # requirements that are named when the whole contract is approved; the others are counted
+MARKS = 3  # accents of one letter that are kept
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 
@@ -67,43 +67,43 @@ class Action:
 class Fields:
     """The fields of a form, as the browser sent them. They are untrusted."""
 
-    def __init__(self, given: Mapping[str, object]) -> None:
-        self._given = given
+    def __init__(self, fields: Mapping[str, object]) -> None:
+        self._given = fields
 
     def text(self, name: str, default: str = "") -> str:
-        found = self._given.get(name, default)
-        if not isinstance(found, str) or len(found) > LONGEST:
+        text = self._given.get(name, default)
+        if not isinstance(text, str) or len(text) > LONGEST:
             raise BadInput(f"{name} is not text, or is longer than {LONGEST} characters")
-        return found.strip()
+        return text.strip()
 
     def needed(self, name: str) -> str:
-        if not (found := self.text(name)):
+        if not (text := self.text(name)):
             raise BadInput(f"{name} is missing", then="fill it in")
-        return found
+        return text
 
     def line(self, name: str, default: str = "") -> str:
         """The field as one visible line: it cannot imitate another line of the terminal, or scroll others away."""
-        found, most = terminal_line(self.text(name) or default), NAME if name == "who" else LINE
-        if len(found) > most:
+        line, most = terminal_line(self.text(name) or default), NAME if name == "who" else LINE
+        if len(line) > most:
             raise BadInput(f"{name} is longer than {most} characters", then="shorten it")
-        if not found:
+        if not line:
             raise BadInput(f"{name} is missing", then="fill it in")
-        return found
+        return line
 
     def texts(self, name: str) -> tuple[str, ...]:
-        found = self._given.get(name, [])
-        every = found if isinstance(found, list) else [found]
-        texts = [one.strip() for one in every if isinstance(one, str) and len(one) <= LONGEST]
-        if len(texts) != len(every) or len(texts) > MOST:
+        value = self._given.get(name, [])
+        values = value if isinstance(value, list) else [value]
+        texts = [text.strip() for text in values if isinstance(text, str) and len(text) <= LONGEST]
+        if len(texts) != len(values) or len(texts) > MOST:
             raise BadInput(f"{name} is not a list of texts, or has more than {MOST}")
         return tuple(dict.fromkeys(filter(None, texts)))
 
     def lines(self, name: str) -> tuple[str, ...]:
         """The field's values. Raises BadInput unless each is one line that the terminal shows unchanged."""
-        found = self.texts(name)
-        if any(one != terminal_line(one) or len(one) > LINE for one in found):
+        lines = self.texts(name)
+        if any(line != terminal_line(line) or len(line) > LINE for line in lines):
             raise BadInput(f"{name} has several lines, has invisible characters, or is longer than {LINE} characters")
-        return found
+        return lines
 
     def is_on(self, name: str) -> bool:
         return self._given.get(name) in (True, "true", "on", "yes")
@@ -117,7 +117,7 @@ class Actions:
     environ: Mapping[str, str]
     who: str  # the person who started the page
 
-    def prepare(self, store: RunStore, name: str, given: Mapping[str, object]) -> Action:
+    def prepare(self, store: RunStore, name: str, fields: Mapping[str, object]) -> Action:
         """The action with this name. Raises BadInput if it is unknown or cannot be done now."""
         makers: dict[str, Callable[[RunStore, Fields], Action]] = {
             "answer": self._answer,
@@ -133,12 +133,12 @@ class Actions:
         }
         if name not in makers:
             raise BadInput(f"there is no action {name!r}", then=f"there are {', '.join(makers)}")
-        action = makers[name](store, Fields(given))
+        action = makers[name](store, Fields(fields))
 
         def do(store: RunStore) -> str:
             """Do exactly what the terminal showed. Raises BadInput if the run has moved on since."""
-            now = makers[name](store, Fields(given))
-            if (now.words, now.command) != (action.words, action.command):
+            prepared = makers[name](store, Fields(fields))
+            if (prepared.words, prepared.command) != (action.words, action.command):
                 raise BadInput("the run has moved on since you were asked", then="look at it again")
             return action.do(store)
 
@@ -160,20 +160,22 @@ class Actions:
             then = "the run continues" if goes_on else "the run continues when it is resumed"
             return f"{question.who} answered: {question.answer}; {then}"
 
-        words = ("trued", "answer", record.id, "--question", key, answer)
-        said = terminal_line(f"{self.who} answers {key} of {record.id}: {answer}{f' ({comment})' if comment else ''}")
-        return Action(said, (*words, *_option("--comment", comment)), do, needs_confirmation=answer == WITHOUT)
+        argv = ("trued", "answer", record.id, "--question", key, answer)
+        description = terminal_line(
+            f"{self.who} answers {key} of {record.id}: {answer}{f' ({comment})' if comment else ''}"
+        )
+        return Action(description, (*argv, *_option("--comment", comment)), do, needs_confirmation=answer == WITHOUT)
 
     def _comment(self, store: RunStore, fields: Fields) -> Action:
-        record, text, now = self._run(store, fields), fields.needed("comment"), fields.text("when") == "now"
-        to = fields.needed("call") if now else fields.text("role")
+        record, text, is_now = self._run(store, fields), fields.needed("comment"), fields.text("when") == "now"
+        to = fields.needed("call") if is_now else fields.text("role")
 
         def do(store: RunStore) -> str:
-            record_comment(store, store.journal.run(record.id), text, who=self.who, to=to, now=now, way="page")
-            return "the call stops, and continues with your comment" if now else "it goes into the next brief"
+            record_comment(store, store.journal.run(record.id), text, who=self.who, to=to, now=is_now, way="page")
+            return "the call stops, and continues with your comment" if is_now else "it goes into the next brief"
 
-        words = ("trued", "comment", record.id, text, *_option("--to", to), *(("--now",) if now else ()))
-        return Action(f"comment for {to or 'every role'} of {record.id}: {text}", words, do)
+        argv = ("trued", "comment", record.id, text, *_option("--to", to), *(("--now",) if is_now else ()))
+        return Action(f"comment for {to or 'every role'} of {record.id}: {text}", argv, do)
 
     def _cancel(self, store: RunStore, fields: Fields) -> Action:
         record = self._run(store, fields)
@@ -193,24 +195,24 @@ class Actions:
 
     def _limit(self, store: RunStore, fields: Fields) -> Action:
         """A limit is lowered at once; raising it may cost more and needs confirmation."""
-        record, given = self._run(store, fields), fields.texts("limit")
-        changes = parse_limits(given)
+        record, limits = self._run(store, fields), fields.texts("limit")
+        changes = parse_limits(limits)
         if not changes:
             raise BadInput("a limit is missing", then="write usd=5, tokens=2M, calls=20 or time=2h")
         steps = limit_steps(store, record, changes)
-        needs_confirmation = any(one.is_higher for one in steps)
+        needs_confirmation = any(step.is_higher for step in steps)
         if needs_confirmation:
             refuse_if_agent_could_answer(store, record)
-        words = "; ".join(_limit_change(one) for one in steps)
+        description = "; ".join(_limit_change(step) for step in steps)
 
         def do(store: RunStore) -> str:
             changed = change_limits(
                 store, store.journal.run(record.id), changes, self.who, may_raise=needs_confirmation
             )
-            return "; ".join(_limit_change(one) for one in changed)
+            return "; ".join(_limit_change(step) for step in changed)
 
-        sentence = f"{self.who} changes the limits of {record.id}: {words}"
-        return Action(sentence, ("trued", "limit", record.id, *given), do, needs_confirmation)
+        sentence = f"{self.who} changes the limits of {record.id}: {description}"
+        return Action(sentence, ("trued", "limit", record.id, *limits), do, needs_confirmation)
 
     # -- confirm -------------------------------------------------------------------------------------------------------
 
@@ -221,10 +223,8 @@ class Actions:
         return self._decision_action(store, fields, rejected=True)
 
     def _decision_action(self, store: RunStore, fields: Fields, *, rejected: bool) -> Action:
-        record, wanted = (
-            self._run(store, fields),
-            tuple(one for one in fields.texts("requirement") if one != WHOLE_CONTRACT),
-        )
+        record = self._run(store, fields)
+        wanted = tuple(name for name in fields.texts("requirement") if name != WHOLE_CONTRACT)
         decision = Decision(
             fields.line("who", self.who),
             fields.line("reason"),
@@ -236,36 +236,38 @@ class Actions:
         if rejected and not wanted:
             raise BadInput("a requirement is missing", then="name what is not met")
         refuse_if_agent_could_answer(store, record)
-        words = _decision_words(store, record, contract, wanted, decision)
+        description = _decision_words(store, record, contract, wanted, decision)
         latest, looked_at = store.latest_verdicts(record.id), fields.text("commit")
-        commits = {one: latest[one].commit if one in latest else "" for one in wanted}
-        shown = replace(decision, contract=contract_hash(contract), commits=commits)
-        if looked_at and any(one in latest and latest[one].commit != looked_at for one in wanted):
+        commits = {name: latest[name].commit if name in latest else "" for name in wanted}
+        shown_decision = replace(decision, contract=contract_hash(contract), commits=commits)
+        if looked_at and any(name in latest and latest[name].commit != looked_at for name in wanted):
             raise BadInput("the run has moved on since you looked at it", then="look at it again")
 
         def do(store: RunStore) -> str:
-            made = decide(store, record.id, wanted or [None], shown)
-            if is_settled(store, made):
+            approvals = decide(store, record.id, wanted or [None], shown_decision)
+            if is_settled(store, approvals):
                 self._start(("trued", "resume", record.id))
-            return f"recorded: {made.id} is {made.grade or made.state}"
+            return f"recorded: {approvals.id} is {approvals.grade or approvals.state}"
 
         verb = "reject" if rejected else "approve"
         signed = ("--as", decision.who, "--reason", decision.why, *(("--instead",) if decision.instead else ()))
-        return Action(words, ("trued", verb, record.id, *wanted, *signed), do, needs_confirmation=True)
+        return Action(description, ("trued", verb, record.id, *wanted, *signed), do, needs_confirmation=True)
 
     def _amend(self, store: RunStore, fields: Fields) -> Action:
         record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("reason")
         refuse_if_agent_could_answer(store, record)
-        changes = [(flag, one) for flag in ("criterion", "remove", "keep", "supersedes") for one in fields.lines(flag)]
+        changes = [
+            (flag, line) for flag in ("criterion", "remove", "keep", "supersedes") for line in fields.lines(flag)
+        ]
         if not changes:
             raise BadInput("a change is missing", then="name a criterion, or a requirement to remove or keep")
-        said = "\n".join(f"    {flag} {one}" for flag, one in changes)
-        flags = tuple(part for flag, one in changes for part in (f"--{flag}", one))
+        listed = "\n".join(f"    {flag} {line}" for flag, line in changes)
+        flags = tuple(part for flag, line in changes for part in (f"--{flag}", line))
         sealed = store.contract(record.id)
         name = contract_hash(sealed) if sealed else ""
         command = ("trued", "amend", record.id, *flags, *_option("--contract", name), "--as", who, "--reason", why)
-        words = f"{who} amends the contract{f' {name[:10]}' if name else ''} of {record.id}: {why}\n{said}"
-        return self._command_action(words, command, needs_confirmation=True)
+        description = f"{who} amends the contract{f' {name[:10]}' if name else ''} of {record.id}: {why}\n{listed}"
+        return self._command_action(description, command, needs_confirmation=True)
 
     def _trust(self, store: RunStore, fields: Fields) -> Action:
         record, digest = self._run(store, fields), fields.needed("digest")
@@ -274,18 +276,18 @@ class Actions:
             raise BadInput(f"the files there have another digest: {what.digest}", then="look at them again")
         refuse_if_agent_could_answer(store, record)
         names = terminal_line(", ".join(map(str, what.files)))
-        words = f"{self.who} trusts {names} of {terminal_line(record.repository)}, digest {digest}"
+        description = f"{self.who} trusts {names} of {terminal_line(record.repository)}, digest {digest}"
         return self._command_action(
-            words, ("trued", "trust", digest, "--repo", record.repository), needs_confirmation=True
+            description, ("trued", "trust", digest, "--repo", record.repository), needs_confirmation=True
         )
 
     def _land(self, store: RunStore, fields: Fields) -> Action:
         record, agree = self._run(store, fields), "".join(fields.lines("agree")[:1])
         refuse_if_agent_could_answer(store, record)
         agreed = f", and agrees to the changes with digest {agree}" if agree else ""
-        words = f"{self.who} lands {record.id} ({record.head[:10] or record.base[:10]}){agreed}"
+        description = f"{self.who} lands {record.id} ({record.head[:10] or record.base[:10]}){agreed}"
         command = ("trued", "land", record.id, *_option("--commit", record.head), *_option("--agree", agree))
-        return self._command_action(words, command, needs_confirmation=True)
+        return self._command_action(description, command, needs_confirmation=True)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
@@ -298,27 +300,27 @@ class Actions:
         return record
 
     def _command_action(
-        self, words: str, command: tuple[str, ...], *, needs_confirmation: bool = False, started: str = ""
+        self, description: str, command: tuple[str, ...], *, needs_confirmation: bool = False, started: str = ""
     ) -> Action:
         """An action that starts this command. `started`: the sentence that it returns if the command runs on."""
 
         def do(store: RunStore) -> str:
             return self._start(command, started)
 
-        return Action(words, command, do, needs_confirmation)
+        return Action(description, command, do, needs_confirmation)
 
     def _start(self, command: tuple[str, ...], started_words: str = "") -> str:
-        """Start the command in a session of its own, without a terminal: it outlives the page and asks nobody.
+        """Start the command in a session of its own, without a terminal: it outlives the page and asks no questions.
 
         Returns a sentence about its result, or `started_words` if it continues to run. Raises BadInput, with the
         command's message, if the command refuses its input at once.
         """
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as output:
             started = subprocess.Popen(
                 [sys.executable, "-P", "-m", *command],
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 env=dict(self.environ),
                 start_new_session=True,
             )
@@ -326,8 +328,8 @@ class Actions:
                 code = started.wait(AT_ONCE_S)
             except subprocess.TimeoutExpired:
                 return started_words or f"started: {join(command)}"
-            said.seek(0)
-            lines = plain(said.read().decode("utf-8", "replace")).strip().splitlines() or [f"exit code {code}"]
+            output.seek(0)
+            lines = plain(output.read().decode("utf-8", "replace")).strip().splitlines() or [f"exit code {code}"]
         if code == BadInput.code:
             raise BadInput(lines[-1].removeprefix("trued: "))
         return f"done: {join(command)}" if code == 0 else lines[-1]
@@ -341,16 +343,16 @@ def terminal_line(text: str) -> str:
     """
     found: list[str] = []
     marks = 0
-    for one in plain(text):
-        category = unicodedata.category(one)
+    for character in plain(text):
+        category = unicodedata.category(character)
         marks = marks + 1 if category[0] == "M" else 0
         blank = {"FILLER", "BLANK", "NULL", "JOINER", "SELECTOR"} & set(
-            unicodedata.name(one, "").replace("-", " ").split()
+            unicodedata.name(character, "").replace("-", " ").split()
         )
         if category[0] in "LNPS" and not blank:
-            found.append(one)
+            found.append(character)
         elif category[0] == "M":
-            found.append(one if found and found[-1] != " " and marks <= MARKS and not blank else "")
+            found.append(character if found and found[-1] != " " and marks <= MARKS and not blank else "")
         else:
             found.append(" ")
     return " ".join("".join(found).split())
@@ -360,9 +362,9 @@ def _option(flag: str, value: str) -> tuple[str, ...]:
     return (flag, value) if value else ()
 
 
-def _limit_change(one: LimitStep) -> str:
-    name = f"{one.scope}:{one.what}" if one.scope else one.what
-    return f"{name}: {f'{one.before:,g}' if one.before else 'no limit'} → {one.to:,g}"
+def _limit_change(step: LimitStep) -> str:
+    name = f"{step.scope}:{step.what}" if step.scope else step.what
+    return f"{name}: {f'{step.before:,g}' if step.before else 'no limit'} → {step.to:,g}"
 
 
 def _decision_words(
@@ -371,17 +373,18 @@ def _decision_words(
     """What the journal would record, one line per requirement: who, what, at which commit, why."""
     verb = "rejects" if decision.rejected else "accepts"
     if not wanted:
-        every = [one.id for one in contract.requirements]
-        cases = ", ".join(every[:IDS]) + (f" and {len(every) - IDS} more" if len(every) > IDS else "")
+        ids = [requirement.id for requirement in contract.requirements]
+        cases = ", ".join(ids[:IDS]) + (f" and {len(ids) - IDS} more" if len(ids) > IDS else "")
         name = contract_hash(contract)[:10]
         return f"{decision.who} approves the contract {name} of {record.id} ({cases}): {decision.why}"
-    asked, latest = {one.id: one for one in contract.requirements}, store.latest_verdicts(record.id)
-    if unknown := [one for one in wanted if one not in asked]:
-        raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(asked)}")
+    requirements = {requirement.id: requirement for requirement in contract.requirements}
+    latest = store.latest_verdicts(record.id)
+    if unknown := [name for name in wanted if name not in requirements]:
+        raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(requirements)}")
     lines = []
-    for one in wanted:
-        at = latest[one].commit[:10] if one in latest else "no commit"
-        text = terminal_line(asked[one].text)
+    for requested in wanted:
+        commit = latest[requested].commit[:10] if requested in latest else "no commit"
+        text = terminal_line(requirements[requested].text)
         text = text if len(text) <= LINE else f"{text[: LINE - 1]}…"
-        lines.append(f"{decision.who} {verb} {one} of {record.id} at {at}: {decision.why} [{text}]")
+        lines.append(f"{decision.who} {verb} {requested} of {record.id} at {commit}: {decision.why} [{text}]")
     return "\n".join(lines)

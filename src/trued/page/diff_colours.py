@@ -24,7 +24,7 @@ LANGUAGES = {
 }
 LONGEST = 60_000  # characters; a longer diff is not coloured
 HUNK, LINE = 20_000, 400  # characters; a longer hunk, or one with a longer line, stays plain
-WORDS = 2_500  # at most this many coloured words in one diff, because each is an element of the page
+WORDS = 2_500  # coloured words in one diff, because each is an element of the page
 WITHIN_S = 0.3  # the time for colouring one diff; after that the rest stays plain
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 

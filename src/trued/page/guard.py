@@ -18,7 +18,7 @@ BEFORE_LOGIN = ("/static/enter.js", "/static/page.css")
 MOST_HEADERS = 100
 MOST_BODY = 64 * 1024
 BODY_S = 10.0  # timeout for the whole body of a request
-SLEEPERS = 16  # at most this many wrong guesses are delayed at the same time; more are refused without delay
+SLEEPERS = 16  # wrong guesses that are delayed at the same time; more are refused without delay
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"

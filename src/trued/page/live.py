@@ -1,4 +1,4 @@
-"""Keeps open pages in step with the journal: renders pages that somebody views, and sends the pieces that changed."""
+"""Keeps open pages in step with the journal: renders the pages that are open, and sends the pieces that changed."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ ASK_S, CALM_ASK_S = 0.5, 2.0
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0
 IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing
 LATE_S, IDLE_S = 15.0, 300.0  # the longest rest of a changed and of an unchanged page, however long rendering took
-# at most this many streams per session: a browser opens six connections to a host, and the page itself needs some
+# streams per session: a browser opens six connections to a host, and the page itself needs some
 STREAMS = 4
 ALL_STREAMS = 64
 
@@ -75,7 +75,7 @@ class JournalFiles:
         """Whether this call or the call before found a change. After a change, one more read is needed: a writer
         changes the file a little before others can read what it wrote, and a second write within a few milliseconds may
         leave the file's time as it was."""
-        stamp = [_stamp(one) for one in self._paths]
+        stamp = [_stamp(path) for path in self._paths]
         before, self._changed = self._changed, stamp != self._stamp
         self._stamp = stamp
         return before or self._changed
@@ -83,10 +83,10 @@ class JournalFiles:
 
 def _stamp(path: Path) -> tuple[int, int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return (0, 0, 0)
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Painting:
 
 @dataclass
 class WatchedPage:
-    """One address that somebody views, and its last rendering."""
+    """One address that is being viewed, and its last rendering."""
 
     render: Render
     whole: Painting | None = None
@@ -150,8 +150,8 @@ class Watcher:
     def show(self, painting: Painting) -> None:
         view, pieces = painting.view, painting.pieces
         if self.waiting is not None:
-            kept = {name: html for name, html in self.waiting.pieces.items() if name in view.pieces}
-            painting = Painting(view, {**kept, **pieces})
+            unchanged = {name: html for name, html in self.waiting.pieces.items() if name in view.pieces}
+            painting = Painting(view, {**unchanged, **pieces})
         self.waiting = painting
         self.news.set()
 
@@ -194,12 +194,12 @@ class Live:
 
     @property
     def streams(self) -> int:
-        return sum(len(one.watchers) for one in self._pictures.values())
+        return sum(len(picture.watchers) for picture in self._pictures.values())
 
     def picture(self, address: str) -> Painting | None:
         """The page that the streams of this address show; None if there is no stream."""
-        found = self._pictures.get(address)
-        return found.whole if found else None
+        picture = self._pictures.get(address)
+        return picture.whole if picture else None
 
     async def join(self, address: str, render: Render) -> Watcher:
         """Open a stream of this address; its first message has all current pieces.
@@ -247,7 +247,7 @@ class Live:
 
     def _pause(self, now: float) -> float:
         """How long to sleep before the next poll: the usual time, or less if a changed page is due sooner."""
-        due = min((one.due for one in self._pictures.values() if one.is_stale), default=now + CALM_LOOK_S)
+        due = min((picture.due for picture in self._pictures.values() if picture.is_stale), default=now + CALM_LOOK_S)
         return max(0.0, min(due - now, CALM_LOOK_S if self._is_calm(now) else LOOK_S))
 
     async def _has_changed(self, now: float) -> bool:
@@ -304,8 +304,8 @@ class Live:
         picture.refresh_s = REFRESH_S if was_stale or changed or moved else calm
         if changed or moved or (before and before.event != view.event):
             painting = Painting(view, changed)
-            for one in picture.watchers:
-                one.show(painting)
+            for watcher in picture.watchers:
+                watcher.show(painting)
 
     async def finish(self) -> None:
         """Send the final state to all streams, and end them."""
@@ -319,5 +319,5 @@ class Live:
         if self._task is not None:
             self._task.cancel()
         for picture in self._pictures.values():
-            for one in picture.watchers:
-                one.end()
+            for watcher in picture.watchers:
+                watcher.end()

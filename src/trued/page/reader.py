@@ -46,16 +46,22 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
-BEGUN = 2  # at most this many half-read runs that no tab shows are kept; they are read for their line in the list
-STORY = 80  # at most this many lines of a run's story are kept, the newest
+BEGUN = 2  # half-read runs that are kept without a tab; they are read for their line in the list
+STORY = 80  # lines of a run's story that are kept, the newest
 BATCH = 1_000  # events that one query reads
 TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
-PROOFS = 64  # at most this many whole verdicts are cached
+PROOFS = 64  # whole verdicts that are cached
 DRAW_S = 2.0  # how old a picture of a whole run may be on a page that is made several times a second
 # Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
 # For an event that ends a call's wait, only the time is kept; the call's row has the rest.
-TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
-READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
+TIMES = {event.KIND for event in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
+READ = {
+    CallWaits.KIND,
+    EditApplied.KIND,
+    RunResumed.KIND,
+    SealedFileEdited.KIND,
+    *(warning.KIND for warning in WARNINGS),
+}
 HASH = re.compile(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -84,7 +90,7 @@ class Decided:
 
 @dataclass
 class WatchedRun:
-    """One run that somebody views: its events folded so far, and other data read about it."""
+    """One run that is being viewed: its events folded so far, and other data read about it."""
 
     progress: Progress
     moment: int = 0  # the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
@@ -109,19 +115,19 @@ class WatchedRun:
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
-        own = {one.KIND for one in self.progress.view.WARNINGS}
+        warnings = {warning.KIND for warning in self.progress.view.WARNINGS}
         # whether these events go into the story now; otherwise `story` reads them, backwards from the newest
         tells = self.told_until == self.last and len(rows) <= TOLD
-        for number, at, name, kind, data in rows:
+        for number, time_s, name, kind, data in rows:
             key = intern(name)  # interned, because most keys occur many times
-            head = EventHead(number, at, key, kind)
+            head = EventHead(number, time_s, key, kind)
             event = self.progress.add_json(head, data)
             if tells:
                 self.story.extend(story_lines(head, event))
-            if kind in READ or kind in own:
-                self.kept.append(Event(id=number, at=at, key=key, kind=kind, data=json.loads(data)))
+            if kind in READ or kind in warnings:
+                self.kept.append(Event(id=number, at=time_s, key=key, kind=kind, data=json.loads(data)))
             elif key in self.waiting and kind in TIMES:
-                self.kept.append(Event(id=number, at=at, key=key, kind=kind))
+                self.kept.append(Event(id=number, at=time_s, key=key, kind=kind))
             else:
                 continue
             (self.waiting.add if kind == CallWaits.KIND else self.waiting.discard)(key)
@@ -141,17 +147,17 @@ class StoredProofs(Sequence[Proved]):
         return len(self.summaries)
 
     @overload
-    def __getitem__(self, place: int) -> Proved: ...
+    def __getitem__(self, index: int) -> Proved: ...
     @overload
-    def __getitem__(self, place: slice) -> "StoredProofs": ...
-    def __getitem__(self, place: int | slice) -> "Proved | StoredProofs":
-        if isinstance(place, slice):
-            return StoredProofs(self.summaries[place], self._read)
-        return self._read(self.summaries[place])
+    def __getitem__(self, index: slice) -> "StoredProofs": ...
+    def __getitem__(self, index: int | slice) -> "Proved | StoredProofs":
+        if isinstance(index, slice):
+            return StoredProofs(self.summaries[index], self._read)
+        return self._read(self.summaries[index])
 
     def about(self, name: str) -> "StoredProofs":
         """The verdicts that judge this requirement."""
-        return StoredProofs([one for one in self.summaries if one.is_about(name)], self._read)
+        return StoredProofs([summary for summary in self.summaries if summary.is_about(name)], self._read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +181,8 @@ class RunSummary:
 
     @classmethod
     def unread(cls, share: float) -> "RunSummary":
-        words = f"Its events are being read: {share:.0%}."
-        return cls("", words, {}, (), 0, 0, 0, False, 0.0, "", 0.0, 0, 0, is_read=False)
+        why = f"Its events are being read: {share:.0%}."
+        return cls("", why, {}, (), 0, 0, 0, False, 0.0, "", 0.0, 0, 0, is_read=False)
 
     @classmethod
     def of(
@@ -185,27 +191,27 @@ class RunSummary:
         """`attested`: the grades including people's attestations, if there are any."""
         who, says = sentence(record, seen, waits)
         graded = attested or seen.grades
-        own = {name: grade for name, grade in graded.items() if not name.startswith(EXISTING_TESTS)}
+        without_existing_tests = {name: grade for name, grade in graded.items() if not name.startswith(EXISTING_TESTS)}
         used, estimated = seen.tokens
         return cls(
             who=who,
             sentence=says,
-            grades=Counter(own.values()),
-            names=tuple(own)[:200],
-            requirements=max(seen.requirements, len(own)),
+            grades=Counter(without_existing_tests.values()),
+            names=tuple(without_existing_tests)[:200],
+            requirements=max(seen.requirements, len(without_existing_tests)),
             calls=len(seen.calls),
             tokens=used,
             estimated=estimated,
             cost_usd=seen.cost_usd,
             cost=seen.cost,
             worked=seen.worked,
-            met=met_of(own, accept),
-            claims_refuted=sum(one.fell for one in _claims(seen)),
+            met=met_of(without_existing_tests, accept),
+            claims_refuted=sum(claim.fell for claim in _claims(seen)),
         )
 
 
 def _claims(seen: Progress) -> Iterator[DoneClaim]:
-    verdicts = (one for one in seen.verdicts if not is_landing(one.key))
+    verdicts = (verdict for verdict in seen.verdicts if not is_landing(verdict.key))
     return done_claims(map(CallEnd.of, seen.calls), verdicts)
 
 
@@ -321,31 +327,31 @@ class Reader:
         return [] if self.is_empty else self._once(self._runs, "runs")
 
     def _runs(self) -> list[RunRecord]:
-        every = all_as_seen(self.store.journal.runs(), self.store.journal)
-        return sorted(every, key=lambda one: (-one.created_at, one.id))
+        records = all_as_seen(self.store.journal.runs(), self.store.journal)
+        return sorted(records, key=lambda record: (-record.created_at, record.id))
 
     def history(self, wanted: HistoryFilter) -> Stats:
         """What these runs cost and achieved; computed again when the journal was written to, or a driver has died."""
         if self.is_empty:
             return add_up(())
-        stamp = (self.version(), [(one.id, one.state) for one in self.runs()])
+        stamp = (self.version(), [(record.id, record.state) for record in self.runs()])
         return self._stats.get(wanted, Stamped).get(stamp, lambda: add_up(history(self.store, wanted)))
 
     def run(self, name: str) -> RunRecord:
         """The run with this id. Raises BadInput if there is none."""
         if self.is_empty:
             raise BadInput(f"there is no run {name}")
-        listed = next((one for one in self.runs() if one.id == name), None) if self._moment else None
+        listed = next((record for record in self.runs() if record.id == name), None) if self._moment else None
         return listed or as_seen(self.store.journal.run(name), self.store.journal)
 
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, folded up to its newest event. Raises StillReading if it has more events than one page may fold."""
-        found = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
-        if self._moment and found.moment == self._moment:
-            return found
-        self._read_on(record, found)
-        found.moment = self._moment
-        return found
+        watched = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
+        if self._moment and watched.moment == self._moment:
+            return watched
+        self._read_on(record, watched)
+        watched.moment = self._moment
+        return watched
 
     def _read_on(self, record: RunRecord, run: WatchedRun) -> None:
         newest = self.newest_events().get(record.id, 0)
@@ -371,21 +377,21 @@ class Reader:
 
     def wait_count(self) -> int:
         """How many things all runs together need from a person."""
-        return sum(len(self.waits(one)) for one in self.runs())
+        return sum(len(self.waits(record)) for record in self.runs())
 
     def _read_waits(self, record: RunRecord) -> list[Wait]:
         journal = self.store.journal
         to_decide = self._once(journal.runs_to_decide, "to decide")
         if record.id not in to_decide:
             return waits(self.store, record, to_decide)
-        asked = journal.questions(record.id, only_open=True)
+        questions = journal.questions(record.id, only_open=True)
         # what can be decided changes only with a step or an approval
-        given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)
-        stamp = (steps, record.state, record.why, [one.key for one in asked], given)
+        approvals, steps = len(journal.approvals(record.id)), journal.step_count(record.id)
+        stamp = (steps, record.state, record.why, [question.key for question in questions], approvals)
         return self._waits.get(record.id, Stamped).get(stamp, lambda: waits(self.store, record))
 
     def summary(self, record: RunRecord) -> RunSummary:
-        """One line of the list of runs. A run that nobody views is folded only for this line and then dropped."""
+        """One line of the list of runs. A run that is not viewed is folded only for this line and then dropped."""
         waiting = self.waits(record)
         stamp = (self.newest_events().get(record.id, 0), record.state, record.why, len(waiting))
 
@@ -404,25 +410,28 @@ class Reader:
         not running are counted again only when one of them has a new event, or another run has stopped running."""
         if self.is_empty:
             return {}
-        newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]
-        stamp = [(one.id, newest.get(one.id, 0)) for one in self.runs() if one.state != "running"]
+        newest, running = self.newest_events(), [record for record in self.runs() if record.state == "running"]
+        stamp = [(record.id, newest.get(record.id, 0)) for record in self.runs() if record.state != "running"]
 
         def count() -> dict[str, int]:
-            found = self.history(HistoryFilter()).runs
-            return {one.record.id: sum(each.fell for each in one.claims) for one in found}
+            runs = self.history(HistoryFilter()).runs
+            return {run.record.id: sum(claim.fell for claim in run.claims) for run in runs}
 
-        past, now = self._fallen.get(stamp, count), {one.id: self.summary(one).claims_refuted for one in running}
-        return {name: number for name, number in {**past, **now}.items() if number}
+        past, current = (
+            self._fallen.get(stamp, count),
+            {record.id: self.summary(record).claims_refuted for record in running},
+        )
+        return {name: number for name, number in {**past, **current}.items() if number}
 
     def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
         """The grades after people's approvals ({} without approvals), and the lowest grade that the run's user
         accepts."""
         approved = self._once(self.store.journal.runs_with_approvals, "runs with approvals")
         if record.id not in self._accepted:  # read once, because a run's inputs never change
-            every = accepted_grades(self.store)
-            self._accepted = {one.id: every.get(one.id) for one in self.runs()}
-        given = grades_with_approvals(self.store, record) if record.id in approved else {}
-        return given, self._accepted.get(record.id)
+            grades = accepted_grades(self.store)
+            self._accepted = {run.id: grades.get(run.id) for run in self.runs()}
+        approved_grades = grades_with_approvals(self.store, record) if record.id in approved else {}
+        return approved_grades, self._accepted.get(record.id)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
         """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
@@ -441,7 +450,7 @@ class Reader:
         run, store = self.watch(record), self.store
         steps = store.journal.step_count(record.id)
         questions, approvals = store.journal.questions(record.id), store.journal.approvals(record.id)
-        answered = sum(bool(one.answer) for one in questions)
+        answered = sum(bool(question.answer) for question in questions)
         stamp = (run.last, steps, record.state, record.head, len(questions), answered, len(approvals))
         return run.material.get(stamp, lambda: self._gather(record, run, steps))
 
@@ -524,8 +533,8 @@ class Reader:
         while before > after + 1 and len(lines) < STORY:
             most = min(TOLD, before - after)  # there cannot be more new events than new ids
             events = self.store.journal.last_events(record.id, most, before=before, lean=True)
-            for one in reversed(events):
-                lines += [] if one.id <= after else [*story_lines(one, typed(one, view.EVENTS))][::-1]
+            for event in reversed(events):
+                lines += [] if event.id <= after else [*story_lines(event, typed(event, view.EVENTS))][::-1]
             before = events[0].id if len(events) == most else 0
         return lines[:STORY]
 
@@ -538,9 +547,9 @@ class Reader:
         """Every call of the run, and whether its claim was refuted; `texts` reads briefs and replies."""
         run, material = self.watch(record), self.material(record)
         if run.calls is None or run.calls[0] is not material:
-            before, known = run.calls or (material, ())
-            known = known if before.ended == material.ended else ()
-            is_judged = len(before.proofs) == len(material.proofs)
+            earlier, earlier_calls = run.calls or (material, ())
+            known = earlier_calls if earlier.ended == material.ended else ()
+            is_judged = len(earlier.proofs) == len(material.proofs)
             run.calls = (material, calls(material, texts=False, known=known, is_judged=is_judged))
         return run.calls[1]
 
@@ -554,12 +563,12 @@ class Reader:
         changes even without an event, so it is also drawn again when it is two seconds old. In a `sparing` block, it is
         not drawn again sooner, even after an event."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
-        found = run.made.get(name)
-        is_new = found is not None and now - run.drawn[name] < DRAW_S
-        if found and is_new and (self._spares or found[0] is material):
-            self.is_behind |= found[0] is not material
-            return cast("Made", found[1])
-        if found is None or found[0] is not material or record.state == "running":
+        drawn = run.made.get(name)
+        is_new = drawn is not None and now - run.drawn[name] < DRAW_S
+        if drawn and is_new and (self._spares or drawn[0] is material):
+            self.is_behind |= drawn[0] is not material
+            return cast("Made", drawn[1])
+        if drawn is None or drawn[0] is not material or record.state == "running":
             run.made[name], run.drawn[name] = (material, draw(material)), now
         return cast("Made", run.made[name][1])
 
@@ -572,16 +581,16 @@ class Reader:
 
     def _cached_part(self, record: RunRecord, name: str, of: object, make: Callable[[], Made]) -> Made:
         run = self.watch(record)
-        found = run.made.get(name)
-        if found is None or found[0] is not of:
-            found = run.made[name] = (of, make())
-        return cast("Made", found[1])
+        made = run.made.get(name)
+        if made is None or made[0] is not of:
+            made = run.made[name] = (of, make())
+        return cast("Made", made[1])
 
     def call(self, record: RunRecord, key: str) -> ReportedCall:
         """The call with this key. Raises BadInput if the run has none."""
-        for one in self.calls(record):
-            if one.key == key:
-                return one
+        for call in self.calls(record):
+            if call.key == key:
+                return call
         raise BadInput(f"run {record.id} has no call {key}")
 
     def texts(self, record: RunRecord, call: ReportedCall) -> tuple[str, str]:
@@ -590,10 +599,10 @@ class Reader:
         if call.held_back:
             return "", ""
         events = self.store.journal.events_of_call(record.id, call.key)
-        asked = [one for event in events if (one := CallAsked.read(event))]
-        said = [answer for event in events if (answer := CallAnswered.read(event)) and answer.reply]
-        reply = json.dumps(said[-1].reply, indent=2, ensure_ascii=False) if said else ""
-        return asked[-1].brief if asked else "", reply
+        asked_events = [call_asked for event in events if (call_asked := CallAsked.read(event))]
+        answered_events = [answer for event in events if (answer := CallAnswered.read(event)) and answer.reply]
+        reply = json.dumps(answered_events[-1].reply, indent=2, ensure_ascii=False) if answered_events else ""
+        return asked_events[-1].brief if asked_events else "", reply
 
     def transcript(self, record: RunRecord, call: ReportedCall) -> CallTranscript | None:
         """What the call's processes wrote; None while it is held back."""
@@ -612,22 +621,24 @@ class Reader:
             stamp, lambda: documents_of(record, folder, self.material(record).goal)
         )
 
-    def comparison(self, one: Comparison) -> dict[str, Any]:
+    def comparison(self, comparison: Comparison) -> dict[str, Any]:
         """The comparison, as `compare --json` prints it; made again when something has happened in one of its runs."""
         newest = self.newest_events()
-        stamp = tuple((each.run, newest.get(each.run, 0), self.run(each.run).state) for each in one.runs)
-        return self._comparisons.get(one.id, Stamped).get(stamp, lambda: compare(self.store, one))
+        stamp = tuple(
+            (compared.run, newest.get(compared.run, 0), self.run(compared.run).state) for compared in comparison.runs
+        )
+        return self._comparisons.get(comparison.id, Stamped).get(stamp, lambda: compare(self.store, comparison))
 
     def outside_journal(self) -> tuple[int, tuple[tuple[str, int | str], ...]]:
         """What changes without an event: the size of the transcripts shown last, who drives each run, and what each
         queued run waits for."""
-        written = sum(one.written for one in self._transcripts.values())
+        written = sum(transcript.written for transcript in self._transcripts.values())
         if self.is_empty:
             return written, ()
         journal = self.store.journal
         at_work = journal.runs_at_work()
         drivers = journal.drivers() if at_work else {}  # only if needed, because this reads a file of every run
-        return written, (*((one, drivers.get(one, 0)) for one in at_work), *journal.queued().items())
+        return written, (*((queue, drivers.get(queue, 0)) for queue in at_work), *journal.queued().items())
 
     def picture(self, sha256: str) -> bytes | None:
         """The engine's screenshot with this hash, as PNG bytes. None if there is none, if it is not a PNG, or if it
@@ -643,4 +654,6 @@ class Reader:
 
     def _shown_pictures(self, record: RunRecord) -> set[str]:
         over, runs = record.has_ended, self.material(record).check_runs
-        return {picture for one in runs if over or not one.may_quote_held_out for picture in one.pictures}
+        return {
+            picture for check_run in runs if over or not check_run.may_quote_held_out for picture in check_run.pictures
+        }

@@ -60,7 +60,7 @@ def question_first(text: str) -> tuple[str, str]:
 
 
 def document(view: PageView, address: str, *, can_act: bool = True) -> str:
-    """The whole page, as sent when somebody opens its address. It can be read without JavaScript."""
+    """The whole page, as sent when its address is opened. It can be read without JavaScript."""
     return _document(view=view, address=address, can_act=can_act, is_still=False)
 
 

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-# at most this many events are folded for one request (in a quarter of a second); the next one continues
+# events that are folded for one request (in a quarter of a second); the next one continues
 AT_ONCE = 8_000
 LAST_S = 5.0  # timeout for sending the final state to open pages
-TRIES = 20  # at most this many random ports are tried: each may be taken on one of the two addresses
-NEWS = 5  # at most this many notifications are shown by a tab at the same time
+TRIES = 20  # random ports that are tried: each may be taken on one of the two addresses
+NEWS = 5  # notifications that are shown by a tab at the same time
 ID = re.compile("[0-9]{1,15}", re.ASCII)
 NO_PAGES = ("/live", "/pieces", "/waits")  # addresses that the script requests; no person reads their error messages
 # Errors of a machine without IPv6. They are ignored, because no other process can listen there, either.
@@ -93,8 +93,8 @@ def open_sockets(port: int) -> tuple[int, list[socket.socket]]:
                 sockets.append(_bind(socket.AF_INET6, "::1", number))
             return number, sockets
         except OSError as error:
-            for one in sockets:
-                one.close()
+            for open_socket in sockets:
+                open_socket.close()
             if error.errno != errno.EADDRINUSE:
                 raise BadInput(f"cannot listen on this machine: {error.strerror}") from error
     what = f"port {port}" if port else f"each of {TRIES} ports"
@@ -111,17 +111,17 @@ def _without_ipv6() -> Iterator[None]:
 
 
 def _bind(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
+    bound_socket = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind((host, port))
-        made.listen(128)
+            bound_socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound_socket.bind((host, port))
+        bound_socket.listen(128)
     except OSError:
-        made.close()
+        bound_socket.close()
         raise
-    return made
+    return bound_socket
 
 
 class PageServer:
@@ -187,8 +187,8 @@ class PageServer:
                 server.end()
             ending.append(loop.create_task(finish()))
 
-        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(one, end)
+        for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(signal_number, end)
         self.notifications.start()
         beside = [asyncio.create_task(self._forget_entry()), asyncio.create_task(self.confirmations.listen())]
         try:
@@ -201,7 +201,7 @@ class PageServer:
             self.close()
 
     async def _forget_entry(self) -> None:
-        """Remove an entry file that nobody used, once its code has expired."""
+        """Remove an unused entry file once its code has expired."""
         while True:
             await asyncio.sleep(CODE_S)
             if self.entry.age() > CODE_S:
@@ -213,8 +213,8 @@ class PageServer:
         self.live.close()
         self.reader.close()
         self._acting.shutdown(wait=False)
-        for one in self._sockets:
-            one.close()
+        for open_socket in self._sockets:
+            open_socket.close()
 
     # -- routes --------------------------------------------------------------------------------------------------------
 
@@ -231,7 +231,7 @@ class PageServer:
             Route("/picture/{sha256}", self.picture),
             *([] if self.options.look else self._changing_routes()),
             *(Route(f"/static/{name}", partial(_constant, body, kind)) for name, body, kind in _static()),
-            *(Route(one.path, self.page) for one in PAGES),
+            *(Route(page.path, self.page) for page in PAGES),
         ]
         app = Starlette(
             routes=routes, exception_handlers={TruedError: _error_response, HTTPException: _not_found, 500: self._bug}
@@ -250,21 +250,21 @@ class PageServer:
 
     async def act(self, request: Request) -> Response:
         """Do an action at once, or, if it needs confirmation, propose it in the terminal."""
-        name, given = request.path_params["action"], await _json(request)
-        action = await self._with_store(lambda store: self.actions.prepare(store, name, given))
+        name, fields = request.path_params["action"], await _json(request)
+        action = await self._with_store(lambda store: self.actions.prepare(store, name, fields))
         if not action.needs_confirmation:
             return JSONResponse({"said": await self._with_store(action.do)})
         if not self.confirmations.has_terminal:
-            said = "this page was started without a terminal: run this command in your own"
-            return JSONResponse({"said": said, "command": action.command_line}, 409)
+            message = "this page was started without a terminal: run this command in your own"
+            return JSONResponse({"said": message, "command": action.command_line}, 409)
         session = request.scope["session"].number
         proposal = self.confirmations.propose(action.words, lambda: self._with_store(action.do), session)
         return JSONResponse({**_proposal_data(proposal), "command": action.command_line}, 202)
 
     async def pending(self, request: Request) -> Response:
         """The open decision that this session has proposed, so that a newly opened page can show it again."""
-        found = self.confirmations.pending(request.scope["session"].number)
-        return JSONResponse(_proposal_data(found) if found else {})
+        proposal = self.confirmations.pending(request.scope["session"].number)
+        return JSONResponse(_proposal_data(proposal) if proposal else {})
 
     async def withdraw(self, request: Request) -> Response:
         self.confirmations.withdraw(request.scope["session"].number)
@@ -272,8 +272,8 @@ class PageServer:
 
     async def proposal(self, request: Request) -> Response:
         """The state of a decision that was proposed in the terminal."""
-        found = self.confirmations.proposal(request.path_params["id"])
-        return JSONResponse({"state": found.state, "said": found.said})
+        proposal = self.confirmations.proposal(request.path_params["id"])
+        return JSONResponse({"state": proposal.state, "said": proposal.said})
 
     async def _with_store(self, what: Callable[[RunStore], Result]) -> Result:
         """Call `what` in the thread for actions, with a store of its own, so that pages can be read meanwhile."""
@@ -308,8 +308,8 @@ class PageServer:
         """All pieces of a page, for a tab that gets no stream. If other tabs have a stream of this page, all show the
         same."""
         address = request.query_params.get("address", "")
-        shown = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
-        return Response(shown.message, media_type="application/json")
+        painting = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
+        return Response(painting.message, media_type="application/json")
 
     async def stream(self, request: Request) -> Response:
         """Server-sent events: the newest pieces of one page, whenever they change."""
@@ -353,8 +353,8 @@ class PageServer:
         except ValueError as error:
             raise BadInput("this is not a valid address", then="begin at /") from error
         for route, pattern in _PATTERNS:
-            if found := pattern.match(unquote(parts.path)):
-                params = {**dict(parse_qsl(parts.query)), **found.groupdict()}
+            if match := pattern.match(unquote(parts.path)):
+                params = {**dict(parse_qsl(parts.query)), **match.groupdict()}
                 return partial(viewed, route, params)
         raise BadInput(f"there is no page {parts.path!r}", then="begin at /")
 
@@ -410,17 +410,19 @@ def _proposal_data(proposal: ProposedDecision) -> dict[str, object]:
     }
 
 
-_PATTERNS = [(one, compile_path(one.path)[0]) for one in PAGES]
+_PATTERNS = [(page, compile_path(page.path)[0]) for page in PAGES]
 
 
 def _news(after: int | None, reader: Reader) -> dict[str, object]:
     with reader.at_one_moment():
         newest = reader.newest_event()
-        found = notifications(reader.store, after)[-NEWS:] if after is not None and after < newest else []
+        news = notifications(reader.store, after)[-NEWS:] if after is not None and after < newest else []
         return {
             "waits": reader.wait_count(),
             "event": newest,
-            "news": [{"id": one.id, "run": one.run, "text": one.text} for one in found],
+            "news": [
+                {"id": notification.id, "run": notification.run, "text": notification.text} for notification in news
+            ],
         }
 
 
@@ -434,9 +436,9 @@ async def _events(watcher: Watcher, left: Callable[[], None]) -> AsyncIterator[b
 
 def _static() -> Iterator[tuple[str, bytes, str]]:
     """Name, content and media type of each file that every page loads."""
-    for one in sorted(files("trued.page").joinpath("static").iterdir(), key=lambda file: file.name):
-        if kind := TYPES.get(Path(one.name).suffix):
-            yield one.name, one.read_bytes(), kind
+    for static_file in sorted(files("trued.page").joinpath("static").iterdir(), key=lambda file: file.name):
+        if kind := TYPES.get(Path(static_file.name).suffix):
+            yield static_file.name, static_file.read_bytes(), kind
 
 
 async def _constant(body: bytes, kind: str, request: Request) -> Response:
@@ -445,10 +447,10 @@ async def _constant(body: bytes, kind: str, request: Request) -> Response:
 
 async def _json(request: Request) -> dict[str, object]:
     """The request's body. Raises BadInput if it is not a JSON object."""
-    found = parse_json(await request.body())
-    if not isinstance(found, dict):
+    body = parse_json(await request.body())
+    if not isinstance(body, dict):
         raise BadInput("the body is not a JSON object")
-    return found
+    return body
 
 
 async def _error_response(request: Request, error: Exception) -> Response:
@@ -464,7 +466,7 @@ async def _not_found(request: Request, error: Exception) -> Response:
     return _sentence(request, "there is nothing here", status)
 
 
-def _sentence(request: Request, words: str, status: int) -> Response:
+def _sentence(request: Request, sentence: str, status: int) -> Response:
     if BrowserRequest(request.scope).opens_a_page and request.url.path not in NO_PAGES:
-        return HTMLResponse(missing(words, is_there=status != 404), status)
-    return PlainTextResponse(f"trued: {words}\n", status)
+        return HTMLResponse(missing(sentence, is_there=status != 404), status)
+    return PlainTextResponse(f"trued: {sentence}\n", status)

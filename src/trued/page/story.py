@@ -71,7 +71,9 @@ def _engine_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[St
             held = "held out" if event.held_out else "visible"
             yield line(f"seals the contract: {counted(event.requirements, 'requirement')}, cases {held}")
         case proof.VerdictReached():
-            refuted = next((one.id for one in event.requirements or () if one.grade == "refuted"), "")
+            refuted = next(
+                (requirement.id for requirement in event.requirements or () if requirement.grade == "refuted"), ""
+            )
             yield replace(line(*_verdict(event)), requirement=refuted)
         case _:
             return
@@ -79,7 +81,7 @@ def _engine_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[St
 
 def _verdict(event: proof.VerdictReached) -> tuple[str, str]:
     every = event.requirements or ()
-    refuted = [one.id for one in every if one.grade == "refuted"]
+    refuted = [requirement.id for requirement in every if requirement.grade == "refuted"]
     at = f" on {event.commit[:10]}" if event.commit else ""
     if refuted:
         others = len(every) - len(refuted)
@@ -139,7 +141,7 @@ def _shorten(text: str) -> str:
 
 
 def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[str, str]:
-    """Who works now, and on what; if nobody works, why not."""
+    """Who works now, and on what; if no agent works, why not."""
     if record.state == "running":
         return _work_sentence(seen)
     if waits:
@@ -160,8 +162,8 @@ def _work_sentence(seen: Progress) -> tuple[str, str]:
     if seen.question:
         return "", f"It waits for you: {_shorten(seen.question[1])}"
     if asked:
-        waiting = [one for one in asked if one.waits_until]
-        working = [one for one in asked if not one.waits_until]
+        waiting = [call for call in asked if call.waits_until]
+        working = [call for call in asked if not call.waits_until]
         first, *others = working or waiting
         part = inner_scope(first.key)
         again = _refuted_requirements(first, seen)
@@ -183,12 +185,12 @@ def _work_sentence(seen: Progress) -> tuple[str, str]:
 
 
 def _roles(calls: Sequence[Call]) -> str:
-    return few(list(dict.fromkeys(one.role for one in calls)))
+    return few(list(dict.fromkeys(call.role for call in calls)))
 
 
-def _refuted_requirements(one: Call, seen: Progress) -> str:
+def _refuted_requirements(call: Call, seen: Progress) -> str:
     """The requirements that the last proof in the call's scope before this call refuted, as words."""
-    names = seen.scopes.get(scope_of(one.key), ())
-    proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= one.asked]
+    names = seen.scopes.get(scope_of(call.key), ())
+    proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= call.asked]
     last = proofs[-1].grades if proofs else ()
     return few([name for name, grade, _ in last if grade == "refuted"])

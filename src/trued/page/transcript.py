@@ -11,7 +11,7 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 WINDOW = 300  # lines on one page
-LONGEST = 20_000  # at most this many bytes of one line are read; the rest is only counted
+LONGEST = 20_000  # bytes of one line that are read; the rest is only counted
 CHUNK = 1 << 20  # bytes that one read scans for line ends
 TOOL = "tool"
 

@@ -26,8 +26,8 @@ WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # timeout for reading a clone, because an agent can make its folder slow to read
 AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time until a clone is read again: usually, and after a timeout
 FIRST_S = 0.3  # wait at most this long for a read of a clone if no changes in it are known yet
-CLONES = 32  # at most this many clones' diffs are kept
-MOST = 8_000_000  # at most this many bytes that git prints are read
+CLONES = 32  # clones' diffs that are kept
+MOST = 8_000_000  # bytes of git's output that are read
 SHOWN = 200_000  # maximum length of one diff, in characters
 CLONE_SHOWN = 12_000
 LARGE = ("-c", "core.bigFileThreshold=512k")  # larger files count as binary, so git does not compare their lines
@@ -63,7 +63,7 @@ def _list_changed_files(place: str, base: str, head: str) -> tuple[ChangedFile, 
     output = _git(place, "diff-tree", "-r", "-z", "--numstat", *PLAIN, base, head)
     if output is None:
         return None
-    rows = [one.split("\t", 2) for one in output.decode("utf-8", "replace").split("\0") if one.count("\t") >= 2]
+    rows = [row.split("\t", 2) for row in output.decode("utf-8", "replace").split("\0") if row.count("\t") >= 2]
     return tuple(ChangedFile(path, _number(added), _number(removed)) for added, removed, path in rows)
 
 
@@ -108,7 +108,7 @@ def _versions(place: str, base: str, head: str, path: str) -> tuple[FileVersion,
     )
     if output is None:
         return None
-    rows = [one.split("\t", 2) for one in output.decode("utf-8", "replace").split("\0") if one.count("\t") >= 2]
+    rows = [row.split("\t", 2) for row in output.decode("utf-8", "replace").split("\0") if row.count("\t") >= 2]
     return tuple(FileVersion(commit, float(at), subject[:200]) for commit, at, subject in rows)
 
 
@@ -173,9 +173,9 @@ class CloneDiffs:
         if look.under_way is None or not look.under_way.done():
             return
         ended, look.under_way = look.under_way, None
-        found = ended.result()
-        look.parts = look.parts if found is None else found
-        look.due = time.monotonic() + (SLOW_AGAIN_S if found is None else AGAIN_S)
+        result = ended.result()
+        look.parts = look.parts if result is None else result
+        look.due = time.monotonic() + (SLOW_AGAIN_S if result is None else AGAIN_S)
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, takewhile
@@ -12,6 +11,7 @@ from typing import Any
 from trued.agents.roles.tools import size_of
 from trued.errors import AgentFailed, LimitReached
 from trued.model import Role, Value
+from trued.model.events import JournalEvent
 from trued.model.events.call import (
     CallAnswered,
     CallAsked,
@@ -26,10 +26,9 @@ from trued.model.events.call import (
     TokenCount,
     from_runtime,
 )
-from trued.model.settings import agent_kind
 from trued.protocols import AgentCommit, StoppableRuntime
 from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
-from trued.run.briefs import brief_after_stop
+from trued.run.briefs.brief import brief_after_stop
 from trued.run.budget import CallRequest, Reservation
 from trued.run.comments import comments_after_stop, has_to_stop
 from trued.run.context import RunContext
@@ -42,9 +41,9 @@ from trued.wire import Confinement, EmitAgentEvent, Limits, Order, Report, Usage
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
 DEATHS = 20  # a call fails after dying this often in this process: something on the machine kills every attempt
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
-QUESTIONS = 5  # at most this many questions from one call: an agent that asks more is not working
-SUBJECT = 60  # at most this many characters of a ticket's summary in the first line of a commit
-UNDONE_BYTES = 200_000  # at most this many bytes of an undone change are recorded, per file
+QUESTIONS = 5  # an agent that asks more questions in one call is not working
+SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
+UNDONE_BYTES = 200_000  # bytes of an undone change that are recorded, per file
 PIECE_S = 30.0  # a longer wait is split into pieces: after each the clock is read, because the machine may have slept
 PICTURES = "pictures"  # the folder below an agent's HOME for the pictures that it gets
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
@@ -70,7 +69,7 @@ class AgentRequest(Value):
     session: str
     resume: bool
     clone: str
-    anew: str = ""  # the brief to use if the session turns out to be lost
+    fresh_brief: str = ""  # the brief to use if the session turns out to be lost
     native: str = ""
     before: Usage = Usage()
     about: str = ""  # the first line of the agent's commit message
@@ -105,8 +104,8 @@ class AgentAnswer(Value):
 
 
 @dataclass
-class Exchange:
-    """The state of one call until it has an answer: temporary refusals, questions, answers, restarts."""
+class CallProgress:
+    """The state of one call until it has an answer: its next order, and what has happened so far."""
 
     name: str  # the name of the next order; the first order has the name of the call
     brief: str
@@ -116,29 +115,30 @@ class Exchange:
     spent: Usage = field(default_factory=Usage)
     waits: list[PastWait] = field(default_factory=list)
     refusals: int = 0
-    row: int = 0  # refusals in a row, without any work between them
+    refusals_in_a_row: int = 0  # without any work between them
     questions: int = 0
     stops: int = 0  # how often people stopped the call in order to comment
     answers: list[str] = field(default_factory=list)  # people's answers and comments that the agent got during the call
-    died: int = 0  # attempts that left nothing; the next gets a new clone and a new session
+    deaths: int = 0  # attempts that left nothing; the next gets a new clone and a new session
     thread: Usage = field(default_factory=Usage)  # usage of the current session
-    found: bool = False  # the last report was written before this process started: somebody has resumed the run since
+    # The last report was written before this process started, so a person has resumed the run since.
+    has_earlier_report: bool = False
 
-    def full_brief(self, ask: AgentRequest) -> str:
+    def full_brief(self, request: AgentRequest) -> str:
         """The brief for an agent that knows nothing yet."""
-        return "\n\n".join([ask.anew or ask.brief, *self.answers])
+        return "\n\n".join([request.fresh_brief or request.brief, *self.answers])
 
-    def add(self, report: Report) -> None:
+    def add_report(self, report: Report) -> None:
         """Add the usage of a report."""
-        lost = bool(report.native) and not report.resumed
+        is_new_session = bool(report.native) and not report.resumed
         self.spent, self.thread = (
             add_usage(self.spent, report.usage),
-            add_usage(Usage() if lost else self.thread, report.usage),
+            add_usage(Usage() if is_new_session else self.thread, report.usage),
         )
 
     def start_over(self) -> None:
         """Prepare an attempt with a new session."""
-        self.died, self.thread = self.died + 1, Usage()
+        self.deaths, self.thread = self.deaths + 1, Usage()
         self.resume, self.native, self.interrupted = False, "", False
 
     def continue_with(self, report: Report, name: str, brief: str, *, interrupted: bool) -> None:
@@ -148,327 +148,364 @@ class Exchange:
         self.name, self.brief, self.interrupted = name, brief, interrupted and self.resume
 
 
-async def call_agent(context: RunContext, here: Position, ask: AgentRequest) -> AgentAnswer:
-    """Let the agent work, and commit what it left. If its process dies or its provider refuses for now, try again.
-    Raises LimitReached if the budget is used up or waiting takes too long, AgentFailed if the call keeps dying."""
-    brief, role = context.redact(ask.brief), ask.role.name
-    asked = CallAsked(role=role, agent=ask.agent, brief=brief, chars=len(brief), resume=ask.resume)
-    context.journal.emit(asked, ask.key)
-    report, clone, exchange = await _exchange(context, here, ask)
-    report = replace(report, reply=context.redact(report.reply), why=context.redact(report.why), usage=exchange.spent)
-    report = replace(report, attempt=exchange.died + 1)
-    taken = await _commit_work(context, here, ask, report, clone)
-    context.journal.emit(_answer_event(context, ask, report, taken), ask.key)
-    failure = "" if report.state == "done" else f"{ask.role.name} ({ask.agent}): {report.why or report.kind}"
-    return AgentAnswer(
-        reply=report.reply if report.state == "done" else None,
-        failure=failure,
-        kind=report.kind,
-        head=taken.commit,
-        when=max(here.when, report.ended),
-        changed=taken.changed,
-        undone=context.redact({path: _as_text(content) for path, content in taken.undone.items()}),
-        commands=report.commands,
-        resumed=report.resumed,
-        clone=clone,
-        native=report.native or exchange.native,
-        usage=report.usage,
-        thread=exchange.thread,
-    )
+@dataclass
+class FailedAttempts:
+    """How many attempts at one order failed in this process, by cause."""
 
+    deaths: int = 0
+    lapses: int = 0
+    unread: int = 0
 
-async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> tuple[Report, str, Exchange]:
-    call = folder_name(ask.key)
-    exchange = Exchange(call, ask.brief, ask.resume, ask.native, thread=ask.before)
-    if ask.resume and not context.has_session(ask.clone):
-        exchange.resume, exchange.native, exchange.thread = False, "", Usage()
-        why = "the agent's session is on another machine, so the agent gets all facts again"
-        context.journal.emit(FreshSession(why=why), ask.key)
-    while True:
-        report, clone = await _work_until_reported(context, here, ask, exchange)
-        exchange.add(report)
-        if report.state == "stopped":
-            await _continue_after_stop(context, ask, report, exchange)
-            continue
-        replied = str((report.reply or {}).get("question") or "") if context.asks_people else ""
-        if question := report.question or replied:
-            exchange.questions += 1
-            # Past the limit, a question is still asked if somebody resumed the run after the agent asked it: they want
-            # to answer.
-            if exchange.questions > QUESTIONS and not exchange.found:
-                return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
-            answer = await answer_for_agent(
-                context, f"{ask.key}?{exchange.questions}", question_text(ask.role.name, context.redact(question))
-            )
-            exchange.answers.append(answer)
-            exchange.continue_with(report, f"{call}.q{exchange.questions}", answer, interrupted=False)
-        elif report.state == "failed" and report.kind in LATER:
-            await _wait_for_provider(context, ask, report, exchange)
-            exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
-        elif report.state == "failed" and report.kind == "budget":
-            exchange.refusals += 1
-            # If the call used up the agent's own budget and not its reservation, trued cannot raise that budget. It
-            # tries again after a resume, because the person may have raised it.
-            if not context.budget.has_used_up(exchange.name) and not exchange.found:
-                raise LimitReached(
-                    f"{ask.key}: {report.why}; that budget is {ask.agent}'s own, and no limit of trued: raise it there,"
-                    f" then `trued resume {context.run}` continues"
-                )
-            exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
-        else:
-            return report, clone, exchange
-
-
-async def _continue_after_stop(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
-    """Prepare an order that continues in the same session, with the comment of the person who stopped the call."""
-    exchange.stops += 1
-    comments = await comments_after_stop(context, ask.role.name, ask.key, exchange.stops)
-    name = f"{folder_name(ask.key)}.c{exchange.stops}"
-    if not comments:  # another call of the role got the comments meanwhile: continue with the interrupted brief
-        exchange.continue_with(report, name, exchange.brief, interrupted=True)
-        return
-    brief = brief_after_stop(comments)
-    exchange.answers.append(brief)
-    exchange.continue_with(report, name, brief, interrupted=False)
-
-
-async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
-    """Wait as long as the provider says, or a sensible time if it does not. Waiting costs nothing."""
-    exchange.refusals += 1
-    if made_progress(report):
-        exchange.row, exchange.waits = 0, []
-    exchange.row += 1
-    decided = decide_wait(report, exchange.row, exchange.waits, wait=context.settings.wait, now=time.time())
-    if isinstance(decided, GiveUp):
-        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {context.run}` continues")
-    left = decided.until - time.time()
-    if left <= 0:  # the time has passed already
-        return
-    waits = CallWaits(until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
-    context.journal.emit(waits, ask.key)
-    while (still := decided.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited enough)
-        await asyncio.sleep(min(still, PIECE_S))
-    exchange.waits.append(PastWait(left, has_provider_time=bool(report.until)))
-    context.journal.emit(CallWaited(seconds=round(left, 1)), ask.key)
-
-
-async def _work_until_reported(
-    context: RunContext, here: Position, ask: AgentRequest, exchange: Exchange
-) -> tuple[Report, str]:
-    deaths = unread = lapses = 0
-
-    def record_event(kind: str, /, **data: object) -> None:
-        nonlocal deaths, unread, lapses
-        event = from_runtime(kind, data)
-        exchange.found = isinstance(event, ReportFound)
+    def count(self, event: JournalEvent) -> None:
+        """Count an event of the runtime, if it reports a failed attempt."""
         if isinstance(event, CallDied):  # not emitted for deaths that an earlier process found: they do not count
-            deaths += not event.lapsed
-            lapses += event.lapsed
-        unread += isinstance(event, CallFileCorrupted)
-        context.journal.emit(event, ask.key)
+            self.deaths += not event.lapsed
+            self.lapses += event.lapsed
+        self.unread += isinstance(event, CallFileCorrupted)
 
-    for attempt in count(1):
-        clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
-        wanted = CallRequest(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
-        if context.is_begun_elsewhere(exchange.name, attempt):
-            report = await _settle_lost(context, wanted, ask)
-        elif await _stop_if_repeated_elsewhere(context, ask, exchange, wanted, record_event):
-            report = _died(wanted, ask, "another machine made the call again meanwhile")
-        else:
-            async with context.budget.reserve(wanted) as reserved:
-                # All orders of the call have the same token, so that they get the same clone: after a refusal the agent
-                # continues with the files it left.
-                work, home = await context.workspace.clone(
-                    clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
-                )
-                await _lay_pictures(context, ask.equipment.pictures, home)
-                order = _order(context, ask, exchange, reserved)
-                order = replace(order, folder=str(work), home=str(home))
-                report = await _work_unless_stopped(context, ask, exchange, order, record_event)
-                await context.journal.available()
-                report = reserved.settle(report)
-                if report.quota:
-                    context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
-        if report.state != "died":
-            for later in takewhile(partial(context.is_begun_elsewhere, exchange.name), count(attempt + 1)):
-                lost = await _settle_lost(context, replace(wanted, attempt=later), ask)
-                exchange.spent = add_usage(exchange.spent, lost.usage)
-            return report, clone
-        exchange.spent = add_usage(exchange.spent, report.usage)
-        exchange.start_over()
-        if deaths >= DEATHS:
-            raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine kills it")
-        if lapses >= LAPSES:
+    def check_limits(self, key: str) -> None:
+        """Raise AgentFailed if there were too many failed attempts for one cause."""
+        if self.deaths >= DEATHS:
+            raise AgentFailed(f"{key}: the call died {self.deaths} times; something on this machine kills it")
+        if self.lapses >= LAPSES:
             raise AgentFailed(
-                f"{ask.key}: the hub was out of reach {lapses} times in mid-call; each further try costs a new call"
+                f"{key}: the hub was out of reach {self.lapses} times in mid-call; each further try costs a new call"
             )
-        if unread >= UNREAD:
+        if self.unread >= UNREAD:
             why = "the disk is faulty, or a supervisor of another version wrote them"
-            raise AgentFailed(f"{ask.key}: {unread} reports could not be read: {why}")
-        await context.workspace.drop_clone(clone, f"attempt {attempt} died")
-        context.journal.emit(CallRepeated(attempt=attempt + 1, why=report.why), ask.key)
-    raise AssertionError("there is always a next attempt")
+            raise AgentFailed(f"{key}: {self.unread} reports could not be read: {why}")
 
 
-async def _settle_lost(context: RunContext, request: CallRequest, ask: AgentRequest) -> Report:
-    """Settle an attempt that began on another machine: its usage there is unknown."""
-    await context.journal.available()
-    lost = _died(request, ask, "another machine began it and did not finish it")
-    return context.budget.existing_reservation(request).settle(lost)
+class AgentCall:
+    """One call: the agent's work until it has an answer, and the commit of what it left.
 
+    A call consists of orders: the first one, and one more after each question, comment or refusal. An order whose
+    process dies gets a further attempt, with a new clone and a new session.
+    """
 
-async def _stop_if_repeated_elsewhere(
-    context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: EmitAgentEvent
-) -> bool:
-    """Stop the agent of this attempt, which began here, if another machine has settled the attempt and made the next
-    one. Returns whether it was stopped: then it must not be started again. It is not if the attempt's report is already
-    here, because the report can still be used."""
-    runtime = context.runtime
-    if not context.is_begun_elsewhere(request.call, request.attempt + 1) or not isinstance(runtime, StoppableRuntime):
-        return False
-    order = _order(context, ask, exchange, context.budget.existing_reservation(request))
-    return (await runtime.stop(order, tell)).state == "stopped"
+    def __init__(self, context: RunContext, position: Position, request: AgentRequest) -> None:
+        self.context, self.position, self.request = context, position, request
+        self.name = folder_name(request.key)
+        self.progress = CallProgress(self.name, request.brief, request.resume, request.native, thread=request.before)
 
+    async def run(self) -> AgentAnswer:
+        """Let the agent work, and commit what it left. If its process dies or its provider refuses for now, try again.
+        Raises LimitReached if the budget is used up or waiting takes too long, AgentFailed if the call keeps dying."""
+        context, request, progress = self.context, self.request, self.progress
+        brief, role = context.redact(request.brief), request.role.name
+        asked = CallAsked(role=role, agent=request.agent, brief=brief, chars=len(brief), resume=request.resume)
+        context.journal.emit(asked, request.key)
+        report, clone = await self._exchange()
+        report = replace(
+            report, reply=context.redact(report.reply), why=context.redact(report.why), usage=progress.spent
+        )
+        report = replace(report, attempt=progress.deaths + 1)
+        commit = await self._commit_work(report, clone)
+        context.journal.emit(self._answer_event(report, commit), request.key)
+        failure = "" if report.state == "done" else f"{role} ({request.agent}): {report.why or report.kind}"
+        return AgentAnswer(
+            reply=report.reply if report.state == "done" else None,
+            failure=failure,
+            kind=report.kind,
+            head=commit.commit,
+            when=max(self.position.when, report.ended),
+            changed=commit.changed,
+            undone=context.redact({path: _as_text(content) for path, content in commit.undone.items()}),
+            commands=report.commands,
+            resumed=report.resumed,
+            clone=clone,
+            native=report.native or progress.native,
+            usage=report.usage,
+            thread=progress.thread,
+        )
 
-def _died(request: CallRequest, ask: AgentRequest, why: str) -> Report:
-    return Report(request.call, request.attempt, "died", why=why, session=ask.session, usage=Usage(estimated=True))
+    # -- orders --------------------------------------------------------------------------------------------------------
 
+    async def _exchange(self) -> tuple[Report, str]:
+        """Give the agent order after order until one ends with a final report. Returns the report, and the clone of its
+        attempt."""
+        context, request, progress = self.context, self.request, self.progress
+        if request.resume and not context.has_session(request.clone):
+            progress.resume, progress.native, progress.thread = False, "", Usage()
+            why = "the agent's session is on another machine, so the agent gets all facts again"
+            context.journal.emit(FreshSession(why=why), request.key)
+        while True:
+            report, clone = await self._work_until_reported()
+            progress.add_report(report)
+            if report.state == "stopped":
+                await self._continue_after_stop(report)
+                continue
+            reply_question = str((report.reply or {}).get("question") or "") if context.asks_people else ""
+            if question := report.question or reply_question:
+                progress.questions += 1
+                # Past the limit, a question is still asked if a person resumed the run after the agent asked it: they
+                # want to answer.
+                if progress.questions > QUESTIONS and not progress.has_earlier_report:
+                    return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone
+                answer = await answer_for_agent(
+                    context,
+                    f"{request.key}?{progress.questions}",
+                    question_text(request.role.name, context.redact(question)),
+                )
+                progress.answers.append(answer)
+                progress.continue_with(report, f"{self.name}.q{progress.questions}", answer, interrupted=False)
+            elif report.state == "failed" and report.kind in LATER:
+                await self._wait_for_provider(report)
+                progress.continue_with(report, f"{self.name}.w{progress.refusals}", progress.brief, interrupted=True)
+            elif report.state == "failed" and report.kind == "budget":
+                progress.refusals += 1
+                # If the call used up the agent's own budget and not its reservation, trued cannot raise that budget. It
+                # tries again after a resume, because the person may have raised it.
+                if not context.budget.has_used_up(progress.name) and not progress.has_earlier_report:
+                    raise LimitReached(
+                        f"{request.key}: {report.why}; that budget is {request.agent}'s own, and no limit of trued: "
+                        f"raise it there, then `trued resume {context.run}` continues"
+                    )
+                progress.continue_with(report, f"{self.name}.w{progress.refusals}", progress.brief, interrupted=True)
+            else:
+                return report, clone
 
-async def _work_unless_stopped(
-    context: RunContext, ask: AgentRequest, exchange: Exchange, order: Order, tell: EmitAgentEvent
-) -> Report:
-    """The report of the order; its state is "stopped" if a person stopped the call to comment."""
+    async def _continue_after_stop(self, report: Report) -> None:
+        """Prepare an order that continues in the same session, with the comment of the person who stopped the call."""
+        request, progress = self.request, self.progress
+        progress.stops += 1
+        comments = await comments_after_stop(self.context, request.role.name, request.key, progress.stops)
+        name = f"{self.name}.c{progress.stops}"
+        if not comments:  # another call of the role got the comments meanwhile: continue with the interrupted brief
+            progress.continue_with(report, name, progress.brief, interrupted=True)
+            return
+        brief = brief_after_stop(comments)
+        progress.answers.append(brief)
+        progress.continue_with(report, name, brief, interrupted=False)
 
-    def is_stop_wanted() -> bool:
-        return has_to_stop(context, ask.role.name, ask.key, exchange.stops + 1)
+    async def _wait_for_provider(self, report: Report) -> None:
+        """Wait as long as the provider says, or a sensible time if it does not. Waiting costs nothing."""
+        context, request, progress = self.context, self.request, self.progress
+        progress.refusals += 1
+        if made_progress(report):
+            progress.refusals_in_a_row, progress.waits = 0, []
+        progress.refusals_in_a_row += 1
+        decision = decide_wait(
+            report, progress.refusals_in_a_row, progress.waits, wait=context.settings.wait, now=time.time()
+        )
+        if isinstance(decision, GiveUp):
+            raise LimitReached(f"{request.key}: {decision.why}; `trued resume {context.run}` continues")
+        seconds = decision.until - time.time()
+        if seconds <= 0:  # the time has passed already
+            return
+        waits = CallWaits(until=decision.until, why=decision.why, failure=report.kind, agent=request.agent)
+        context.journal.emit(waits, request.key)
+        while (remaining := decision.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited enough)
+            await asyncio.sleep(min(remaining, PIECE_S))
+        progress.waits.append(PastWait(seconds, has_provider_time=bool(report.until)))
+        context.journal.emit(CallWaited(seconds=round(seconds, 1)), request.key)
 
-    began = time.time()
-    if not is_stop_wanted():
-        working = asyncio.ensure_future(context.runtime.work(order, tell))
-        try:
-            while not working.done() and not is_stop_wanted():
-                await asyncio.wait({working}, timeout=LOOK_S)
-                await context.journal.available()
-            if working.done():
-                return working.result()
-        finally:
-            working.cancel()
-            await asyncio.wait({working})
-    if isinstance(context.runtime, StoppableRuntime):
-        return await context.runtime.stop(order, tell)
-    native = order.session if context.runtime.capabilities.chosen_session else ""
-    return Report(
-        order.call,
-        order.attempt,
-        "stopped",
-        session=order.session,
-        native=native,
-        resumed=order.resume,
-        began=began,
-        ended=time.time(),
-    )
+    # -- attempts ------------------------------------------------------------------------------------------------------
 
+    async def _work_until_reported(self) -> tuple[Report, str]:
+        """Attempt the next order until an attempt leaves a report. Returns the report and the clone of that attempt."""
+        context, request, progress = self.context, self.request, self.progress
+        failed = FailedAttempts()
 
-async def _lay_pictures(context: RunContext, pictures: Mapping[str, str], home: Path) -> None:
-    for name, artifact in pictures.items():
-        if content := await context.workspace.load_artifact(artifact):
-            (home / PICTURES).mkdir(exist_ok=True)
-            (home / PICTURES / Path(name).name).write_bytes(content)
+        def record_event(kind: str, /, **data: object) -> None:
+            event = from_runtime(kind, data)
+            progress.has_earlier_report = isinstance(event, ReportFound)
+            failed.count(event)
+            context.journal.emit(event, request.key)
 
+        for number in count(1):
+            clone = f"{request.clone}.{progress.deaths + 1}" if progress.deaths else request.clone
+            attempt = CallRequest(progress.name, number, request.key, request.role.name, request.agent, request.model)
+            if context.is_begun_elsewhere(progress.name, number):
+                report = await self._settle_lost(attempt)
+            elif await self._stop_if_repeated_elsewhere(attempt, record_event):
+                report = self._died(attempt, "another machine made the call again meanwhile")
+            else:
+                report = await self._attempt(attempt, clone, record_event)
+            if report.state != "died":
+                for later in takewhile(partial(context.is_begun_elsewhere, progress.name), count(number + 1)):
+                    lost = await self._settle_lost(replace(attempt, attempt=later))
+                    progress.spent = add_usage(progress.spent, lost.usage)
+                return report, clone
+            progress.spent = add_usage(progress.spent, report.usage)
+            progress.start_over()
+            failed.check_limits(request.key)
+            await context.workspace.drop_clone(clone, f"attempt {number} died")
+            context.journal.emit(CallRepeated(attempt=number + 1, why=report.why), request.key)
+        raise AssertionError("there is always a next attempt")
 
-def _order(context: RunContext, ask: AgentRequest, exchange: Exchange, reserved: Reservation) -> Order:
-    settings = context.settings
-    return Order(
-        run=context.run,
-        key=ask.key,
-        call=exchange.name,
-        attempt=reserved.request.attempt,
-        role=ask.role.name,
-        agent=ask.agent,
-        brief=exchange.brief if exchange.resume else exchange.full_brief(ask),
-        schema=ask.reply_schema,
-        session=ask.session,
-        resume=exchange.resume,
-        folder="",
-        home="",
-        tools=ask.role.tools,
-        browser=ask.equipment.browser if "browser" in ask.role.tools else (),
-        model=ask.model,
-        native=exchange.native,
-        interrupted=exchange.interrupted,
-        anew=exchange.full_brief(ask) if exchange.resume else "",
-        before=exchange.thread,
-        bring=agent_kind(ask.agent) in settings.bring,
-        login=settings.login_of(ask.agent),
-        prompts=settings.prompts,
-        allowance=reserved.allowance,
-        price=reserved.price,
-        limits=Limits(idle_s=settings.idle_s, wall_s=reserved.wall_s(settings.wall_s)),
-        confinement=_confinement(context, ask),
-    )
+    async def _attempt(self, attempt: CallRequest, clone: str, emit: EmitAgentEvent) -> Report:
+        """Reserve budget, provide the clone and let the agent work in it. Returns the settled report."""
+        context = self.context
+        async with context.budget.reserve(attempt) as reservation:
+            # All orders of the call have the same token, so that they get the same clone: after a refusal the agent
+            # continues with the files it left.
+            work, home = await context.workspace.clone(
+                clone, self.position.head, token=f"{self.name}.{self.progress.deaths + 1}"
+            )
+            await self._write_pictures(home)
+            order = replace(self._order(reservation), folder=str(work), home=str(home))
+            report = await self._work_unless_stopped(order, emit)
+            await context.journal.available()
+            report = reservation.settle(report)
+            if report.quota:
+                context.journal.emit(QuotaReported(agent=self.request.agent, **report.quota), self.request.key)
+        return report
 
+    async def _settle_lost(self, attempt: CallRequest) -> Report:
+        """Settle an attempt that began on another machine: its usage there is unknown."""
+        await self.context.journal.available()
+        lost = self._died(attempt, "another machine began it and did not finish it")
+        return self.context.budget.existing_reservation(attempt).settle(lost)
 
-def _confinement(context: RunContext, ask: AgentRequest) -> Confinement:
-    usual = context.workspace.confinement()
-    return replace(usual, readable=(*usual.readable, *ask.equipment.readable)) if ask.equipment.readable else usual
+    async def _stop_if_repeated_elsewhere(self, attempt: CallRequest, emit: EmitAgentEvent) -> bool:
+        """Stop the agent of this attempt, which began on this machine, if another machine has settled the attempt and
+        made the next one. Returns whether the agent was stopped: then it must not be started again. It is not stopped
+        if the attempt's report has arrived, because the report can still be used."""
+        context, runtime = self.context, self.context.runtime
+        repeated = context.is_begun_elsewhere(attempt.call, attempt.attempt + 1)
+        if not repeated or not isinstance(runtime, StoppableRuntime):
+            return False
+        order = self._order(context.budget.existing_reservation(attempt))
+        return (await runtime.stop(order, emit)).state == "stopped"
 
+    def _died(self, attempt: CallRequest, why: str) -> Report:
+        return Report(
+            attempt.call, attempt.attempt, "died", why=why, session=self.request.session, usage=Usage(estimated=True)
+        )
 
-async def _commit_work(
-    context: RunContext, here: Position, ask: AgentRequest, report: Report, clone: str
-) -> AgentCommit:
-    """Commit what the agent left. Work of a role that may not write, or of a failed call, is not committed; a rescue
-    ref keeps it. An agent's own documents (`only`) are committed even if the call failed: people read them, and they
-    decide nothing."""
-    if not ask.role.writes or (report.state != "done" and not ask.only):
-        return AgentCommit(here.head, ())
-    return await context.workspace.commit_clone(
-        clone,
-        here.head,
-        author=ask.role.name,
-        message=_commit_message(context, ask),
-        when=report.ended,
-        fixed=ask.fixed,
-        only=ask.only,
-    )
+    async def _work_unless_stopped(self, order: Order, emit: EmitAgentEvent) -> Report:
+        """The report of the order; its state is "stopped" if a person stopped the call to comment."""
+        context, runtime = self.context, self.context.runtime
 
+        def is_stop_wanted() -> bool:
+            return has_to_stop(context, self.request.role.name, self.request.key, self.progress.stops + 1)
 
-def _commit_message(context: RunContext, ask: AgentRequest) -> str:
-    """The commit message: what the commit is about, then who made it."""
-    who, ticket = f"{ask.role.name}: {ask.key}", context.ticket
-    first = f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})" if ticket else context.redact(ask.about)
-    return f"{first}\n\n{who}" if first else who
+        began = time.time()
+        if not is_stop_wanted():
+            working = asyncio.ensure_future(runtime.work(order, emit))
+            try:
+                while not working.done() and not is_stop_wanted():
+                    await asyncio.wait({working}, timeout=LOOK_S)
+                    await context.journal.available()
+                if working.done():
+                    return working.result()
+            finally:
+                working.cancel()
+                await asyncio.wait({working})
+        if isinstance(runtime, StoppableRuntime):
+            return await runtime.stop(order, emit)
+        native = order.session if runtime.capabilities.chosen_session else ""
+        return Report(
+            order.call,
+            order.attempt,
+            "stopped",
+            session=order.session,
+            native=native,
+            resumed=order.resume,
+            began=began,
+            ended=time.time(),
+        )
+
+    async def _write_pictures(self, home: Path) -> None:
+        for name, artifact in self.request.equipment.pictures.items():
+            if content := await self.context.workspace.load_artifact(artifact):
+                (home / PICTURES).mkdir(exist_ok=True)
+                (home / PICTURES / Path(name).name).write_bytes(content)
+
+    def _order(self, reservation: Reservation) -> Order:
+        request, progress, settings = self.request, self.progress, self.context.settings
+        return Order(
+            run=self.context.run,
+            key=request.key,
+            call=progress.name,
+            attempt=reservation.request.attempt,
+            role=request.role.name,
+            agent=request.agent,
+            brief=progress.brief if progress.resume else progress.full_brief(request),
+            schema=request.reply_schema,
+            session=request.session,
+            resume=progress.resume,
+            folder="",
+            home="",
+            tools=request.role.tools,
+            browser=request.equipment.browser if "browser" in request.role.tools else (),
+            model=request.model,
+            native=progress.native,
+            interrupted=progress.interrupted,
+            anew=progress.full_brief(request) if progress.resume else "",
+            before=progress.thread,
+            bring=agent_kind(request.agent) in settings.bring,
+            login=settings.login_of(request.agent),
+            prompts=settings.prompts,
+            allowance=reservation.allowance,
+            price=reservation.price,
+            limits=Limits(idle_s=settings.idle_s, wall_s=reservation.wall_s(settings.wall_s)),
+            confinement=self._confinement(),
+        )
+
+    def _confinement(self) -> Confinement:
+        usual, readable = self.context.workspace.confinement(), self.request.equipment.readable
+        return replace(usual, readable=(*usual.readable, *readable)) if readable else usual
+
+    # -- answer --------------------------------------------------------------------------------------------------------
+
+    async def _commit_work(self, report: Report, clone: str) -> AgentCommit:
+        """Commit what the agent left. Work of a role that may not write, or of a failed call, is not committed; a
+        rescue ref keeps it. An agent's own documents (`only`) are committed even if the call failed: people read them,
+        and they decide nothing."""
+        request, head = self.request, self.position.head
+        if not request.role.writes or (report.state != "done" and not request.only):
+            return AgentCommit(head, ())
+        return await self.context.workspace.commit_clone(
+            clone,
+            head,
+            author=request.role.name,
+            message=self._commit_message(),
+            when=report.ended,
+            fixed=request.fixed,
+            only=request.only,
+        )
+
+    def _commit_message(self) -> str:
+        """The commit message: what the commit is about, then who made it."""
+        author, ticket = f"{self.request.role.name}: {self.request.key}", self.context.ticket
+        if ticket:
+            subject = f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})"
+        else:
+            subject = self.context.redact(self.request.about)
+        return f"{subject}\n\n{author}" if subject else author
+
+    def _answer_event(self, report: Report, commit: AgentCommit) -> CallAnswered:
+        usage = report.usage
+        return CallAnswered(
+            role=self.request.role.name,
+            agent=self.request.agent,
+            state=report.state,
+            kind=report.kind,
+            why=report.why,
+            reply=report.reply,
+            attempts=report.attempt,
+            asks=report.asks,
+            resumed=report.resumed,
+            reaped=report.reaped,
+            commit=commit.commit,
+            changed=tuple(self.context.redact(list(commit.changed))),
+            tokens=TokenCount(
+                tokens_in=usage.tokens_in,
+                tokens_out=usage.tokens_out,
+                cached=usage.tokens_cached,
+                peak=usage.peak,
+                estimated=usage.estimated,
+            ),
+            cost_usd=usage.cost_usd,
+            cost=usage.cost,
+            requests=usage.requests,
+            compactions=usage.compactions,
+            began=report.began,
+            ended=report.ended,
+        )
 
 
 def _as_text(content: bytes | None) -> str | None:
     return None if content is None else content[:UNDONE_BYTES].decode(errors="replace")
-
-
-def _answer_event(context: RunContext, ask: AgentRequest, report: Report, taken: AgentCommit) -> CallAnswered:
-    usage = report.usage
-    return CallAnswered(
-        role=ask.role.name,
-        agent=ask.agent,
-        state=report.state,
-        kind=report.kind,
-        why=report.why,
-        reply=report.reply,
-        attempts=report.attempt,
-        asks=report.asks,
-        resumed=report.resumed,
-        reaped=report.reaped,
-        commit=taken.commit,
-        changed=tuple(context.redact(list(taken.changed))),
-        tokens=TokenCount(
-            tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out,
-            cached=usage.tokens_cached,
-            peak=usage.peak,
-            estimated=usage.estimated,
-        ),
-        cost_usd=usage.cost_usd,
-        cost=usage.cost,
-        requests=usage.requests,
-        compactions=usage.compactions,
-        began=report.began,
-        ended=report.ended,
-    )

@@ -12,11 +12,11 @@ from trued.support.plurals import counted, few
 if TYPE_CHECKING:
     from trued.model import Requirement
 
-FILES = 5  # at most this many changed files that a reason names; the others are only counted
+FILES = 5  # changed files that a reason lists; the others are only counted
 
 
 def steps_of(requirement: "Requirement") -> tuple[str, ...]:
-    """The steps that a person follows before deciding; the requirement's own text if it names no steps."""
+    """The steps that a person follows before deciding; the requirement's own text if it has no steps."""
     from trued.model import ManualCheck  # imported here: it is slow to load, and answering a question needs no checks
 
     steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
@@ -35,7 +35,7 @@ def asked_of(requirement: "Requirement") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class ChangesSince:
     """What changed between two commits, without the engine's own files."""
 
     files: tuple[str, ...] = ()
@@ -53,70 +53,87 @@ class Since:
         return f"{earlier}changed since: {few(self.files, FILES)}"
 
 
-Compare: TypeAlias = Callable[[str, str], Since]
-# an approval's requirement and time → the head at which a step processed it
+Compare: TypeAlias = Callable[[str, str], ChangesSince]
+# a decision's requirement and time → the head at which a step processed it
 HeadByDecision: TypeAlias = Mapping[tuple[str, float], str]
 
 
 def head_by_decision(processed: Iterable[ProcessedDecisions]) -> dict[tuple[str, float], str]:
-    return {(word.requirement, word.at): one.head for one in processed for word in one.words}
+    return {(decision.requirement, decision.at): step.head for step in processed for decision in step.words}
 
 
 def unprocessed_decisions(
-    words: Iterable[Approval], processed: Sequence[ProcessedDecisions], asked: Collection[str], *, every: bool = False
+    decisions: Iterable[Approval],
+    processed: Sequence[ProcessedDecisions],
+    requirements: Collection[str],
+    *,
+    every: bool = False,
 ) -> list[Approval]:
-    """For each requirement, the newest decision that the workflow has not processed yet. Approvals are left out, except
-    of parked requirements: a person had to decide on these, and nobody was there. `every`: keep all approvals, for a
-    workflow that records them in its files. `asked`: the contract's requirements; decisions on requirements that a
-    person has removed are left out."""
-    known, parked = head_by_decision(processed), {name for one in processed for name in one.parked}
-    meant = {*asked, WHOLE_CONTRACT} if every else {*asked}
-    news = [one for one in words if one.requirement in meant and (one.requirement, one.at) not in known]
-    newest = {one.requirement: one for one in news}  # the later one replaces the earlier one
-    return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
+    """For each of the contract's `requirements` (ids), the newest decision that the workflow has not processed yet.
+    Decisions on requirements that a person has removed from the contract are left out.
+
+    Approvals are also left out, except those of parked requirements: a person had to decide on these, and nobody was
+    available. `every`: keep all approvals, for a workflow that records them in its files.
+    """
+    known, parked = head_by_decision(processed), {requirement for step in processed for requirement in step.parked}
+    subjects = {*requirements, WHOLE_CONTRACT} if every else {*requirements}
+    unprocessed = [
+        decision
+        for decision in decisions
+        if decision.requirement in subjects and (decision.requirement, decision.at) not in known
+    ]
+    newest = {decision.requirement: decision for decision in unprocessed}  # the later one replaces the earlier one
+    return [decision for decision in newest.values() if every or decision.rejected or decision.requirement in parked]
 
 
 def commits_to_compare(
-    words: Iterable[Approval], at: Mapping[str, str], heads: HeadByDecision
+    decisions: Iterable[Approval], commits: Mapping[str, str], heads: HeadByDecision
 ) -> Iterator[tuple[str, str]]:
-    """The pairs of commits to compare in order to know which approvals still apply."""
-    for one in words:
-        now = at.get(one.requirement, "")
-        for before in (one.commit, heads.get((one.requirement, one.at), "")):
-            if now and before and before != now:
-                yield before, now
+    """The pairs of commits to compare in order to know which decisions still apply. `commits`: requirement → the commit
+    at which its decision has to apply."""
+    for decision in decisions:
+        commit = commits.get(decision.requirement, "")
+        for earlier in (decision.commit, heads.get((decision.requirement, decision.at), "")):
+            if commit and earlier and earlier != commit:
+                yield earlier, commit
 
 
 def current_decisions(
-    words: Sequence[Approval], at: Mapping[str, str], heads: HeadByDecision, compare: Compare, asked: Mapping[str, str]
+    decisions: Sequence[Approval],
+    commits: Mapping[str, str],
+    heads: HeadByDecision,
+    compare: Compare,
+    asked: Mapping[str, str],
 ) -> list[Approval]:
-    """The decision (approval or rejection) that applies to each requirement at the commit in `at`. If none applies, the
-    last one, with the reason why it is stale. `asked`: the hash of what each requirement asks for now."""
-    found: dict[str, Approval] = {}
-    for one in words:
-        now, said_of = at.get(one.requirement, ""), asked.get(one.requirement, "")
-        another = bool(one.asked and said_of and one.asked != said_of)
-        stale = "the requirement has changed since" if another else _stale_reason(one, now, heads, compare)
-        before = found.get(one.requirement)
-        if before is None or before.stale or not stale:
-            found[one.requirement] = one.model_copy(update={"stale": stale and f"{_decision_text(one)}, {stale}"})
-    return list(found.values())
+    """The decision (approval or rejection) that applies to each requirement at its commit in `commits`. If none
+    applies, the last one, with the reason why it is stale. `asked`: the hash of what each requirement asks for now."""
+    current: dict[str, Approval] = {}
+    for decision in decisions:
+        commit, asked_now = commits.get(decision.requirement, ""), asked.get(decision.requirement, "")
+        is_changed = bool(decision.asked and asked_now and decision.asked != asked_now)
+        stale = "the requirement has changed since" if is_changed else _stale_reason(decision, commit, heads, compare)
+        earlier = current.get(decision.requirement)
+        if earlier is None or earlier.stale or not stale:
+            reason = stale and f"{_decision_text(decision)}, {stale}"
+            current[decision.requirement] = decision.model_copy(update={"stale": reason})
+    return list(current.values())
 
 
-def _stale_reason(word: Approval, now: str, heads: HeadByDecision, compare: Compare) -> str:
-    if not (word.commit and now) or word.commit == now:
+def _stale_reason(decision: Approval, commit: str, heads: HeadByDecision, compare: Compare) -> str:
+    """Why a decision does not apply at this commit; "" if it applies."""
+    if not (decision.commit and commit) or decision.commit == commit:
         return ""
-    since = compare(word.commit, now)
-    if since.same:
+    changes = compare(decision.commit, commit)
+    if changes.same:
         return ""
-    if not word.rejected:
-        return str(since)
-    there = heads.get((word.requirement, word.at), "")
-    if not there or there == now or compare(there, now).same:
+    if not decision.rejected:
+        return str(changes)
+    processed_at = heads.get((decision.requirement, decision.at), "")
+    if not processed_at or processed_at == commit or compare(processed_at, commit).same:
         return ""  # it still applies: no agent has received the rejection yet, or none has changed anything since
     return "and it has been worked on since"
 
 
-def _decision_text(word: Approval) -> str:
-    how = "rejected" if word.rejected else "attested"
-    return f"{how} at {word.commit[:10] or 'an earlier time'} by {word.who}: {word.why}"
+def _decision_text(decision: Approval) -> str:
+    how = "rejected" if decision.rejected else "attested"
+    return f"{how} at {decision.commit[:10] or 'an earlier time'} by {decision.who}: {decision.why}"

@@ -51,16 +51,16 @@ def decide_wait(
     """What to do after the `number`th refusal in a row. `waits`: the waits between these refusals in this process.
     `wait`: whether the settings allow waiting."""
     until = _resume_time(report, number)
-    left = until - now
-    if left <= 0:  # the time has passed already
+    remaining = until - now
+    if remaining <= 0:  # the time has passed already
         return WaitUntil(until, report.why)
     if not wait:
         return GiveUp(f"{report.why}; waiting is switched off: {_resume_hint(report, until, now, zone)}")
-    waited = sum(one.seconds for one in waits)
-    if left + (waited if report.until else 0) > LONGEST_WAIT_S:
+    waited = sum(past_wait.seconds for past_wait in waits)
+    if remaining + (waited if report.until else 0) > LONGEST_WAIT_S:
         return GiveUp(f"{report.why}; that is longer than trued waits: {_resume_hint(report, until, now, zone)}")
-    blind = sum(one.seconds for one in waits if not one.has_provider_time)
-    if not report.until and blind + left > BLIND_S:
+    blind = sum(past_wait.seconds for past_wait in waits if not past_wait.has_provider_time)
+    if not report.until and blind + remaining > BLIND_S:
         return GiveUp(f"{report.why}; it did not say until when, and waiting {duration(blind)} did not help")
     return WaitUntil(until, report.why)
 

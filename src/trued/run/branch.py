@@ -17,13 +17,9 @@ from trued.support.redaction import in_json
 
 SET_UP_S = 900.0  # timeout: a first set-up downloads what the project needs
 TAIL = 4_000  # how many of the last characters of a set-up's output are kept
-EDIT_LIMIT = 1024 * 1024  # at most this many bytes of a file that a person has edited; a longer one is not read
+EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person has edited; a longer one is not read
 # Most characters of one file, and of all files, in a brief. Agents can read the rest themselves.
 FILE_CHARS, ALL_CHARS = 8_000, 18_000
-
-
-class _NothingNew(Exception):
-    """There is no new edit by a person. Raised inside a step, so that the step is not recorded."""
 
 
 class SetUp(Value):
@@ -89,23 +85,23 @@ class Branch:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    async def paths(self, at: str = "") -> tuple[str, ...]:
-        """All files of the newest commit, or of the commit `at`; see `_submodule_folders` for submodules."""
-        commit = at or self.head
+    async def paths(self, commit: str = "") -> tuple[str, ...]:
+        """All files of `commit` (default: the newest commit); see `_submodule_folders` for submodules."""
+        commit = commit or self.head
         inside = await self._submodule_folders(commit)
         return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
 
-    async def read(self, path: str, at: str = "") -> str | None:
-        """A file's text on the newest commit, or on the commit `at`; None if it is not there."""
-        commit = at or self.head
+    async def read(self, path: str, commit: str = "") -> str | None:
+        """A file's text on `commit` (default: the newest commit); None if it is not there."""
+        commit = commit or self.head
         if path.startswith(await self._submodule_folders(commit)):
             return None
-        found = await self._workspace.read(commit, path)
-        return None if found is None else found.decode(errors="replace")
+        content = await self._workspace.read(commit, path)
+        return None if content is None else content.decode(errors="replace")
 
-    async def texts(self, paths: Iterable[str], at: str = "") -> dict[str, str | None]:
+    async def texts(self, paths: Iterable[str], commit: str = "") -> dict[str, str | None]:
         """Several files' texts, by path; see `read`."""
-        return {path: await self.read(path, at) for path in paths}
+        return {path: await self.read(path, commit) for path in paths}
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
         """Files of the work that differ from the base, or from the commit `since`."""
@@ -113,7 +109,7 @@ class Branch:
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Files of the head whose path occurs in these texts."""
-        words = {one.strip("`'\"(),;").partition(":")[0] for text in texts for one in text.split()}
+        words = {word.strip("`'\"(),;").partition(":")[0] for text in texts for word in text.split()}
         return tuple(sorted(words.intersection(await self.paths())))
 
     async def _submodule_folders(self, commit: str) -> tuple[str, ...]:
@@ -123,17 +119,17 @@ class Branch:
 
     async def contents(self, paths: Sequence[str]) -> tuple[Content, ...]:
         """The files' texts, as far as they fit into a brief."""
-        shown, left = list[Content](), ALL_CHARS
+        contents, remaining = list[Content](), ALL_CHARS
         for path in paths:
             text = await self.read(path)
             if text is None:
-                shown.append(Content(path=path, content="(it is not there any more)"))
-            elif "\0" in text or len(text) > min(FILE_CHARS, left):
-                shown.append(Content(path=path, content=f"({len(text)} characters: read it yourself)"))
+                contents.append(Content(path=path, content="(it is not there any more)"))
+            elif "\0" in text or len(text) > min(FILE_CHARS, remaining):
+                contents.append(Content(path=path, content=f"({len(text)} characters: read it yourself)"))
             else:
-                left -= len(text)
-                shown.append(Content(path=path, content=text))
-        return tuple(shown)
+                remaining -= len(text)
+                contents.append(Content(path=path, content=text))
+        return tuple(contents)
 
     # -- files that the engine owns ------------------------------------------------------------------------------------
 
@@ -187,13 +183,13 @@ class Branch:
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
 
         async def commit() -> str:
-            made = await self._workspace.commit_files(head, content, message=message, when=when)
+            new_head = await self._workspace.commit_files(head, content, message=message, when=when)
             if event:
                 self._steps.emit("note", event)
-            return made
+            return new_head
 
-        given = digest(head, inputs) if inputs is not None else digest(head, dict(files), message)
-        self._steps.state.position.head = await self._steps.once(self._steps.key(step), given, commit)
+        inputs_hash = digest(head, inputs) if inputs is not None else digest(head, dict(files), message)
+        self._steps.state.position.head = await self._steps.once(self._steps.key(step), inputs_hash, commit)
         for path, data in content.items():
             if path in editable:
                 self._copies.put_editable(path, data)
@@ -210,48 +206,41 @@ class Branch:
         """What a person wrote into the live copy since the engine wrote it; None if nothing. Each edit is read once.
 
         `problem` returns why a text cannot be parsed. An edit with a problem is reported by an event, and stays in the
-        copy until somebody corrects it.
+        copy until it is corrected.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 
     async def read_new_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """`read_edit` for the end of a run: if there is nothing new, no step is recorded, so that a resumed run looks
         again."""
-        try:
-            return await self._read_edit(path, problem, f"edited after the end {path}", always=False)
-        except _NothingNew:
-            return None
+        return await self._read_edit(path, problem, f"edited after the end {path}", record_nothing=False)
 
     async def _read_edit(
-        self, path: str, problem: Callable[[str], str], name: str, *, always: bool = True
+        self, path: str, problem: Callable[[str], str], name: str, *, record_nothing: bool = True
     ) -> Edit | None:
-        place = self._copies.place(path)
+        """`name`: the step's name. `record_nothing`: whether the step is also recorded if there is no new edit."""
+        live_copy = self._copies.place(path)
+        no_edit = "" if record_nothing else None
 
-        async def step() -> str:
-            found = await read()
-            if not found and not always:
-                raise _NothingNew
-            return found
-
-        async def read() -> str:
-            now = place.read_bytes() if place.is_file() else None
-            if now is None or content_hash(now) in (versions := self._copies.known_versions(path)):
-                return ""
-            text = now.decode(errors="replace")
+        async def step() -> str | None:
+            content = live_copy.read_bytes() if live_copy.is_file() else None
+            if content is None or content_hash(content) in (versions := self._copies.known_versions(path)):
+                return no_edit
+            text = content.decode(errors="replace")
             too_large = f"it is larger than {EDIT_LIMIT // 1024} kB: nothing of it is read until it is smaller"
-            if why := too_large if len(now) > EDIT_LIMIT else problem(text):
-                if self._copies.is_new_refusal(path, now):
+            if why := too_large if len(content) > EDIT_LIMIT else problem(text):
+                if self._copies.is_new_refusal(path, content):
                     why = self._steps.context.redact(why)
                     self._steps.emit("edited", EditNotUnderstood(path=path, why=why))
-                return ""
+                return no_edit
             self._steps.emit("edited", FileEdited(path=path))
-            edit = Edit(before=closest_version(versions.values(), text), after=text, sha256=content_hash(now))
+            edit = Edit(before=closest_version(versions.values(), text), after=text, sha256=content_hash(content))
             return in_json(self._steps.context.redact, edit.model_dump_json())
 
-        found = await self._steps.once(self._steps.key(name), digest(path), step)
-        if not found:
+        recorded = await self._steps.once_unless_none(self._steps.key(name), digest(path), step)
+        if not recorded:
             return None
-        edit = Edit.model_validate_json(found)
+        edit = Edit.model_validate_json(recorded)
         self._steps.state.files.edits[path] = (edit.sha256, edit.after)
         return edit
 
@@ -264,8 +253,8 @@ class Branch:
         async def step() -> str:
             return await self._workspace.squash(head, onto, owned, author=author, message=message, when=when)
 
-        given = digest(head, onto, message, author)
-        self._steps.state.position.head = await self._steps.once(self._steps.key("commit"), given, step)
+        inputs_hash = digest(head, onto, message, author)
+        self._steps.state.position.head = await self._steps.once(self._steps.key("commit"), inputs_hash, step)
 
     async def set_aside(self, name: str, *, back_to: str, work: str = "") -> str:
         """Keep the newest commit (or `work`) on a branch of its own, and continue from `back_to`.
@@ -297,16 +286,16 @@ class Branch:
         async def step() -> SetUp:
             work, _ = await workspace.clone(session.clone, head, token=folder_name(key))
             found_by = set_up_key(await workspace.blobs(head), script, steps.owned)
-            kept = SetUpCache(steps.context.folder / "set-up", found_by)
-            await asyncio.to_thread(kept.restore, work)
+            cache = SetUpCache(steps.context.folder / "set-up", found_by)
+            await asyncio.to_thread(cache.restore, work)
             ran = await workspace.execute_in_clone(session.clone, ("/bin/bash", script), within_s=SET_UP_S)
-            said = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
-            found = SetUp(code=ran.exit_code, said=str(steps.context.redact(said))[-TAIL:])
-            if found.works:
-                await asyncio.to_thread(kept.save, work)
-            steps.emit("set-up", SetUpRan(code=found.code, said=found.said))
-            return found
+            output = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
+            made = SetUp(code=ran.exit_code, said=str(steps.context.redact(output))[-TAIL:])
+            if made.works:
+                await asyncio.to_thread(cache.save, work)
+            steps.emit("set-up", SetUpRan(code=made.code, said=made.said))
+            return made
 
-        found = await steps.compute(SetUp, key, digest(head, script), step)
+        set_up = await steps.compute(SetUp, key, digest(head, script), step)
         steps.state.clones[session.clone] = steps.path
-        return found
+        return set_up

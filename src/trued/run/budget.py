@@ -63,7 +63,7 @@ class CallRequest:
         """The key's scopes down to the task, such as `feature F1/task F1-T2`; if none is a task, the first scope. Empty
         for a call of the run itself."""
         parts = self.key.split("/")[:-1]
-        depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
+        depth = next((number for number, scope in enumerate(parts, 1) if scope.startswith("task ")), 1)
         return "/".join(parts[:depth])
 
     @property
@@ -181,26 +181,15 @@ class Budget:
     def existing_reservation(self, request: CallRequest) -> "Reservation":
         """The reservation that a call already has, made here or on another machine, so that the call can be settled.
         This reserves nothing, never waits, and counts against no cap."""
-        known: list[Spend | None] = []
-
-        def look(rows: Sequence[Spend]) -> None:
-            known[:] = [request.row(rows)]
-
-        self._journal.spend(look)
-        reserved = known[0].reserved if known and known[0] else Amount()
+        row = request.row(self._rows())
+        reserved = row.reserved if row else Amount()
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
         """Whether a call that ended because a budget was used up had used up its reservation. If so, it may reserve
         more. If not, it used up the agent's own budget, which the engine cannot raise."""
-        found: list[bool] = []
-
-        def look(rows: Sequence[Spend]) -> None:
-            mine = [row for row in rows if row.call == call]
-            found.append(any(_is_used_up(row, what) for row in mine[-1:] for what in UNITS))
-
-        self._journal.spend(look)
-        return found[0]
+        attempts = [row for row in self._rows() if row.call == call]
+        return any(_is_used_up(row, unit) for row in attempts[-1:] for unit in UNITS)
 
     def set_windows(self, windows: Mapping[str, QuotaWindow]) -> None:
         """Store the quota windows that agents reported for the user's subscriptions, by kind of agent."""
@@ -209,6 +198,16 @@ class Budget:
     def _apply_changed_limits(self) -> None:
         """Apply the limits that are in force now: people may change them during the run."""
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
+
+    def _rows(self) -> Sequence[Spend]:
+        """All spending of the run so far, read in a transaction like that of a reservation, but nothing is written."""
+        spends: list[Spend] = []
+
+        def read(rows: Sequence[Spend]) -> None:
+            spends[:] = rows
+
+        self._journal.spend(read)
+        return spends
 
     def _check_quota(self, request: CallRequest) -> None:
         window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota
@@ -277,7 +276,9 @@ class Budget:
             short.extend(self._shortages(request, rows, usual))
             return None if short else self._row(request, self._allowance(request, rows, usual))
 
-        return self._journal.spend(decide), next(iter(sorted(short, key=lambda one: bool(one.reserved))), None)
+        return self._journal.spend(decide), next(
+            iter(sorted(short, key=lambda shortage: bool(shortage.reserved))), None
+        )
 
     def _row(self, request: CallRequest, reserved: Amount) -> Spend:
         return Spend(
@@ -287,13 +288,17 @@ class Budget:
     def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little for the call."""
         for scope, limit in self._limits_of(request):
-            own = request.sharing(rows, scope)
-            if limit.calls and request.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
+            rows_in_scope = request.sharing(rows, scope)
+            if (
+                limit.calls
+                and request.key not in (steps := {row.step for row in rows_in_scope})
+                and len(steps) >= limit.calls
+            ):
                 yield Shortage(scope, "calls", limit.calls, len(steps), 0)
             for what in UNITS:
                 most: float = getattr(limit, what)
-                spent = sum(getattr(row.spent, what) for row in own if row.state != "open")
-                held = sum(getattr(row.reserved, what) for row in own if row.state == "open")
+                spent = sum(getattr(row.spent, what) for row in rows_in_scope if row.state != "open")
+                held = sum(getattr(row.reserved, what) for row in rows_in_scope if row.state == "open")
                 if most and most - spent - held < LEAST * min(getattr(usual, what), most):
                     room = most - spent >= LEAST * min(getattr(usual, what), most)
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
@@ -301,14 +306,16 @@ class Budget:
     def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
         """What a call may use: what it usually takes, but not more than the tightest limit leaves. 0: this amount
         has no limit."""
-        found: dict[str, float] = {}
+        allowed: dict[str, float] = {}
         for scope, limit in self._limits_of(request):
-            own = request.sharing(rows, scope)
+            rows_in_scope = request.sharing(rows, scope)
             for what in UNITS:
                 if most := getattr(limit, what):
-                    left = most - sum(getattr(row.charge, what) for row in own)
-                    found[what] = min(found.get(what, getattr(usual, what)), left)
-        return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
+                    remaining = most - sum(getattr(row.charge, what) for row in rows_in_scope)
+                    allowed[what] = min(allowed.get(what, getattr(usual, what)), remaining)
+        return Amount(
+            usd=allowed.get("usd", 0.0), tokens=int(allowed.get("tokens", 0)), seconds=allowed.get("seconds", 0.0)
+        )
 
     def _usual_amount(self, request: CallRequest) -> Amount:
         """A generous estimate from past calls of this role by this agent; the configured amount while there are too
@@ -338,16 +345,16 @@ class Budget:
         charged twice."""
         usage = report.usage
         seconds = max(0.0, report.ended - report.began)
-        now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
+        used = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
             row = request.row(rows) or self._row(request, Amount())
             if row.state != "open" and report.ended <= row.at:
                 return None
             spent = Amount(
-                usd=row.spent.usd + now.usd,
-                tokens=row.spent.tokens + now.tokens,
-                seconds=row.spent.seconds + now.seconds,
+                usd=row.spent.usd + used.usd,
+                tokens=row.spent.tokens + used.tokens,
+                seconds=row.spent.seconds + used.seconds,
             )
             state = report.state if report.state in ("done", "died") else "failed"
             return replace(row, state=state, spent=spent, cost=usage.cost, at=report.ended)

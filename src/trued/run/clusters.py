@@ -1,6 +1,6 @@
 """Clusters: how several agents take one step, and what happens when one of them fails.
 
-A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If that one fails, too, there
+A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If that one also fails, there
    is no usable reply.
 B  `send_behind_gate`: one agent goes first; the others follow, as in A, only if it opens the gate.
 C  `repeat`: check, repair, check again, at most three times; the caller records what is still open.
@@ -16,9 +16,9 @@ from trued.run.parallel import Parallel
 from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
-TRIES = 2  # at most this many tries of one errand; the second is made in a fresh session
+TRIES = 2  # tries of one errand; the second is made in a fresh session
 ROUNDS = 3  # most rounds of checking, with two repairs between them; people decide about what is still open
-NAMED = 20  # at most this many undone files that the brief of a second agent names
+NAMED = 20  # undone files that the brief of a second agent names
 
 
 @dataclass(frozen=True)
@@ -98,18 +98,20 @@ class Clusters:
                 self._steps.apart(), errand.role, errand.reply, publishes=False, only=errand.only, name=errand.name
             )
             undone = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
-            reply = await session.try_once(errand.subject, **{**errand.context, **undone})
+            reply = await session.ask_once_or_none(errand.subject, **{**errand.context, **undone})
             answers, before = (*returned.answers, session.last_answer), returned.replies if reply else returned.before
             returned = Returned(errand.name, errand.role, reply or returned.reply, answers, returned.tries + 1, before)
         return returned
 
     async def send_all(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:
         """Pattern A: send all at once. The result is in the order of the errands, whichever returned first."""
-        found = await self._parallel.gather({one.name: self.send(one) for one in errands})
+        returned = await self._parallel.gather({errand.name: self.send(errand) for errand in errands})
         # The engine dates its next commit with `when`: the commit must not look older than the work that it records.
-        here = self._steps.state.position
-        here.when = max([here.when, *(answer.when for one in found.values() for answer in one.answers)])
-        return found
+        position = self._steps.state.position
+        position.when = max(
+            [position.when, *(answer.when for result in returned.values() for answer in result.answers)]
+        )
+        return returned
 
     async def send_behind_gate(
         self,
@@ -132,8 +134,8 @@ class Clusters:
         """Pattern C: check, repair, check again. Ends when the check is settled, after `most` checks, or when `repair`
         returns that it did nothing. Returns the last check's result."""
         number = 1
-        found = await check(number)
-        while not found.settled and number < most and await repair(found):
+        result = await check(number)
+        while not result.settled and number < most and await repair(result):
             number += 1
-            found = await check(number)
-        return found
+            result = await check(number)
+        return result

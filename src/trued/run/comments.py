@@ -29,25 +29,27 @@ def has_to_stop(context: RunContext, role: str, key: str, stop: int) -> bool:
     first stop."""
     if context.journal.has_step(comments_key(key, stop)):
         return True
-    return any(one.stops == key for one in _pending(context, role, key))
+    return any(comment.stops == key for comment in _pending(context, role, key))
 
 
 def _pending(context: RunContext, role: str, key: str) -> list[Comment]:
     """The comments that this call has not got yet. Examiners get none: they write cases from the requirements only."""
-    return [] if role in EXAMINERS else [one for one in context.journal.comments() if one.is_for(role, key)]
+    return [] if role in EXAMINERS else [comment for comment in context.journal.comments() if comment.is_for(role, key)]
 
 
 async def _take_comments(
     context: RunContext, role: str, key: str, step: str, *, stopped: bool = False
 ) -> tuple[Comment, ...]:
     async def take() -> str:
-        found = _pending(context, role, key)
-        who = tuple(dict.fromkeys(one.who for one in found))
+        pending = _pending(context, role, key)
+        who = tuple(dict.fromkeys(comment.who for comment in pending))
         if stopped:
             context.journal.emit(CallStopped(who=who), key)
-        if found:
-            context.journal.emit(CommentTaken(role=role, numbers=tuple(one.id for one in found), who=who), key)
-        kept = tuple(one.model_copy(update={"given": ()}) for one in found)
-        return TakenComments(role=role, call=key, comments=kept).model_dump_json()
+        if pending:
+            context.journal.emit(
+                CommentTaken(role=role, numbers=tuple(comment.id for comment in pending), who=who), key
+            )
+        taken = tuple(comment.model_copy(update={"given": ()}) for comment in pending)
+        return TakenComments(role=role, call=key, comments=taken).model_dump_json()
 
     return TakenComments.model_validate_json(await context.journal.once(step, digest(step), take)).comments

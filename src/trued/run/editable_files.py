@@ -50,40 +50,40 @@ class LiveCopies:
 
     def write_copy(self, path: str, text: bytes) -> None:
         """Write a copy that only the engine changes."""
-        place = self.place(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        atomic_files.write(place, text, sync=False)
+        copy = self.place(path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        atomic_files.write(copy, text, sync=False)
 
     def put_editable(self, path: str, text: bytes) -> None:
-        """Write a copy that a person may edit, too. An edit that has not been read yet stays.
+        """Write a copy that a person can also edit. An edit that has not been read yet stays.
 
         If the engine was killed before the copy was in place, a resumed run writes it; a copy that is in place already
         is left alone.
         """
         self._counts[f"copy {path}"] += 1
-        number, there = self._counts[f"copy {path}"], self._written(path)
-        if there and (max(there) > number or [*there] == [number]):
+        number, written = self._counts[f"copy {path}"], self._written(path)
+        if written and (max(written) > number or [*written] == [number]):
             return
         if self.is_edited(path):
             return
-        kept = self._versions_folder(path)
-        kept.mkdir(parents=True, exist_ok=True)
-        atomic_files.write(kept / str(number), text, sync=False)
+        versions = self._versions_folder(path)
+        versions.mkdir(parents=True, exist_ok=True)
+        atomic_files.write(versions / str(number), text, sync=False)
         self.write_copy(path, text)
-        for older in there:
+        for older in written:
             if older != number:
-                (kept / str(older)).unlink()
+                (versions / str(older)).unlink()
 
     def known_versions(self, path: str) -> dict[str, str]:
         """Texts that may be in the copy without a new edit, by hash: what the engine wrote, what it was about to write
         when it was killed, and a person's edit that was read."""
-        own = {content_hash(one): one.decode(errors="replace") for one in self._written(path).values()}
-        return own | dict([self._files.edits[path]] if path in self._files.edits else [])
+        versions = {content_hash(content): content.decode(errors="replace") for content in self._written(path).values()}
+        return versions | dict([self._files.edits[path]] if path in self._files.edits else [])
 
     def is_edited(self, path: str) -> bool:
         """Whether the copy has a person's edit that the run has not read yet, or could not read."""
-        place = self.place(path)
-        return place.is_file() and content_hash(place.read_bytes()) not in self.known_versions(path)
+        copy = self.place(path)
+        return copy.is_file() and content_hash(copy.read_bytes()) not in self.known_versions(path)
 
     def is_new_refusal(self, path: str, content: bytes) -> bool:
         """Whether this unreadable edit still has to be reported. Marks it as reported."""
@@ -97,15 +97,19 @@ class LiveCopies:
     def place(self, path: str) -> Path:
         """The path of the copy. A file in a folder that the engine owns keeps its path below that folder; any other
         file keeps only its name."""
-        inside = [one for one in self._files.owned if one.endswith("/") and path.startswith(one)]
+        inside = [folder for folder in self._files.owned if folder.endswith("/") and path.startswith(folder)]
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
 
     def _written(self, path: str) -> dict[int, bytes]:
         """The stored versions of what the engine wrote, by version number: only the last one, unless the engine was
         killed before it deleted the previous one."""
-        kept = self._versions_folder(path)
-        numbers = sorted(int(one.name) for one in kept.iterdir() if one.name.isdigit()) if kept.is_dir() else []
-        return {number: (kept / str(number)).read_bytes() for number in numbers}
+        versions = self._versions_folder(path)
+        numbers = (
+            sorted(int(version.name) for version in versions.iterdir() if version.name.isdigit())
+            if versions.is_dir()
+            else []
+        )
+        return {number: (versions / str(number)).read_bytes() for number in numbers}
 
     def _versions_folder(self, path: str) -> Path:
         return self._folder / "put" / folder_name(path)
@@ -114,4 +118,4 @@ class LiveCopies:
 def closest_version(versions: Iterable[str], text: str) -> str:
     """The version that a person most likely edited to get this text."""
     lines = {*text.splitlines()}
-    return min(versions, key=lambda one: len(lines ^ {*one.splitlines()}), default="")
+    return min(versions, key=lambda version: len(lines ^ {*version.splitlines()}), default="")

@@ -48,6 +48,7 @@ from trued.run.examination.replacement import (
 )
 from trued.run.named_tests import CountedTests, missing_test_files
 from trued.run.session import Session
+from trued.run.state import LastVerdict, RoundsInARow
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
@@ -57,7 +58,7 @@ NO_PROGRESS = 2  # the loop stalls after this many rounds in a row that end like
 # This text is part of recorded steps: with another text, earlier runs could not be resumed.
 UNBUILT = "no build was run, because no build command is known: that it builds is only an agent's claim"
 NOT_CHECKED = "not checked"
-LINE = 200  # at most this many characters of a build's output in a warning
+LINE = 200  # characters of a build's output in a warning
 
 
 class CommitBuild(Value):
@@ -107,16 +108,6 @@ class Judgement:
         """Put a contract into force."""
         self._state.contract, self._state.contract_hash = contract, contract_hash(contract)
 
-    def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Return what a person wrote about this subject (a comment on a redo, or a rejection) as the gaps of a verdict.
-
-        Each is taken once: a second call returns a verdict without gaps.
-        """
-        people = self._steps.state.people
-        comment = people.comments.pop(self._steps.path, None)
-        rejected = people.rejections.pop(subject_name(subject), ())
-        return Verdict.open(subject_name(subject), *([comment] if comment else []), *rejected)
-
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     async def prove(
@@ -139,22 +130,24 @@ class Judgement:
         await self._settle_disputes(disputes)
         objection_limits = ObjectionLimits(self._state.tried_cases)
         verdict = await self._prove_with_objections(subject, objections, by, objection_limits)
-        unsure = [one for one in verdict.objections if one.case is None]
-        if by and unsure and not any(one.gaps for one in (*verdict.suites, *verdict.requirements)):
+        unsure = [objection for objection in verdict.objections if objection.case is None]
+        if by and unsure and not any(part.gaps for part in (*verdict.suites, *verdict.requirements)):
             evidence = [
-                Finding(what=f"{one.id} is {one.grade}: {one.reason}") for one in verdict.requirements if one.why
+                Finding(what=f"{requirement.id} is {requirement.grade}: {requirement.reason}")
+                for requirement in verdict.requirements
+                if requirement.why
             ]
             reply = await by.ask(subject, evidence=evidence, gaps=unsure)
             verdict = await self._prove_with_objections(subject, getattr(reply, "objections", ()), by, objection_limits)
         name = subject_name(subject)
-        self._state.upheld[name] = tuple(one for one in verdict.objections if one.case is not None)
+        self._state.upheld[name] = tuple(objection for objection in verdict.objections if objection.case is not None)
         self._state.open_objections[name] = () if verdict.holds else verdict.objections
         return await self._disclose_case(subject, verdict)
 
     async def prove_finally(self, plan: Plan) -> Verdict:
         """Prove the whole plan on the last commit, with every objection that is still open. If the last verdict had the
         same inputs, it is reused; otherwise all checks run again."""
-        objections = tuple(one for findings in self._state.open_objections.values() for one in findings)
+        objections = tuple(objection for findings in self._state.open_objections.values() for objection in findings)
         return await self._prove("finish", plan, objections)
 
     async def _prove_with_objections(
@@ -166,45 +159,56 @@ class Judgement:
     ) -> Verdict:
         # an objection that was run and upheld stays until its case passes
         upheld = self._state.upheld.get(subject_name(subject), ())
-        given = [one.model_copy(update={"by": by.role.name}) if by else one for one in objections]
-        meant = addressed(self.contract(), subject, given)
+        signed = [objection.model_copy(update={"by": by.role.name}) if by else objection for objection in objections]
+        addressed_objections = addressed(self.contract(), subject, signed)
         # The limit is for each role. Names that are no roles share one limit, because an agent could make up new ones.
-        allowed = [objection_limits.allowed(one, one.by if one.by in self._context.roles else "") for one in meant]
-        unrun = [kept for one, kept in zip(meant, allowed, strict=True) if one != kept]
+        allowed = [
+            objection_limits.allowed(objection, objection.by if objection.by in self._context.roles else "")
+            for objection in addressed_objections
+        ]
+        unrun = [
+            allowed_objection
+            for objection, allowed_objection in zip(addressed_objections, allowed, strict=True)
+            if objection != allowed_objection
+        ]
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
 
     async def _settle_disputes(self, disputes: Iterable[Finding]) -> None:
         """Have another examiner answer the disputed cases, once for each requirement: asking until the answer suits
         would prove nothing."""
-        for one in disputes:
+        for dispute in disputes:
             contract = self.contract()
-            theirs = {each.id for each in contract.requirements if has_check_by_agent(contract, each)}
-            if one.requirement not in theirs or one.requirement in self._state.disputed:
+            checked_by_agents = {
+                requirement.id for requirement in contract.requirements if has_check_by_agent(contract, requirement)
+            }
+            if dispute.requirement not in checked_by_agents or dispute.requirement in self._state.disputed:
                 continue
-            self._state.disputed.add(one.requirement)
-            steps = self._steps.below(f"dispute of {one.requirement}")
-            changed = await answer_dispute(steps, contract, one.requirement)
-            steps.emit("dispute", DisputeAnswered(requirement=one.requirement, what=one.what, stands=changed is None))
+            self._state.disputed.add(dispute.requirement)
+            steps = self._steps.below(f"dispute of {dispute.requirement}")
+            changed = await answer_dispute(steps, contract, dispute.requirement)
+            steps.emit(
+                "dispute", DisputeAnswered(requirement=dispute.requirement, what=dispute.what, stands=changed is None)
+            )
             self.enforce(changed or contract)
 
     async def _disclose_case(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
         """After FRUITLESS rounds with the same failing cases, show the implementers one held-out case, and replace it
         in the contract."""
-        asked = {one.id for one in verdict.requirements}
-        found = [one for one in failing_cases(self.contract(), verdict) if one.requirement in asked]
-        now, name = failing_signature(found), subject_name(subject)
-        before, rounds = self._state.fruitless.get(name, ((), 0))
-        rounds = rounds + 1 if now == before else 1
-        self._state.fruitless[name] = (now, rounds)
-        if not found or rounds < FRUITLESS:
+        judged = {requirement.id for requirement in verdict.requirements}
+        failing = [case for case in failing_cases(self.contract(), verdict) if case.requirement in judged]
+        signature, name = failing_signature(failing), subject_name(subject)
+        before = self._state.failing_alike.get(name, RoundsInARow(()))
+        rounds = before.rounds + 1 if signature == before.ended_with else 1
+        self._state.failing_alike[name] = RoundsInARow(signature, rounds)
+        if not failing or rounds < FRUITLESS:
             return verdict
-        one = found[0]
-        self.enforce(await replace_case(self._steps.below("disclosure"), self.contract(), one))
-        words = f"{one.requirement}: a held-out example, disclosed after {rounds} rounds: {case_in_words(one.case)}"
-        shown = Finding(what=words, where=one.case.quotes, requirement=one.requirement, case=one.case, by="the engine")
-        self._state.upheld[name] = (*self._state.upheld.get(name, ()), shown)
-        self._steps.emit("disclosure", CaseDisclosed(requirement=one.requirement, clause=one.case.quotes))
-        return verdict.model_copy(update={"remarks": (*verdict.remarks, shown)})
+        requirement, case = failing[0].requirement, failing[0].case
+        self.enforce(await replace_case(self._steps.below("disclosure"), self.contract(), failing[0]))
+        text = f"{requirement}: a held-out example, disclosed after {rounds} rounds: {case_in_words(case)}"
+        remark = Finding(what=text, where=case.quotes, requirement=requirement, case=case, by="the engine")
+        self._state.upheld[name] = (*self._state.upheld.get(name, ()), remark)
+        self._steps.emit("disclosure", CaseDisclosed(requirement=requirement, clause=case.quotes))
+        return verdict.model_copy(update={"remarks": (*verdict.remarks, remark)})
 
     async def _prove(
         self, name: str, subject: Task | Plan, objections: tuple[Finding, ...], unrun: Iterable[Finding] = ()
@@ -213,24 +217,32 @@ class Judgement:
         key, head = steps.key(name), steps.state.position.head
         contract = await self._weakened_by_repairs(self.contract(key))
         serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
-        wanted = tuple(one.id for one in serving)
+        wanted = tuple(requirement.id for requirement in serving)
         also = state.also if isinstance(subject, Task) else set()
-        more = [one.id for task in sorted(also) for one in contract.serving(task) if one.id not in wanted]
+        more = [
+            requirement.id
+            for task in sorted(also)
+            for requirement in contract.serving(task)
+            if requirement.id not in wanted
+        ]
         ids = tuple(dict.fromkeys((*wanted, *more)))
-        unverified = [one for each in state.unverified.values() for one in each]
-        given = [one.model_dump(mode="json") for one in objections]
-        inputs = digest(head, ids, given, state.contract_hash, *unverified)
+        unverified = [warning for warnings in state.unverified.values() for warning in warnings]
+        objections_as_json = [objection.model_dump(mode="json") for objection in objections]
+        inputs = digest(head, ids, objections_as_json, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
         outside = state.outside(contract) if name == "finish" else ()
 
         async def step() -> str:
-            for one in unrun:
-                steps.emit(name, ObjectionNotRun(what=self._context.redact(one.what), by=one.by, why=one.where))
+            for objection in unrun:
+                steps.emit(
+                    name,
+                    ObjectionNotRun(what=self._context.redact(objection.what), by=objection.by, why=objection.where),
+                )
             if same:
                 judged = (*same.requirements, *outside)
                 verdict = same.model_copy(update={"subject": subject_name(subject), "requirements": judged})
-                steps.emit(name, _summary(verdict, taken_by=state.last[1]))
+                steps.emit(name, _summary(verdict, taken_by=state.last.step))
                 return verdict.model_dump_json()
             async with self._context.turn():
                 verdict = await prove(
@@ -256,28 +268,31 @@ class Judgement:
             steps.emit(name, _summary(verdict))
             return in_json(self._context.redact, verdict.model_dump_json())
 
-        found = await steps.once(key, digest(inputs, [one.id for one in outside]) if outside else inputs, step)
-        verdict = Verdict.model_validate_json(found)
-        state.last = (digest(inputs, owned), key, found)
-        known = {one.id for one in state.evidence}
-        state.evidence.extend(one for one in verdict.evidence if one.id not in known)
+        recorded = await steps.once(
+            key, digest(inputs, [criterion.id for criterion in outside]) if outside else inputs, step
+        )
+        verdict = Verdict.model_validate_json(recorded)
+        state.last = LastVerdict(digest(inputs, owned), key, recorded)
+        known = {evidence.id for evidence in state.evidence}
+        state.evidence.extend(evidence for evidence in verdict.evidence if evidence.id not in known)
         return verdict
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
         are not part of the work). None, so that the checks run again, if one of its requirements is unjudged because of
         the environment, or if an earlier version of the engine made it."""
-        taken_from, _, found = self._state.last
-        verdict = Verdict.model_validate_json(found) if taken_from == inputs else None
-        judged = verdict and all(one.grade is not Grade.UNJUDGED for one in verdict.requirements)
-        return verdict if verdict and judged and all(one.room == ROOM for one in verdict.evidence) else None
+        if self._state.last.inputs != inputs:
+            return None
+        verdict = Verdict.model_validate_json(self._state.last.verdict)
+        is_judged = all(requirement.grade is not Grade.UNJUDGED for requirement in verdict.requirements)
+        return verdict if is_judged and all(evidence.room == ROOM for evidence in verdict.evidence) else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
         """The contract, weakened if a checking role has repaired something: the role is then an implementer, so cases
         of its vendor are no longer independent."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
-        weaker = weaken_authors(self._context, contract, {self._context.capabilities(one).vendor for one in agents})
+        weaker = weaken_authors(self._context, contract, {self._context.capabilities(agent).vendor for agent in agents})
         if weaker != contract:
             steps = Steps(self._context, self._steps.state, "mended/")
 
@@ -293,10 +308,10 @@ class Judgement:
     def verdict_on(self, task: str, verdict: Verdict) -> Verdict:
         """The part of a verdict that is about `task`: the verdict's subject, or a further task that the commit was
         evaluated for."""
-        ids = {one.id for one in self.contract().serving(task)}
-        own = tuple(one for one in (*verdict.requirements, *verdict.beside) if one.id in ids)
+        ids = {requirement.id for requirement in self.contract().serving(task)}
+        about_task = tuple(judged for judged in (*verdict.requirements, *verdict.beside) if judged.id in ids)
         return verdict.model_copy(
-            update={"subject": task, "requirements": own, "beside": (), "objections": (), "remarks": ()}
+            update={"subject": task, "requirements": about_task, "beside": (), "objections": (), "remarks": ()}
         )
 
     def was_met_on_base(self, task: Task) -> bool:
@@ -305,7 +320,11 @@ class Judgement:
         Cases that agents wrote do not count: one that passes everywhere would keep the task from being built.
         """
         contract = self.contract()
-        checks = [(one.id, check) for one in contract.serving(task.id) for check in one.checks or (None,)]
+        checks = [
+            (requirement.id, check)
+            for requirement in contract.serving(task.id)
+            for check in requirement.checks or (None,)
+        ]
         return bool(checks) and all(
             check is not None
             and is_hidden_data(check)
@@ -320,9 +339,9 @@ class Judgement:
         It stalls if two rounds in a row change nothing and end with the same gaps as the round before them.
         """
         gaps, path = tuple(sorted(gap.what for gap in verdict.gaps)), self._steps.path
-        before, times = self._state.stuck.get(path, (None, 0))
-        now = (gaps, self._steps.state.position.changes)
-        self._state.stuck[path] = (now, times + 1 if now == before else 0)
+        before = self._state.without_progress.get(path, RoundsInARow())
+        end = (gaps, self._steps.state.position.changes)
+        self._state.without_progress[path] = RoundsInARow(end, before.rounds + 1 if end == before.ended_with else 0)
         if not self.has_stalled:
             return False
         self._context.journal.emit(NoProgress(gaps=tuple(gaps)), path.rstrip("/"))
@@ -331,12 +350,12 @@ class Judgement:
     @property
     def has_stalled(self) -> bool:
         """Whether the loop in this scope stalled in the last round that `check_for_stall` counted."""
-        return self._state.stuck.get(self._steps.path, (None, 0))[1] >= NO_PROGRESS
+        return self._state.without_progress.get(self._steps.path, RoundsInARow()).rounds >= NO_PROGRESS
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
         """Record objections by `by` that nothing has settled: `prove_finally` takes them into account."""
-        given = [one.model_copy(update={"by": by}) for one in findings]
-        self._state.open_objections[by] = addressed(self.contract(), Plan(), given)
+        signed = [finding.model_copy(update={"by": by}) for finding in findings]
+        self._state.open_objections[by] = addressed(self.contract(), Plan(), signed)
 
     def drop_objections(self, subject: str) -> None:
         """Drop the open objections to a subject, because it is about to be judged again."""
@@ -356,21 +375,21 @@ class Judgement:
         whose text is also in `plan`, under any id, counts as written by the plan's author; any other counts as written
         by a person.
         """
-        planned = {one.text for one in plan.requirements}
+        planned = {requirement.text for requirement in plan.requirements}
 
         def outside(contract: Contract) -> tuple[Judged, ...]:
-            authors = [(one, plan.author if one.text in planned else "") for one in find(contract)]
-            return tuple(_not_checked(one, author, why) for one, author in authors)
+            authors = [(criterion, plan.author if criterion.text in planned else "") for criterion in find(contract)]
+            return tuple(_not_checked(criterion, author, why) for criterion, author in authors)
 
         self._state.outside = outside
 
-    async def count_tests(self, check: TestsCheck, at: str = "", *, of: Sequence[str] = ()) -> Figures:
-        """How many tests of a command pass on the newest commit (or `at`), and how much code of the files `of` they
+    async def count_tests(self, check: TestsCheck, commit: str = "", *, of: Sequence[str] = ()) -> Figures:
+        """How many tests of a command pass on the newest commit (or `commit`), and how much code of the files `of` they
         cover. Information for people and agents, never evidence."""
-        head, contract, steps = at or self._steps.state.position.head, self.contract(), self._steps
+        head, contract, steps = commit or self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> str:
-            found = await measure_tests(
+            figures = await measure_tests(
                 self._context.workspace,
                 contract,
                 check,
@@ -379,14 +398,14 @@ class Judgement:
                 of=of,
                 tell=steps.emitter("figures"),
             )
-            steps.emit("figures", TestsCounted(**found.model_dump()))
-            return in_json(self._context.redact, found.model_dump_json())
+            steps.emit("figures", TestsCounted(**figures.model_dump()))
+            return in_json(self._context.redact, figures.model_dump_json())
 
         inputs = digest(head, check.model_dump(mode="json"), *([of] if of else []))
         return Figures.model_validate_json(await steps.once(steps.key("figures"), inputs, step))
 
     async def count_named_tests(self, check: TestsCheck, *, of: Sequence[str] = ()) -> CountedTests:
-        """Run tests that somebody named, on the newest commit, and return how they ended; see `count_tests`."""
+        """Run the tests that `check` names on the newest commit, and return how they ended; see `count_tests`."""
         figures = await self.count_tests(check, of=of)
         if figures.total:
             return CountedTests(command=check.command, figures=figures)
@@ -399,22 +418,22 @@ class Judgement:
         If there are several commands, the worst result counts; None if there is no command. Every verdict gets a
         warning if nothing was built, if the build could not be judged, or if files driving it differ from the base's.
         """
-        found = [await self._build_with(command) for command in commands]
-        self.set_unverified("build", [one for each in found for one in each.unsure] if found else [UNBUILT])
-        return min(found, key=lambda one: (one.ok, one.outcome is Outcomes.PASSED), default=None)
+        builds = [await self._build_with(command) for command in commands]
+        self.set_unverified("build", [warning for build in builds for warning in build.unsure] if builds else [UNBUILT])
+        return min(builds, key=lambda build: (build.ok, build.outcome is Outcomes.PASSED), default=None)
 
     async def _build_with(self, command: str) -> CommitBuild:
         head, contract, steps = self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> CommitBuild:
             async with self._context.turn():
-                made = await run_build(self._context.workspace, contract, command, head, tell=steps.emitter("build"))
-            output = made.tried.detail[-TAIL:]
-            unsure = tuple(_build_warnings(command, made))
-            found = CommitBuild(outcome=made.tried.outcome, said=output, command=command, unsure=unsure)
-            found = CommitBuild.model_validate(self._context.redact(found.model_dump(mode="json")))
-            steps.emit("build", BuildRan(**found.model_dump()))
-            return found
+                result = await run_build(self._context.workspace, contract, command, head, tell=steps.emitter("build"))
+            output = result.tried.detail[-TAIL:]
+            unsure = tuple(_build_warnings(command, result))
+            build = CommitBuild(outcome=result.tried.outcome, said=output, command=command, unsure=unsure)
+            build = CommitBuild.model_validate(self._context.redact(build.model_dump(mode="json")))
+            steps.emit("build", BuildRan(**build.model_dump()))
+            return build
 
         return await steps.compute(CommitBuild, steps.key("build"), digest(head, command), step)
 
@@ -422,20 +441,24 @@ class Judgement:
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
     """The objections, each with its requirement. An objection that names none is repeated for every requirement that
     the subject serves."""
-    every = {one.id: one for one in contract.requirements}
-    served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
-    meant = served or [""]
+    requirements = {requirement.id: requirement for requirement in contract.requirements}
+    served = (
+        [requirement.id for requirement in contract.serving(subject.id)]
+        if isinstance(subject, Task)
+        else sorted(requirements)
+    )
+    addressees = served or [""]
     return tuple(
-        one.model_copy(update={"requirement": name})
-        for one in objections
-        for name in ([one.requirement] if one.requirement in every else meant)
+        objection.model_copy(update={"requirement": name})
+        for objection in objections
+        for name in ([objection.requirement] if objection.requirement in requirements else addressees)
     )
 
 
 def _passed_on_base(contract: Contract, requirement: str, check: str) -> bool:
-    facts = [one for one in contract.base_facts if (one.requirement, one.check) == (requirement, check)]
-    found = on_base(facts)
-    return bool(found) and all(state is Base.GUARD for state in found.values())
+    facts = [fact for fact in contract.base_facts if (fact.requirement, fact.check) == (requirement, check)]
+    states = on_base(facts)
+    return bool(states) and all(state is Base.GUARD for state in states.values())
 
 
 def _not_checked(criterion: Requirement, author: str, why: str) -> Judged:
@@ -456,13 +479,13 @@ def subject_name(subject: Task | Plan) -> str:
     return subject.id if isinstance(subject, Task) else "plan"
 
 
-def _build_warnings(command: str, made: BuildResult) -> Iterator[str]:
+def _build_warnings(command: str, result: BuildResult) -> Iterator[str]:
     """Warnings about what a build does not show. They never count against the work."""
-    if made.tried.outcome is Outcomes.UNJUDGED:
-        lines = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]
-        words = " ".join(dict.fromkeys((lines[0], lines[-1])))
-        yield f"the build `{command}` could not be judged here, and shows nothing: {words[:LINE]}"
-    for name in made.drivers:
+    if result.tried.outcome is Outcomes.UNJUDGED:
+        lines = [line.strip() for line in result.tried.detail.splitlines() if line.strip()] or [result.tried.kind]
+        summary = " ".join(dict.fromkeys((lines[0], lines[-1])))
+        yield f"the build `{command}` could not be judged here, and shows nothing: {summary[:LINE]}"
+    for name in result.drivers:
         yield f"the build `{command}` is driven by {name}, which is not the base's: it can make a build print anything"
 
 
@@ -478,6 +501,9 @@ def _summary(verdict: Verdict, taken_by: str = "") -> VerdictReached:
         grade=verdict.grade,
         holds=verdict.holds,
         gaps=tuple(gap.what for gap in verdict.gaps),
-        requirements=tuple(GradedRequirement(id=one.id, grade=one.grade, why=one.why) for one in verdict.requirements),
+        requirements=tuple(
+            GradedRequirement(id=requirement.id, grade=requirement.grade, why=requirement.why)
+            for requirement in verdict.requirements
+        ),
         taken_by=taken_by,
     )

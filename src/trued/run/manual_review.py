@@ -1,5 +1,5 @@
-"""Manual review: asks people about requirements that only they can judge, and parks a requirement if nobody is
-there: the run continues without the decision."""
+"""Manual review: asks people about requirements that only they can judge. If nobody is available, a requirement is
+parked: the run continues without the decision."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from trued.model.events.people import (
     decision_event,
 )
 from trued.run import approvals
-from trued.run.approvals import Since, asked_of, is_manual, steps_of
+from trued.run.approvals import ChangesSince, asked_of, is_manual, steps_of
 from trued.run.questions import ask_here_and_elsewhere
 from trued.run.state import PeopleState
 from trued.run.steps import Steps
@@ -23,10 +23,6 @@ from trued.support.path_sets import paths_outside
 ACCEPT, REJECT = "accept", "reject"
 
 
-class _NothingYet(Exception):
-    """There are no new decisions. Raised so that no step is recorded, and a resumed run looks again."""
-
-
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
     """The requirements that a person has to judge for a task: those with manual steps, or all if none has manual
     steps."""
@@ -34,24 +30,28 @@ def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
     serving = contract.serving(name)
     if not serving:
         raise BadInput(f"no requirement stands for {name}: there is nothing that a person could judge")
-    return tuple(one for one in serving if is_manual(one)) or serving
+    return tuple(requirement for requirement in serving if is_manual(requirement)) or serving
 
 
 async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> ProcessedDecisions:
-    """Ask people about these requirements at this head. If nobody is there, park them; a replay parks the same ones."""
-    head, ids = steps.state.position.head, [one.id for one in wanted]
+    """Ask people about these requirements at this head. If nobody is available, park them; a replay parks the same
+    ones."""
+    head, ids = steps.state.position.head, [requirement.id for requirement in wanted]
 
     async def step() -> ProcessedDecisions:
-        words = {one.id: await _approval_of(steps, one) or await _ask_by_hand(steps, one) for one in wanted}
-        parked = tuple(name for name, word in words.items() if word is None)
+        decisions = {
+            requirement.id: await _decision_on(steps, requirement) or await _ask_by_hand(steps, requirement)
+            for requirement in wanted
+        }
+        parked = tuple(name for name, decision in decisions.items() if decision is None)
         for name in parked:
             steps.context.journal.emit(RequirementParked(requirement=name, commit=head), key)
-        return ProcessedDecisions(head=head, words=tuple(filter(None, words.values())), parked=parked)
+        return ProcessedDecisions(head=head, words=tuple(filter(None, decisions.values())), parked=parked)
 
-    asked = [asked_of(one) for one in wanted]
-    got = await steps.compute(ProcessedDecisions, key, digest(head, ids, asked), step)
-    steps.state.people.processed.append(got)
-    return got
+    asked = [asked_of(requirement) for requirement in wanted]
+    processed = await steps.compute(ProcessedDecisions, key, digest(head, ids, asked), step)
+    steps.state.people.processed.append(processed)
+    return processed
 
 
 async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False) -> tuple[Approval, ...]:
@@ -59,86 +59,93 @@ async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False
     that a resumed run looks again. Call this only at the end of a workflow: elsewhere, a replay could find decisions
     that were made later."""
     key, head = steps.key("decided"), steps.state.position.head
-    ids = [one.id for one in contract.requirements]
+    ids = [requirement.id for requirement in contract.requirements]
 
-    async def step() -> ProcessedDecisions:
-        words = approvals.unprocessed_decisions(
+    async def step() -> str | None:
+        decisions = approvals.unprocessed_decisions(
             steps.context.journal.approvals(), steps.state.people.processed, ids, every=every
         )
-        if not words:
-            raise _NothingYet
-        made = len(steps.context.amended)
-        return ProcessedDecisions(head=head, words=tuple(words), amendments=made)
+        if not decisions:
+            return None
+        amendments = len(steps.context.amended)
+        return ProcessedDecisions(head=head, words=tuple(decisions), amendments=amendments).model_dump_json()
 
-    try:
-        got = await steps.compute(ProcessedDecisions, key, digest(head), step)
-    except _NothingYet:
+    recorded = await steps.once_unless_none(key, digest(head), step)
+    if recorded is None:
         return ()
-    steps.state.people.processed.append(got)
-    return got.words
+    processed = ProcessedDecisions.model_validate_json(recorded)
+    steps.state.people.processed.append(processed)
+    return processed.words
 
 
 def tasks_to_redo(
-    people: PeopleState, contract: Contract, plan: Plan, words: Iterable[Approval], whole: Iterable[Task]
+    people: PeopleState, contract: Contract, plan: Plan, decisions: Iterable[Approval], whole: Iterable[Task]
 ) -> tuple[Task, ...]:
     """The tasks to redo because of rejections; `people.rejections` gets the reasons by task. If no task serves a
     rejected requirement, the tasks in `whole` are redone."""
     gaps: dict[str, list[Finding]] = {}
-    for word in (one for one in words if one.rejected):
-        served = [task for task in plan.tasks if word.requirement in {one.id for one in contract.serving(task.id)}]
-        for task in served or whole:
-            gaps.setdefault(task.id, []).append(word.gap)
-    people.rejections.update({name: tuple(found) for name, found in gaps.items()})
+    requirements = {task.id: {requirement.id for requirement in contract.serving(task.id)} for task in plan.tasks}
+    for decision in decisions:
+        if decision.rejected:
+            serving = [task for task in plan.tasks if decision.requirement in requirements[task.id]]
+            for task in serving or whole:
+                gaps.setdefault(task.id, []).append(decision.gap)
+    people.rejections.update({task: tuple(findings) for task, findings in gaps.items()})
     return tuple(task for task in plan.tasks if task.id in gaps)
 
 
 async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
     """People's decisions on the finished work, recorded as a step, so that a replay ends the same way."""
-    manual = [one for one in contract.requirements if is_manual(one)]
+    manual = [requirement for requirement in contract.requirements if is_manual(requirement)]
     every = steps.context.records_approvals
     if not manual and not every:
         return ()
     key, head = steps.key("words"), steps.state.position.head
 
     async def step() -> ProcessedDecisions:
-        found = [await _approval_of(steps, one) for one in (contract.requirements if every else manual)]
-        whole = [one for one in steps.context.journal.approvals() if every and one.is_of_contract]
-        agreed = [one for one in whole if one.contract in ("", steps.state.proof.contract_hash)]
-        return ProcessedDecisions(head=head, words=(*filter(None, found), *agreed))
+        requirements = contract.requirements if every else manual
+        decisions = [await _decision_on(steps, requirement) for requirement in requirements]
+        on_whole = [approval for approval in steps.context.journal.approvals() if every and approval.is_of_contract]
+        on_contract = [approval for approval in on_whole if approval.contract in ("", steps.state.proof.contract_hash)]
+        return ProcessedDecisions(head=head, words=(*filter(None, decisions), *on_contract))
 
-    return (await steps.compute(ProcessedDecisions, key, digest(head, [one.id for one in manual]), step)).words
+    inputs = digest(head, [requirement.id for requirement in manual])
+    return (await steps.compute(ProcessedDecisions, key, inputs, step)).words
 
 
 async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict | None) -> None:
-    """At the end, ask whoever is there about what only a person can judge. Their answers go into the journal."""
-    lacking = {one.id for one in verdict.requirements if one.lacks == "attest"} if verdict else set()
-    for one in contract.requirements:
+    """At the end, ask people about what only a person can judge. Their answers go into the journal."""
+    lacking = {judged.id for judged in verdict.requirements if judged.lacks == "attest"} if verdict else set()
+    for requirement in contract.requirements:
         if (
-            one.id in lacking
-            and is_manual(one)
-            and not await _approval_of(steps, one)
-            and not await _ask_by_hand(steps, one)
+            requirement.id in lacking
+            and is_manual(requirement)
+            and not await _decision_on(steps, requirement)
+            and not await _ask_by_hand(steps, requirement)
         ):
-            return  # nobody is there, or they want to be asked later
+            return  # nobody is available, or they want to be asked later
 
 
-async def _approval_of(steps: Steps, requirement: Requirement) -> Approval | None:
+async def _decision_on(steps: Steps, requirement: Requirement) -> Approval | None:
     """The decision (approval or rejection) that applies to the work as it is now, if there is one."""
-    words = [one for one in steps.context.journal.approvals() if one.requirement == requirement.id]
-    at, known = {requirement.id: steps.state.position.head}, approvals.head_by_decision(steps.state.people.processed)
-    found = {pair: await _changes_between(steps, *pair) for pair in set(approvals.commits_to_compare(words, at, known))}
+    decisions = [approval for approval in steps.context.journal.approvals() if approval.requirement == requirement.id]
+    commits = {requirement.id: steps.state.position.head}
+    heads = approvals.head_by_decision(steps.state.people.processed)
+    pairs = set(approvals.commits_to_compare(decisions, commits, heads))
+    changes = {pair: await _changes_between(steps, *pair) for pair in pairs}
     asked = {requirement.id: asked_of(requirement)}
-    words = approvals.current_decisions(words, at, known, lambda *pair: found[pair], asked)
-    return next((one for one in words if not one.stale), None)
+    current = approvals.current_decisions(decisions, commits, heads, lambda *pair: changes[pair], asked)
+    return next((decision for decision in current if not decision.stale), None)
 
 
-async def _changes_between(steps: Steps, before: str, after: str) -> Since:
+async def _changes_between(steps: Steps, before: str, after: str) -> ChangesSince:
     owned = {*steps.not_part_of_work}
-    return Since(paths_outside(await steps.context.workspace.changed_files(before, after), owned))
+    return ChangesSince(paths_outside(await steps.context.workspace.changed_files(before, after), owned))
 
 
 async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | None:
-    """Ask a person to go through the checklist and decide. None if nobody is there (`--yes`) or nobody decides."""
+    """Ask a person to go through the checklist and decide. None if nobody is available (`--yes`) or the
+    question gets no decision."""
     context, key, head = steps.context, f"{requirement.id} by hand", steps.state.position.head
     if context.settings.yes:
         return None
@@ -146,16 +153,17 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
     context.journal.emit(QuestionAsked(text=text, options=(ACCEPT, REJECT)), key)
     question, known = Question(key=key, text=text, options=(ACCEPT, REJECT)), len(context.journal.approvals())
 
-    def decided() -> Approval | None:
-        return next((one for one in context.journal.approvals()[known:] if one.requirement == requirement.id), None)
+    def new_decision() -> Approval | None:
+        decisions = context.journal.approvals()[known:]
+        return next((decision for decision in decisions if decision.requirement == requirement.id), None)
 
-    answer, elsewhere = await ask_here_and_elsewhere(context, question, decided)
+    answer, elsewhere = await ask_here_and_elsewhere(context, question, new_decision)
     if elsewhere:
-        return await _approval_of(steps, requirement)
+        return await _decision_on(steps, requirement)
     if answer is None or answer.answer not in (ACCEPT, REJECT) or not answer.comment.strip():
         context.journal.emit(QuestionLeftOpen(requirement=requirement.id), key)
         return None
-    word = Approval(
+    decision = Approval(
         requirement=requirement.id,
         who=answer.who,
         why=str(context.redact(answer.comment)),
@@ -165,14 +173,20 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
         rejected=answer.answer == REJECT,
         way="terminal",
     )
-    first = context.journal.approve(word)
-    stands = await _approval_of(steps, requirement)
-    if first or stands is None:
-        context.journal.emit(decision_event(word), key)
+    is_first = context.journal.approve(decision)
+    current = await _decision_on(steps, requirement)
+    if is_first or current is None:
+        context.journal.emit(decision_event(decision), key)
     else:
-        too_late = {"requirement": word.requirement, "who": word.who, "why": word.why, "commit": word.commit}
-        context.journal.emit(DecisionTooLate(**too_late, first=stands.who), key)
-    return stands
+        too_late = DecisionTooLate(
+            requirement=decision.requirement,
+            who=decision.who,
+            why=decision.why,
+            commit=decision.commit,
+            first=current.who,
+        )
+        context.journal.emit(too_late, key)
+    return current
 
 
 def checklist(requirement: Requirement, commit: str) -> str:

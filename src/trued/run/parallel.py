@@ -22,7 +22,7 @@ SIDE_CHARS = 6_000  # most characters of each side of a file in the merging agen
 T = TypeVar("T")
 
 
-class Both(Value):
+class ConflictingFile(Value):
     """A file that two agents changed in contradicting ways. A side is None if the file does not exist there."""
 
     path: str
@@ -33,7 +33,7 @@ class Both(Value):
 class Conflict(Value):
     """The conflict that kept a part from being merged. The part's agent is asked for one version that does both."""
 
-    files: tuple[Both, ...]
+    files: tuple[ConflictingFile, ...]
     commit: str  # has both sides, with conflict markers; the part's new head
 
 
@@ -41,7 +41,7 @@ class Merge(Value):
     """The result of a merge, as it is recorded."""
 
     commit: str
-    files: tuple[Both, ...] = ()
+    files: tuple[ConflictingFile, ...] = ()
     marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
     at: str = ""  # the commit that has both sides
     given_up: tuple[str, ...] = ()  # files that equal one side, as if the other had never existed
@@ -63,11 +63,11 @@ class Parallel:
             async with slots:
                 return await job
 
-        got = await asyncio.gather(*map(one, jobs.values()), return_exceptions=True)
-        for found in got:
-            if isinstance(found, BaseException):
-                raise found
-        return dict(zip(jobs, [one for one in got if not isinstance(one, BaseException)], strict=True))
+        results = await asyncio.gather(*map(one, jobs.values()), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return dict(zip(jobs, [result for result in results if not isinstance(result, BaseException)], strict=True))
 
     async def merge(self, part: Branch, message: str = "") -> Conflict | None:
         """Merge a part's work into the run's head. Returns None if it is merged, else the conflict.
@@ -75,38 +75,50 @@ class Parallel:
         A conflict changes only the part: its head becomes a commit that contains both sides. Have the part's agent make
         one version of them, then call this again.
         """
-        steps, here, theirs, name = self._steps, self._position, part.steps.state.position, part.steps.path.rstrip("/")
-        open_ = theirs.unmerged
+        steps, position, part_position, name = (
+            self._steps,
+            self._position,
+            part.steps.state.position,
+            part.steps.path.rstrip("/"),
+        )
+        open_ = part_position.unmerged
 
         async def step() -> str:
-            left = await _unresolved(part, open_) if open_.files else []
-            if left:
-                both = tuple([Both(path=path, ours=None, theirs=_shortened(await part.read(path))) for path in left])
-                found = Merge(commit=theirs.head, files=both, marks=open_.marks, at=open_.commit)
+            unresolved = await _unresolved(part, open_) if open_.files else []
+            if unresolved:
+                both = tuple(
+                    [
+                        ConflictingFile(path=path, ours=None, theirs=_shortened(await part.read(path)))
+                        for path in unresolved
+                    ]
+                )
+                merge = Merge(commit=part_position.head, files=both, marks=open_.marks, at=open_.commit)
             else:
-                found = await self._merge_commit(theirs.head, message or f"merge: {name}", max(here.when, theirs.when))
-                found = found.model_copy(update={"given_up": await _given_up(part, open_)})
-            if found.files:
-                steps.emit("join", MergeConflict(part=name, files=tuple(one.path for one in found.files)))
+                merge = await self._merge_commit(
+                    part_position.head, message or f"merge: {name}", max(position.when, part_position.when)
+                )
+                merge = merge.model_copy(update={"given_up": await _given_up(part, open_)})
+            if merge.files:
+                steps.emit("join", MergeConflict(part=name, files=tuple(file.path for file in merge.files)))
             else:
-                steps.emit("join", PartMerged(part=name, commit=found.commit, given_up=found.given_up))
-            return in_json(self._context.redact, found.model_dump_json())
+                steps.emit("join", PartMerged(part=name, commit=merge.commit, given_up=merge.given_up))
+            return in_json(self._context.redact, merge.model_dump_json())
 
-        inputs = digest(here.head, theirs.head, name, list(open_.files))
-        found = Merge.model_validate_json(await steps.once(steps.key("join"), inputs, step))
-        here.live = here.live or theirs.live
-        if found.files:
+        inputs = digest(position.head, part_position.head, name, list(open_.files))
+        result = Merge.model_validate_json(await steps.once(steps.key("join"), inputs, step))
+        position.live = position.live or part_position.live
+        if result.files:
             # Keep earlier files of the conflict: one that was resolved may be changed again.
-            known = open_.files if open_.commit and found.at == open_.commit else ()
-            files = tuple(dict.fromkeys((*known, *(one.path for one in found.files))))
-            theirs.head, theirs.unmerged = found.commit, Unmerged(files, found.marks, found.at)
-            return Conflict(files=found.files, commit=found.commit)
-        here.changes += found.commit != here.head
-        here.head, here.when = found.commit, max(here.when, theirs.when)
-        theirs.head, theirs.unmerged = found.commit, Unmerged()
-        if found.given_up:
-            warnings = tuple(GIVEN_UP.format(path=one, part=name) for one in found.given_up)
-            steps.state.proof.unverified[f"{name} {found.commit}"] = warnings
+            earlier = open_.files if open_.commit and result.at == open_.commit else ()
+            files = tuple(dict.fromkeys((*earlier, *(file.path for file in result.files))))
+            part_position.head, part_position.unmerged = result.commit, Unmerged(files, result.marks, result.at)
+            return Conflict(files=result.files, commit=result.commit)
+        position.changes += result.commit != position.head
+        position.head, position.when = result.commit, max(position.when, part_position.when)
+        part_position.head, part_position.unmerged = result.commit, Unmerged()
+        if result.given_up:
+            warnings = tuple(GIVEN_UP.format(path=path, part=name) for path in result.given_up)
+            steps.state.proof.unverified[f"{name} {result.commit}"] = warnings
         return None
 
     @property
@@ -115,63 +127,64 @@ class Parallel:
 
     async def _merge_commit(self, head: str, message: str, when: float) -> Merge:
         ours = self._position.head
-        made = await self._context.workspace.merge(ours, head, message=message, when=when)
+        merge = await self._context.workspace.merge(ours, head, message=message, when=when)
         files = tuple(
-            Both(path=path, ours=_short_text(one), theirs=_short_text(two)) for path, (one, two) in made.both.items()
+            ConflictingFile(path=path, ours=_short_text(ours), theirs=_short_text(theirs))
+            for path, (ours, theirs) in merge.both.items()
         )
         marks = (f"<<<<<<< {ours}", f">>>>>>> {head}") if files else ()
-        return Merge(commit=made.commit, files=files, marks=marks, at=made.commit if files else "")
+        return Merge(commit=merge.commit, files=files, marks=marks, at=merge.commit if files else "")
 
 
 async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
     """Files that are not resolved yet: those with conflict markers (files of the conflict, and files changed since),
     and those that git left as two versions side by side."""
-    labels = [one.split()[-1] for one in conflict.marks]
+    labels = [mark.split()[-1] for mark in conflict.marks]
     since = await part.steps.context.workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
-    others = [one for one in since if one not in conflict.files]
-    found = [one for one in await part.paths() if _without_label(one, labels) != one]
+    others = [path for path in since if path not in conflict.files]
+    unresolved = [path for path in await part.paths() if _without_label(path, labels) != path]
     for path in (*conflict.files, *others):
         shown = await part.read(path, conflict.commit) if conflict.commit and path in conflict.files else None
-        found += [path] if marked(await part.read(path), shown, labels) else []
-    return list(dict.fromkeys(found))
+        unresolved += [path] if has_conflict_markers(await part.read(path), shown, labels) else []
+    return list(dict.fromkeys(unresolved))
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
     """Files of which the agent kept only one side: files of the conflict, and files that git had merged and the agent
     reverted. Only the agent claims that such a file also does what the other side did."""
-    workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
+    workspace, sides = part.steps.context.workspace, [mark.split()[-1] for mark in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]
-    found = list[str]()
+    given_up = list[str]()
     for path in dict.fromkeys((*(_without_label(path, sides) for path in conflict.files), *others)):
-        now = await workspace.read(part.head, path)
+        content = await workspace.read(part.head, path)
         # The path is a folder now: one side had a file here, and git has put it beside the folder, under a label.
-        folder = now is None and path not in (*conflict.files, *others)
-        if not folder and now in [await workspace.read(one, path) for one in sides]:
-            found.append(path)
-    return tuple(found)
+        folder = content is None and path not in (*conflict.files, *others)
+        if not folder and content in [await workspace.read(side, path) for side in sides]:
+            given_up.append(path)
+    return tuple(given_up)
 
 
-def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
+def has_conflict_markers(text: str | None, with_both_sides: str | None, labels: Sequence[str]) -> bool:
     """Whether git's conflict markers are left in a file, also indented or commented out.
 
     A marker with a label (a commit) is recognised by the label. A marker without a label, such as `=======`,
     may be an ordinary line: it counts as left only if the file has more such lines than both sides had together.
-    `shown`: the file as the agent got it, with both sides and the markers.
+    `with_both_sides`: the file as the agent got it, with both sides and the markers.
     """
-    if now is None or any(_is_conflict_marker(line, labels) for line in now.splitlines()):
-        return now is not None
-    if shown is None:
+    if text is None or any(_is_conflict_marker(line, labels) for line in text.splitlines()):
+        return text is not None
+    if with_both_sides is None:
         return False
-    lines = shown.splitlines()
+    lines = with_both_sides.splitlines()
     written = len([line for line in lines if line.startswith("<" * 7) and _is_conflict_marker(line, labels[:1])])
-    there, theirs = _signs(now.splitlines()), _signs(lines)
-    return any(number > theirs[sign] - written * (sign in "<=>") for sign, number in there.items())
+    signs, signs_with_both_sides = _signs(text.splitlines()), _signs(lines)
+    return any(number > signs_with_both_sides[sign] - written * (sign in "<=>") for sign, number in signs.items())
 
 
 def _without_label(path: str, labels: Sequence[str]) -> str:
     """The file's name without the label that git appends when it puts two versions side by side."""
-    return next((path.removesuffix(f"~{one}") for one in labels if path.endswith(f"~{one}")), path)
+    return next((path.removesuffix(f"~{label}") for label in labels if path.endswith(f"~{label}")), path)
 
 
 def _is_conflict_marker(line: str, labels: Sequence[str]) -> bool:
@@ -180,8 +193,8 @@ def _is_conflict_marker(line: str, labels: Sequence[str]) -> bool:
 
 def _signs(lines: Iterable[str]) -> Counter[str]:
     """The number of lines that look like a conflict marker, by its sign (`<`, `=`, `>` or `|`)."""
-    found = filter(None, (_MARK.match(line) for line in lines if len(line) <= WIDE))
-    return Counter(one[one.lastindex or 0][0] for one in found)
+    matches = filter(None, (_MARK.match(line) for line in lines if len(line) <= WIDE))
+    return Counter(match[match.lastindex or 0][0] for match in matches)
 
 
 def _short_text(content: bytes | None) -> str | None:

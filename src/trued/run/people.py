@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
 from trued.run import manual_review
-from trued.run.judgement import Judgement
+from trued.run.judgement import Judgement, subject_name
 from trued.run.questions import ask_or_pause, ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.plain_text import line_without_controls
 
-GAP = 600  # at most this many characters of one gap in a question
+GAP = 600  # characters of one gap in a question
 FINISH = "finish"  # the name of the step that proves the whole plan
 
 
@@ -32,7 +32,7 @@ class People:
             if context.settings.yes:
                 return f"{Answer.GO_ON}\n--yes\n"
             ask = ask_or_pause if can_pause else ask_person
-            answer, comment, who = await ask(context, key, text, [str(one) for one in Answer])
+            answer, comment, who = await ask(context, key, text, [str(answer_option) for answer_option in Answer])
             return "\n".join((answer, who, comment))
 
         answer, who, comment = (await self._steps.once(key, digest(text), step)).split("\n", 2)
@@ -47,20 +47,22 @@ class People:
         name = subject if isinstance(subject, str) else subject.id
         key = self._steps.key(f"by hand {name}")
         contract = self._judgement.contract(key)
-        got = await manual_review.review(self._steps, key, manual_review.due(contract, subject))
-        rejected = next((one for one in got.words if one.rejected), None)
-        return rejected or (got.words[-1] if got.words and not got.parked else None)
+        decided = await manual_review.review(self._steps, key, manual_review.due(contract, subject))
+        rejected = next((decision for decision in decided.words if decision.rejected), None)
+        return rejected or (decided.words[-1] if decided.words and not decided.parked else None)
 
     def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
         """The requirements that the last `review` approved; others of the same task need evidence of their own."""
-        return tuple(one.requirement for one in self._steps.state.people.processed[-1].words) if approval else ()
+        return (
+            tuple(decision.requirement for decision in self._steps.state.people.processed[-1].words) if approval else ()
+        )
 
     async def final_approvals(self) -> tuple[Approval, ...]:
         """People's decisions on the finished work: approvals and rejections."""
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: ask whoever is there about requirements that only a person can judge. Then return the
+        """After `finish`: ask people about requirements that only a person can judge. Then return the
         rejections, and the approvals of parked requirements, that no step has processed yet.
 
         If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
@@ -75,21 +77,21 @@ class People:
         return await manual_review.new_approvals(self._steps, contract, every=every)
 
     async def rejected_tasks(self, plan: Plan, whole: Sequence[Task] = ()) -> tuple[Task, ...] | None:
-        """The tasks to redo because of new decisions; `run.take_feedback` has the reasons for each. None if there are
-        no new decisions.
+        """The tasks to redo because of new decisions; `take_feedback` has the reasons for each. None if there are no
+        new decisions.
 
         `whole`: the tasks to redo if no task serves a rejected requirement; default: all.
         """
-        found = await self.decisions()
-        if not found:
+        decisions = await self.decisions()
+        if not decisions:
             return None
         people = self._steps.state.people
-        made = people.processed[-1].amendments
-        if made is None:
+        amendments = people.processed[-1].amendments
+        if amendments is None:
             whole = ()  # a run of an earlier version is replayed as it was
         else:
-            self._judgement.amended_since("", made)  # people decided by this contract
-        return manual_review.tasks_to_redo(people, self._judgement.contract(), plan, found, whole or plan.tasks)
+            self._judgement.amended_since("", amendments)  # people decided by this contract
+        return manual_review.tasks_to_redo(people, self._judgement.contract(), plan, decisions, whole or plan.tasks)
 
     def granted_rounds(self) -> int:
         """After `finish`: the rounds that a person granted since, with `trued resume RUN --rounds N`; else 0."""
@@ -100,8 +102,18 @@ class People:
         contract, which comes into force here; else None."""
         return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
 
-    def pass_on(self, task: str, gaps: Iterable[Finding]) -> None:
-        """Store gaps that `run.take_feedback` returns for the next agent that works on this task."""
+    def take_feedback(self, subject: Task | Plan) -> Verdict:
+        """Return what a person wrote about this subject (a comment on a redo, or a rejection) as the gaps of a verdict.
+
+        Each is taken once: a second call returns a verdict without gaps.
+        """
+        people = self._steps.state.people
+        comment = people.comments.pop(self._steps.path, None)
+        rejections = people.rejections.pop(subject_name(subject), ())
+        return Verdict.open(subject_name(subject), *([comment] if comment else []), *rejections)
+
+    def keep_gaps_for(self, task: str, gaps: Iterable[Finding]) -> None:
+        """Keep gaps for the next agent that works on this task: `take_feedback` returns them."""
         self._steps.state.people.rejections[task] = tuple(gaps)
 
     def _granted(self) -> tuple[int, int]:
@@ -114,13 +126,16 @@ class People:
 def confirmation(subject: Task, verdict: Verdict, *, stalled: bool = False) -> str:
     """The question whether to continue after a task: why its rounds ended, and what each answer does."""
     if verdict.holds:
-        state, left = "holds", []
+        state, missing = "holds", []
     elif verdict.lacks_only_environment:
-        state, left = "⚠ could not be judged on this machine:", [str(one) for one in verdict.missing_from_environment]
+        state, missing = (
+            "⚠ could not be judged on this machine:",
+            [str(fix) for fix in verdict.missing_from_environment],
+        )
     else:
         why = "no progress, the last rounds changed nothing" if stalled else "rounds are used up"
-        state, left = f"⚠ {why}, with gaps:", [gap.what for gap in verdict.gaps]
+        state, missing = f"⚠ {why}, with gaps:", [gap.what for gap in verdict.gaps]
     # A gap may be an agent's words: on one line they cannot look like the engine's.
-    state += "".join(f"\n  - {line_without_controls(one, GAP)}" for one in left)
+    state += "".join(f"\n  - {line_without_controls(line, GAP)}" for line in missing)
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
     return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nContinue?{ways}"

@@ -8,10 +8,10 @@ from trued.proof.text.command_parser import package_folder, recognise_runner
 from trued.run.branch import Branch
 
 
-async def detect_project(branch: Branch, at: str = "") -> ProjectKind:
-    """The kind of project on the newest commit, or on the commit `at`, and how it is built, tested and started."""
-    paths = await branch.paths(at)
-    texts = await branch.texts(files_to_read(paths), at)
+async def detect_project(branch: Branch, commit: str = "") -> ProjectKind:
+    """The kind of project on the newest commit, or on `commit`, and how it is built, tested and started."""
+    paths = await branch.paths(commit)
+    texts = await branch.texts(files_to_read(paths), commit)
     return project_kind(paths, texts.get)
 
 

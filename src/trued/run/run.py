@@ -27,7 +27,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.plain_text import line_without_controls
 
-TITLE = 600  # at most this many characters of a proposed task in the question whether to continue with a plan
+TITLE = 600  # characters of a proposed task in the question whether to continue with a plan
 
 
 class ProposedPlan(Reply):
@@ -105,7 +105,7 @@ class Run:
     async def fail_unless_resumed(self, why: str) -> None:
         """End the run because an agent failed for good: raises `AgentFailed`.
 
-        If the failure is replayed from the journal, somebody has resumed the run since: then this records the retry and
+        If the failure is replayed from the journal, the run has been resumed since: then this records the retry and
         returns, and the caller tries the step again.
         """
         if self.is_live:
@@ -180,8 +180,8 @@ class Run:
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
         """Return what a person wrote about this subject, as gaps that the first attempt has to close; see
-        `Judgement.take_feedback`."""
-        return self.judgement.take_feedback(subject)
+        `People.take_feedback`."""
+        return self.people.take_feedback(subject)
 
     async def prove(
         self,
@@ -208,9 +208,9 @@ class Run:
         """The outcome of a run that a person stopped at this verdict. Requirements that it does not judge count as
         unproven."""
         why = tuple(gap.what for gap in verdict.gaps)
-        judged = {one.id for one in verdict.requirements}
-        left = any(one.id not in judged for one in self.judgement.contract().requirements)
-        grade = min(verdict.grade, Grade.UNPROVEN) if left else verdict.grade
+        judged = {requirement.id for requirement in verdict.requirements}
+        has_unjudged = any(requirement.id not in judged for requirement in self.judgement.contract().requirements)
+        grade = min(verdict.grade, Grade.UNPROVEN) if has_unjudged else verdict.grade
         return Outcome(state="stopped", grade=grade, head=self.branch.head, verdict=verdict, why=why)
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:

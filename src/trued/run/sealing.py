@@ -30,23 +30,23 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     the base.
 
     `ask`: asks whether to continue if this machine lacks what checks need. "redo" runs the checks on the base again,
-    after somebody has fixed the machine; no agent is called again. Raises `Stopped` if the person stops.
+    after the machine has been fixed; no agent is called again. Raises `Stopped` if the person stops.
     """
-    context, tell = steps.context, steps.emitter("seal")
-    known = plan if plan.source.file or plan.requirements else None
-    requirements = user_requirements(known, context.goal, context.requirements)
-    given = context.requirements or Requirements(requirements=())
-    environment = given.environment.over(context.settings.environment)
-    served = {"environment": environment, "serve": given.serve or context.settings.serve}
-    asked = given.model_copy(update={"requirements": requirements, **served})
+    context, emit = steps.context, steps.emitter("seal")
+    user_plan = plan if plan.source.file or plan.requirements else None
+    requirements = user_requirements(user_plan, context.goal, context.requirements)
+    user_file = context.requirements or Requirements(requirements=())
+    environment = user_file.environment.over(context.settings.environment)
+    served = {"environment": environment, "serve": user_file.serve or context.settings.serve}
+    asked = user_file.model_copy(update={"requirements": requirements, **served})
     if context.requirements and not asked.serve:  # find a missing server before any agent is paid
         asked = await with_server(asked, run_server(steps, environment))
-    own = {one.id for one in given.requirements}
-    commands = with_named_commands(one for one in requirements if one.id not in own)
+    users_own = {requirement.id for requirement in user_file.requirements}
+    commands = with_named_commands(requirement for requirement in requirements if requirement.id not in users_own)
     named = commands if not plan.author else ()
-    provable = bool(commands) or any(one.checks for one in (*requirements, *plan.requirements))
-    # Requirements that are not open can be proven, too: they have a check, or the base's own tools check them.
-    provable |= any(not is_open(one) for one in requirements if not one.parts)
+    provable = bool(commands) or any(requirement.checks for requirement in (*requirements, *plan.requirements))
+    # Requirements that are not open can also be proven: they have a check, or the base's own tools check them.
+    provable |= any(not is_open(requirement) for requirement in requirements if not requirement.parts)
     examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
     planned, unserved = servable_requirements(plan.requirements, examination.asked.serve)
     asked = with_visible_checks(examination.asked, (*named, *planned))
@@ -56,12 +56,12 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     async def step() -> Contract:
         served, missing = asked, ""
         if unserved:
-            found = await run_server(steps, environment)()
-            every = with_visible_checks(examination.asked, (*named, *plan.requirements))
+            server = await run_server(steps, environment)()
+            with_all_pages = with_visible_checks(examination.asked, (*named, *plan.requirements))
             served, missing = (
-                (every.model_copy(update={"serve": found.serve}), "") if found.serve else (asked, found.why)
+                (with_all_pages.model_copy(update={"serve": server.serve}), "") if server.serve else (asked, server.why)
             )
-        made, guards = await with_existing_tests(context.workspace, served)
+        to_seal, guards = await with_existing_tests(context.workspace, served)
         hidden, why = await check_held_out(context, examination.hides, examined=bool(examination.authors))
         terms = SealTerms(
             hidden,
@@ -73,9 +73,9 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
             unserved=missing,
         )
         async with context.turn():
-            contract = await seal(context.workspace, made, terms, tell=tell)
+            contract = await seal(context.workspace, to_seal, terms, tell=emit)
         number, name = len(contract.requirements), contract_hash(contract)
-        tell(ContractSealed(contract=name, requirements=number, held_out=hidden, why=why))
+        emit(ContractSealed(contract=name, requirements=number, held_out=hidden, why=why))
         return contract
 
     while True:
@@ -83,7 +83,7 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
         declared = (await declarations_of(context.workspace, contract.base)).names
         files = await project_files(context.workspace, contract.base)
         lacks = missing_on_base(contract, declared).items()
-        lacking = {name: [files.advise(one) for one in parts] for name, parts in lacks}
+        lacking = {name: [files.advise(part) for part in parts] for name, parts in lacks}
         answer = await ask("environment", _question(lacking)) if lacking and ask else Answer.GO_ON
         if answer is Answer.STOP:
             raise Stopped("this machine lacks what the checks need; nothing was spent on the work")

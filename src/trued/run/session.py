@@ -11,8 +11,8 @@ from trued.errors import AgentFailed, BadInput
 from trued.model import Comment, Goal, Plan, Reply, Role, Task
 from trued.model.events.call import FreshSession
 from trued.model.events.run import SealedFileEdited
-from trued.run.agent_call import AgentAnswer, AgentRequest, Equipment, call_agent
-from trued.run.briefs import brief
+from trued.run.agent_call import AgentAnswer, AgentCall, AgentRequest, Equipment
+from trued.run.briefs.brief import brief
 from trued.run.comments import comments_for_brief
 from trued.run.context import RunContext
 from trued.run.editable_files import foreign_edits
@@ -22,7 +22,7 @@ from trued.support.path_sets import paths_outside
 from trued.support.plain_text import subject_line
 from trued.wire import Usage, add_usage
 
-MOST_NAMED = 50  # at most this many files that one event names
+MOST_NAMED = 50  # files that one event lists
 SETUP_FAULTS = ("auth", "credit", "missing", "refused")  # kinds of failure that concern every agent of this user
 
 Subject: TypeAlias = Goal | Plan | Task
@@ -61,15 +61,25 @@ class Session(Generic[R]):
         self.last: AgentAnswer | None = None  # the answer to the last ask
 
     async def ask(self, subject: Subject, **context: BriefContext) -> R:
-        """Ask the agent and return its reply. Raises AgentFailed if it fails."""
+        """Ask the agent and return its reply. The session stays open for further asks.
+
+        Raises AgentFailed if the agent fails. The failure is not recorded: a resumed run asks again.
+        """
         return self.reply.model_validate((await self._ask_durably(subject, context)).reply)
 
-    async def try_once(self, subject: Subject, **context: BriefContext) -> R | None:
-        """Ask the agent once and close the session. Returns None if the agent failed; the failure is recorded as the
-        step's result, so that a resume does not try again. Raises AgentFailed for a failure that concerns every agent
-        of the user, such as a missing login."""
+    async def ask_or_none(self, subject: Subject, **context: BriefContext) -> R | None:
+        """Ask the agent and return its reply, or None if the agent failed. The session stays open for further asks.
+
+        A failure is recorded as the step's result: a resumed run does not ask again. Raises AgentFailed for a failure
+        that concerns every agent of the user, such as a missing login.
+        """
+        answer = await self._ask_durably(subject, context, keep_failure=True)
+        return self.reply.model_validate(answer.reply) if not answer.failure else None
+
+    async def ask_once_or_none(self, subject: Subject, **context: BriefContext) -> R | None:
+        """`ask_or_none`, then close the session."""
         try:
-            return await self.attempt(subject, **context)
+            return await self.ask_or_none(subject, **context)
         finally:
             await self.close()
 
@@ -85,11 +95,6 @@ class Session(Generic[R]):
         """The same session with a browser or pictures for its agent."""
         self.equipment = equipment
         return self
-
-    async def attempt(self, subject: Subject, **context: BriefContext) -> R | None:
-        """`try_once` without closing the session."""
-        got = await self._ask_durably(subject, context, keep_failure=True)
-        return self.reply.model_validate(got.reply) if not got.failure else None
 
     async def close(self) -> None:
         """Drop the session's clone."""
@@ -127,7 +132,7 @@ class Session(Generic[R]):
             session=self.id,
             resume=resumed,
             clone=self.clone,
-            anew=write_brief(resumed=False) if resumed else "",
+            fresh_brief=write_brief(resumed=False) if resumed else "",
             native=self.native,
             before=self.used,
             about=self._about(subject),
@@ -139,43 +144,52 @@ class Session(Generic[R]):
     async def _ask_durably(
         self, subject: Subject, context: Mapping[str, BriefContext], *, keep_failure: bool = False
     ) -> AgentAnswer:
-        steps, run, here = self.steps, self.steps.context, self.steps.state.position
+        steps, run, position = self.steps, self.steps.context, self.steps.state.position
         can_resume = run.capabilities(self.agent).resume
         key = steps.key(self.name)
         comments = await comments_for_brief(run, self.role.name, key)
-        ask = self._request(key, subject, context, resumed=self.turns > 0 and can_resume, comments=comments)
+        request = self._request(key, subject, context, resumed=self.turns > 0 and can_resume, comments=comments)
         fresh: list[AgentAnswer] = []
 
         async def step() -> AgentAnswer:
             if self.turns and not can_resume:
                 why = f"{self.agent} cannot resume: it gets all facts again"
-                run.journal.emit(FreshSession(why=why), ask.key)
+                run.journal.emit(FreshSession(why=why), request.key)
             if self.before:
                 await self.before()
-            got = await call_agent(run, here, ask)
-            got = got.model_copy(update={"failure": got.failure or self._reply_problem(got.reply)})
-            if got.failure and (got.kind in SETUP_FAULTS or not keep_failure):
-                raise AgentFailed(got.failure)
-            fresh.append(got)
-            return got
+            made = await AgentCall(run, position, request).run()
+            made = made.model_copy(update={"failure": made.failure or self._reply_problem(made.reply)})
+            if made.failure and (made.kind in SETUP_FAULTS or not keep_failure):
+                raise AgentFailed(made.failure)
+            fresh.append(made)
+            return made
 
-        inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, here.head)
-        got = await steps.compute(AgentAnswer, ask.key, inputs, step)
-        self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
-        self.used = add_usage(self.used, got.usage) if got.thread is None else got.thread
-        if got.changed and not self.only:  # an agent that may only write documents is not an implementer
+        inputs = digest(
+            self.role.name,
+            self.agent,
+            request.brief,
+            request.reply_schema,
+            self.id,
+            request.resume,
+            position.head,
+        )
+        answer = await steps.compute(AgentAnswer, request.key, inputs, step)
+        self.turns, self.native, self.last = self.turns + 1, answer.native or self.native, answer
+        self.used = add_usage(self.used, answer.usage) if answer.thread is None else answer.thread
+        if answer.changed and not self.only:  # an agent that may only write documents is not an implementer
             steps.state.implementers.add((self.role.name, self.agent))
-        here.head, here.when, here.changes = got.head, got.when, here.changes + bool(got.changed)
-        await self._publish_and_clean(got, live=bool(fresh))
-        return got
+        position.head, position.when = answer.head, answer.when
+        position.changes += bool(answer.changed)
+        await self._publish_and_clean(answer, live=bool(fresh))
+        return answer
 
     def _about(self, subject: Subject) -> str:
         """The first line of the commit message: what the agent was asked for."""
         kind = "docs" if self.only else "feat"
         if isinstance(subject, Task):
             return subject_line(kind, subject.id, subject.title)
-        words = subject.title if isinstance(subject, Plan) else subject.text.strip().partition("\n")[0]
-        return subject_line(kind, "", words)
+        title = subject.title if isinstance(subject, Plan) else subject.text.strip().partition("\n")[0]
+        return subject_line(kind, "", title)
 
     def _reply_problem(self, reply: object) -> str:
         """What is wrong with a reply that matches its schema but not its type; "" if nothing."""
@@ -185,17 +199,17 @@ class Session(Generic[R]):
             return f"{self.role.name} broke its contract: {_first_problem(error)}"
         return ""
 
-    async def _publish_and_clean(self, got: AgentAnswer, *, live: bool) -> None:
+    async def _publish_and_clean(self, answer: AgentAnswer, *, live: bool) -> None:
         """After a new answer (`live`, not replayed) is recorded: report edits of files that the agent may not change,
         and move the branch. If the call died and was repeated in an extra clone, drop the extra clone."""
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path
         if not live:
             return
-        if got.clone != self.clone:
-            await run.workspace.drop_clone(got.clone, "the call has ended")
+        if answer.clone != self.clone:
+            await run.workspace.drop_clone(answer.clone, "the call has ended")
         allowed = (*self.only, *steps.state.files.noted)  # its own documents, and notes in the engine's files
-        changed, undone = (paths_outside(some, allowed) for some in (got.changed, got.undone))
+        changed, undone = (paths_outside(paths, allowed) for paths in (answer.changed, answer.undone))
         edits = foreign_edits(changed, undone, steps.protected, steps.frozen_files)
         if edits.files:
             files, put_back = edits.files[:MOST_NAMED], edits.put_back[:MOST_NAMED]
@@ -209,7 +223,7 @@ def reply_schema(reply: type[Reply], *, asks: bool = True) -> dict[str, Any]:
     """The JSON Schema of a reply. If agents may not ask people, it has no field for a question."""
     schema = reply.model_json_schema()
     if not asks:
-        schema["properties"] = {name: one for name, one in schema["properties"].items() if name != "question"}
+        schema["properties"] = {name: field for name, field in schema["properties"].items() if name != "question"}
     return schema
 
 
@@ -219,7 +233,7 @@ def _role_and_agent(context: RunContext, name: str, agent: str = "") -> tuple[Ro
         raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(context.roles))}")
     agent = agent or context.settings.agent_for(name)
     if not agent:
-        raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
+        raise BadInput(f"no agent plays the role {name}", then="choose one: --agent 'command:PROGRAM ARGS'")
     return context.roles[name], agent
 
 

@@ -29,10 +29,10 @@ class SetUpCache:
 
     def restore(self, clone: Path) -> None:
         """Copy what is cached, if anything, into a fresh clone."""
-        for place in _installed(self._kept):
-            target = clone / place
+        for installed in _installed(self._kept):
+            target = clone / installed
             if target.parent.is_dir() and not target.is_symlink() and not target.exists():
-                _copy(self._kept / place, target)
+                _copy(self._kept / installed, target)
 
     def save(self, clone: Path) -> None:
         """Cache what the set-up installed in this clone, unless it is cached already. May be repeated after a crash."""
@@ -41,21 +41,21 @@ class SetUpCache:
         half = self._kept.with_suffix(".half")
         shutil.rmtree(half, ignore_errors=True)
         half.mkdir(parents=True)
-        for place in _installed(clone):
-            (half / place).parent.mkdir(exist_ok=True)
-            _copy(clone / place, half / place)
+        for installed in _installed(clone):
+            (half / installed).parent.mkdir(exist_ok=True)
+            _copy(clone / installed, half / installed)
         half.replace(self._kept)
 
 
 def _installed(folder: Path) -> list[Path]:
     """Folders with installed packages in the root and one level down, relative to it. Links are not followed."""
-    roots = [folder, *(one for one in sorted(folder.iterdir()) if _is_folder(one))] if folder.is_dir() else []
+    roots = [folder, *(child for child in sorted(folder.iterdir()) if _is_folder(child))] if folder.is_dir() else []
     inside = [root / name for root in roots if root.name not in INSTALLED for name in INSTALLED]
-    return [one.relative_to(folder) for one in inside if _is_folder(one)]
+    return [path.relative_to(folder) for path in inside if _is_folder(path)]
 
 
-def _is_folder(place: Path) -> bool:
-    return place.is_dir() and not place.is_symlink()
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from trued.model import Contract, Evidence, Finding, Judged, ProcessedDecisions, Verdict
 
@@ -41,6 +42,21 @@ class FileState:
     edits: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and text of a person's last edit
 
 
+class RoundsInARow(NamedTuple):
+    """Rounds of a loop that ended alike, one after another."""
+
+    ended_with: object = None  # what the last round ended with; compared with that of the next round
+    rounds: int = 0
+
+
+class LastVerdict(NamedTuple):
+    """The last verdict, to be reused if its inputs are the same."""
+
+    inputs: str = ""  # hash of its inputs
+    step: str = ""  # the step that recorded it
+    verdict: str = ""  # as JSON
+
+
 @dataclass
 class ProofState:
     """The contract in force, and what verdicts so far have shown."""
@@ -51,17 +67,17 @@ class ProofState:
     evidence: list[Evidence] = field(default_factory=list)
     upheld: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
     open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # not settled yet, by task or author
-    # subject → the cases that fail, and for how many rounds in a row the same cases have failed
-    fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)
+    # subject → the signature of the cases that fail, and for how many rounds in a row they have failed
+    failing_alike: dict[str, RoundsInARow] = field(default_factory=dict)
     # scope → gaps and `changes` after the last round, and how many rounds in a row ended like the one before
-    stuck: dict[str, tuple[object, int]] = field(default_factory=dict)
+    without_progress: dict[str, RoundsInARow] = field(default_factory=dict)
     tried_cases: set[tuple[str, str]] = field(default_factory=set)  # role and case of every objection that was run
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were disputed and answered again
     also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for
     unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # warnings that every verdict lists
     # a contract → criteria that are not in it; the verdict of `finish` lists them
     outside: Callable[[Contract], tuple[Judged, ...]] = lambda _: ()
-    last: tuple[str, str, str] = ("", "", "")  # the last verdict: hash of its inputs, its step, the verdict as JSON
+    last: LastVerdict = field(default_factory=LastVerdict)
     final: Verdict | None = None  # the verdict of `finish`, before approvals are applied
 
 

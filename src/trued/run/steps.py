@@ -15,6 +15,10 @@ from trued.run.state import RunState
 V = TypeVar("V", bound=Value)
 
 
+class _NothingToRecord(Exception):
+    """Raised inside a step, so that the journal records no result for it."""
+
+
 class Steps:
     """The steps of one scope. All scopes of a run share its state, which also counts the uses of each step name."""
 
@@ -46,6 +50,20 @@ class Steps:
 
         return await self.context.journal.once(key, inputs, run_step)
 
+    async def once_unless_none(self, key: str, inputs: str, step: Callable[[], Awaitable[str | None]]) -> str | None:
+        """`once` for a step that might find nothing. None is returned but not recorded: a resumed run looks again."""
+
+        async def step_or_nothing() -> str:
+            result = await step()
+            if result is None:
+                raise _NothingToRecord
+            return result
+
+        try:
+            return await self.once(key, inputs, step_or_nothing)
+        except _NothingToRecord:
+            return None
+
     async def compute(self, kind: type[V], key: str, inputs: str, step: Callable[[], Awaitable[V]]) -> V:
         """`once` for a step whose result is a value. The journal keeps it as JSON."""
 
@@ -63,17 +81,17 @@ class Steps:
         return partial(self.emit, name)
 
     async def publish(self) -> None:
-        """Move the run's branch to the newest commit. If somebody else moved the branch, report that and leave it
+        """Move the run's branch to the newest commit. Report a branch that somebody else has moved, and leave it
         alone."""
-        here = self.state.position
+        position = self.state.position
         # The commit of a replayed step was published when the step ran, or will be with the next step that runs.
-        replayed = not here.live
-        if replayed or here.published == here.head or here.head == self.context.workspace.base:
+        replayed = not position.live
+        if replayed or position.published == position.head or position.head == self.context.workspace.base:
             return
-        here.unpublished = await self.context.workspace.publish(here.head)
-        if here.unpublished:
-            self.context.journal.emit(BranchNotMoved(why=here.unpublished))
-        here.published = here.head
+        position.unpublished = await self.context.workspace.publish(position.head)
+        if position.unpublished:
+            self.context.journal.emit(BranchNotMoved(why=position.unpublished))
+        position.published = position.head
 
     async def close_sessions(self) -> None:
         """Drop the clones of all sessions that were opened in this scope."""

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from trued.agents.roles import load_roles
 from trued.model import Finding, Goal, Plan, Reply, Severity, Source, Task
-from trued.run.briefs import CONTEXT_LIMIT, brief, quoted, readable
+from trued.run.briefs.brief import CONTEXT_LIMIT, brief, quoted, readable
 
 ROLE = load_roles(None, None)["purple-team-b"]
 TASK = Task(

@@ -28,7 +28,7 @@ async def found(place: Path, files: dict[str, str | None], configured: str = "")
     trial = Trial(place, files, [{"id": "a", "text": "b"}])
     await trial.workspace.begin()
     trial.workspace.environments = place / "state"
-    return await find_server(trial.workspace, Environment(), configured=configured, tell=quiet)
+    return await find_server(trial.workspace, Environment(), configured=configured, emit=quiet)
 
 
 @pytest.mark.spec("DAY-3")

@@ -56,13 +56,13 @@ def _join_details(outline: Outline) -> None:
 
 def _busy(drafts: list[Draft]) -> set[int]:
     """The sections that contain a chunk at any depth."""
-    found: set[int] = set()
+    indexes: set[int] = set()
     for draft in drafts:
         section: PlanSection | None = draft.section
-        while section is not None and id(section) not in found:
-            found.add(id(section))
+        while section is not None and id(section) not in indexes:
+            indexes.add(id(section))
             section = section.parent
-    return found
+    return indexes
 
 
 def _is_work(section: PlanSection, block: List | Table, busy: set[int], by_id: bool) -> bool:
@@ -91,7 +91,7 @@ def _phase_of(section: PlanSection | None) -> PlanSection | None:
 def _from_prose(outline: Outline) -> None:
     """Make each phase without chunks a chunk: its heading and everything below it."""
     busy = _busy(outline.drafts)
-    numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
+    numbers = {match.group(1) for draft in outline.drafts if (match := OF_PHASE.match(draft.id))}
     made: dict[int, Draft] = {}
     # Inner sections first: if a phase becomes a chunk, the phases around it do not.
     for section in reversed(outline.sections):

@@ -231,11 +231,17 @@ class Outline:
         title, files = split_off_files(title)
         if not title and item.more:
             title = item.more[0]
-        nested = [one for one in item.items if vocabulary.title_words(one.words.plain)[:1] not in (["files"], ["file"])]
-        for one in item.items:
-            if one not in nested:
-                files += file_names(Words(plain=one.words.plain.partition(":")[2], codes=one.words.codes))
-        details = [*item.more, *(line for one in nested for line in _outline(one, 0))]
+        nested = [
+            nested_item
+            for nested_item in item.items
+            if vocabulary.title_words(nested_item.words.plain)[:1] not in (["files"], ["file"])
+        ]
+        for nested_item in item.items:
+            if nested_item not in nested:
+                files += file_names(
+                    Words(plain=nested_item.words.plain.partition(":")[2], codes=nested_item.words.codes)
+                )
+        details = [*item.more, *(line for nested_item in nested for line in _outline(nested_item, 0))]
         scope = "\n".join([title, *details]) if details else ""
         return Draft(name, title, scope, files, self.section, item.line, [(item.line, item.end)])
 
@@ -351,7 +357,7 @@ def _is_title(words: Words) -> bool:
 
 def _outline(item: Item, depth: int) -> list[str]:
     lines = [f"{'  ' * depth}- {item.text}"]
-    return lines + [line for one in item.items for line in _outline(one, depth + 1)]
+    return lines + [line for nested_item in item.items for line in _outline(nested_item, depth + 1)]
 
 
 def _scope_column(header: tuple[Words, ...]) -> int | None:

@@ -18,11 +18,11 @@ def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | No
     `requirements`: the user's requirements file. If one of its requirements covers or repeats a line of the plan, that
     line stays a requirement of its own. Raises BadInput for a part that the plan does not have.
     """
-    given = requirements.requirements if requirements else ()
-    part = chosen_parts(plan, settings.chunks, settings.phases, [one.covers for one in given])
-    part = joined_prose(part, [entry for one in given for entry in (*one.covers, one.text)])
+    users_own = requirements.requirements if requirements else ()
+    part = chosen_parts(plan, settings.chunks, settings.phases, [requirement.covers for requirement in users_own])
+    part = joined_prose(part, [entry for requirement in users_own for entry in (*requirement.covers, requirement.text)])
     marked = marked_done(plan.text, plan.source.file)
-    return part.model_copy(update={"done": tuple(one.id for one in part.tasks if one.id in marked)})
+    return part.model_copy(update={"done": tuple(task.id for task in part.tasks if task.id in marked)})
 
 
 def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
@@ -32,14 +32,14 @@ def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
 
     A line whose words are in `covered` stays a requirement of its own.
     """
-    apart = {comparable(words) for entry in covered for words in (entry, entry.partition(":")[2])}
+    apart = {comparable(text) for entry in covered for text in (entry, entry.partition(":")[2])}
     starts = [block.line for block in parse(plan.text) if isinstance(block, Heading) and block.level <= SECTION_LEVEL]
     sections: dict[tuple[int, str], Criterion] = {}
-    for number, one in enumerate(plan.unread):
-        section = max((line for line in starts if line <= one.source.line), default=0)
-        alone = comparable(one.text) in apart or not section
-        key = (-number - 1, "") if alone else (section, one.phase)
+    for number, criterion in enumerate(plan.unread):
+        section = max((line for line in starts if line <= criterion.source.line), default=0)
+        alone = comparable(criterion.text) in apart or not section
+        key = (-number - 1, "") if alone else (section, criterion.phase)
         known = sections.get(key)
-        joined = known.model_copy(update={"text": f"{known.text}\n{one.text}"}) if known else one
+        joined = known.model_copy(update={"text": f"{known.text}\n{criterion.text}"}) if known else criterion
         sections[key] = joined
     return plan.model_copy(update={"unread": tuple(sections.values())})

@@ -25,25 +25,31 @@ def chosen_parts(
     tasks = chosen_tasks(plan, chunks, phases)
     if len(tasks) == len(plan.tasks):
         return plan
-    ids = {one.id for one in tasks}
-    whole = {one.phase for one in plan.tasks} - {one.phase for one in plan.tasks if one.id not in ids}
+    ids = {task.id for task in tasks}
+    whole_phases = {task.phase for task in plan.tasks} - {task.phase for task in plan.tasks if task.id not in ids}
     alone = plan.model_copy(update={"tasks": tasks, "criteria": (), "unread": ()})
-    about = [entry for one in covers if one and _is_about(one, plan, alone) for entry in one]
-    met = {_normalize(words) for entry in about for words in (entry, entry.partition(":")[2])}
+    about = [entry for entries in covers if entries and _is_about(entries, plan, alone) for entry in entries]
+    met = {_normalize(text) for entry in about for text in (entry, entry.partition(":")[2])}
     criteria, unread = (
         tuple(
-            one
-            for one in some
-            if one.kind == "constraint" or (one.phase and one.phase in whole) or _normalize(one.text) in met
+            criterion
+            for criterion in criteria_of_plan
+            if criterion.kind == "constraint"
+            or (criterion.phase and criterion.phase in whole_phases)
+            or _normalize(criterion.text) in met
         )
-        for some in (plan.criteria, plan.unread)
+        for criteria_of_plan in (plan.criteria, plan.unread)
     )
-    left = [one.id for one in plan.tasks if one.id not in ids]
-    open_ = [one for one in (*plan.criteria, *plan.unread) if one not in criteria and one not in unread]
-    notes = [f"not chosen, so neither built nor checked: {few(left, MOST_NAMED)}"]
-    if open_:
-        words = few([f"“{one.text}” ({one.source})" for one in open_], MOST_NAMED)
-        notes.append(f"belongs to the whole plan, so this part does not check it: {words}")
+    not_chosen = [task.id for task in plan.tasks if task.id not in ids]
+    of_whole_plan = [
+        criterion
+        for criterion in (*plan.criteria, *plan.unread)
+        if criterion not in criteria and criterion not in unread
+    ]
+    notes = [f"not chosen, so neither built nor checked: {few(not_chosen, MOST_NAMED)}"]
+    if of_whole_plan:
+        listed = few([f"“{criterion.text}” ({criterion.source})" for criterion in of_whole_plan], MOST_NAMED)
+        notes.append(f"belongs to the whole plan, so this part does not check it: {listed}")
     update = {"tasks": tasks, "criteria": criteria, "unread": unread, "undecided": (*plan.undecided, *notes)}
     return plan.model_copy(update=update)
 
@@ -53,66 +59,83 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
     if not chunks and not phases:
         return plan.tasks
     ids = {task.id.casefold() for task in plan.tasks}
-    if unknown := [one for one in chunks if one.casefold() not in ids]:
+    if unknown := [chunk for chunk in chunks if chunk.casefold() not in ids]:
         what = f"the plan has no chunk {unknown[0]!r}"
         raise BadInput(what, "--chunk", f"its chunks are {', '.join(task.id for task in plan.tasks)}")
     named = list(dict.fromkeys(task.phase for task in plan.tasks if task.phase))
-    if wrong := [one for one in phases if not any(_is_phase(name, one) for name in named)]:
+    if wrong := [phase for phase in phases if not any(_is_phase(name, phase) for name in named)]:
         then = f"its phases are {', '.join(named)}" if named else "it has none: name chunks with --chunk"
         raise BadInput(f"the plan has no phase {wrong[0]!r}", "--phase", then)
-    wanted = {one.casefold() for one in chunks}
+    wanted = {chunk.casefold() for chunk in chunks}
     return tuple(
         task
         for task in plan.tasks
-        if task.id.casefold() in wanted or any(_is_phase(task.phase, one) for one in phases if task.phase)
+        if task.id.casefold() in wanted or any(_is_phase(task.phase, phase) for phase in phases if task.phase)
     )
 
 
-def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirements:
+def chosen_requirements(requirements: Requirements, plan: Plan, part: Plan) -> Requirements:
     """The requirements file for this part. Requirements about chunks or criteria that are not chosen are left out: they
     belong to the run that builds those chunks."""
     if len(part.tasks) == len(plan.tasks):
-        return given
-    kept = tuple(one for one in given.requirements if _is_about(one.covers, plan, part))
-    return given.model_copy(update={"requirements": kept})
+        return requirements
+    about_part = tuple(
+        requirement for requirement in requirements.requirements if _is_about(requirement.covers, plan, part)
+    )
+    return requirements.model_copy(update={"requirements": about_part})
 
 
-def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
+def stands_for_part(requirement: Requirement, plan: Plan, part: Plan) -> bool:
     """Whether a requirement of the whole plan's contract is only about this part: it is about chunks or criteria of the
     part, or it is the user's own and covers nothing. A requirement with `parts` is about the whole plan."""
     if len(part.tasks) == len(plan.tasks):
         return True
-    if one.parts:
+    if requirement.parts:
         return False
-    if any(task.id == one.id for task in plan.tasks):
-        return any(task.id == one.id for task in part.tasks)
-    own_words = [each for each in (*plan.criteria, *plan.unread) if (each.text, each.source) == (one.text, one.source)]
+    if any(task.id == requirement.id for task in plan.tasks):
+        return any(task.id == requirement.id for task in part.tasks)
+    own_words = [
+        criterion
+        for criterion in (*plan.criteria, *plan.unread)
+        if (criterion.text, criterion.source) == (requirement.text, requirement.source)
+    ]
     if own_words:
-        return any(each in (*part.criteria, *part.unread) for each in own_words)
-    return _is_about(one.covers, plan, part)
+        return any(criterion in (*part.criteria, *part.unread) for criterion in own_words)
+    return _is_about(requirement.covers, plan, part)
 
 
 def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str]:
     """The chunks and criteria of this part that no requirement is about: nothing proves them, even if all requirements
     are proven."""
-    every = list(requirements)
-    covered = {_normalize(words) for one in every for entry in one.covers for words in (entry, entry.partition(":")[2])}
-    rows = {one.id.casefold() for one in every} | {_normalize(one.text) for one in every}
+    requirement_list = list(requirements)
+    covered = {
+        _normalize(text)
+        for requirement in requirement_list
+        for entry in requirement.covers
+        for text in (entry, entry.partition(":")[2])
+    }
+    rows = {requirement.id.casefold() for requirement in requirement_list} | {
+        _normalize(requirement.text) for requirement in requirement_list
+    }
     tasks = [task.id for task in part.tasks if not {task.id.casefold(), _normalize(task.title)} & (covered | rows)]
-    words = [f"“{one.text}”" for one in part.criteria if _normalize(one.text) not in covered | rows]
-    return [*tasks, *words]
+    criteria = [
+        f"“{criterion.text}”" for criterion in part.criteria if _normalize(criterion.text) not in covered | rows
+    ]
+    return [*tasks, *criteria]
 
 
 def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
     """Whether a requirement that covers these entries is about this part. It must not cover a chunk outside the part.
     And it must cover a chunk of the part, or only criteria of the part, or nothing at all."""
     ids = {task.id for task in part.tasks}
-    chosen, left = (_task_names(task for task in plan.tasks if (task.id in ids) is here) for here in (True, False))
-    words = {_normalize(one.text) for one in (*part.criteria, *part.unread)}
-    every = [{_normalize(entry), _normalize(entry.partition(":")[2])} for entry in covers]
-    if any(entry & left for entry in every):
+    chosen, not_chosen = (
+        _task_names(task for task in plan.tasks if (task.id in ids) is is_chosen) for is_chosen in (True, False)
+    )
+    criterion_texts = {_normalize(criterion.text) for criterion in (*part.criteria, *part.unread)}
+    entries = [{_normalize(entry), _normalize(entry.partition(":")[2])} for entry in covers]
+    if any(entry & not_chosen for entry in entries):
         return False
-    return not every or any(entry & chosen for entry in every) or all(entry & words for entry in every)
+    return not entries or any(entry & chosen for entry in entries) or all(entry & criterion_texts for entry in entries)
 
 
 def _task_names(tasks: Iterable[Task]) -> set[str]:

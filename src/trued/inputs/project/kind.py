@@ -61,24 +61,30 @@ def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
     plain = [path for path in paths if not _UNSEEN.search(path)]
     by_folder = folders(plain, DEEP)
     inside = text_reader(by_folder, read)
-    found = _relevant_projects(
+    relevant = _relevant_projects(
         [*projects(plain, read, DEEP), *toolchains.toolchain_projects(by_folder, inside)], inside
     )
-    why = [f"{LANGUAGES[one.language]}: {_manifest_paths(one)}" for one in found]
-    with_commands = [_with_commands(one, by_folder[one.folder], inside) for one in found]
-    why += [f"no test command for {_where(one)}: {reason}" for one, reason in with_commands if reason and not one.test]
-    own = [one for one, _ in with_commands]
-    kind = ProjectKind(names=tuple(dict.fromkeys(LANGUAGES[one.language] for one in own)), why=tuple(why))
+    reasons = [f"{LANGUAGES[project.language]}: {_manifest_paths(project)}" for project in relevant]
+    with_commands = [_with_commands(project, by_folder[project.folder], inside) for project in relevant]
+    reasons += [
+        f"no test command for {_where(project)}: {reason}"
+        for project, reason in with_commands
+        if reason and not project.test
+    ]
+    complete = [project for project, _ in with_commands]
+    kind = ProjectKind(
+        names=tuple(dict.fromkeys(LANGUAGES[project.language] for project in complete)), why=tuple(reasons)
+    )
     for step in STEPS:
-        kind = _with_command(kind, step, own)
+        kind = _with_command(kind, step, complete)
     return _with_make_targets(kind, by_folder["."], inside)
 
 
 def with_user_commands(kind: ProjectKind, commands: Commands) -> ProjectKind:
     """The kind with the user's own commands in place of detected ones."""
-    own = {step: command for step in STEPS if (command := getattr(commands, step))}
-    why = tuple(f"{step}: as [commands] says" for step in own)
-    return kind.model_copy(update={**own, "why": (*kind.why, *why)}) if own else kind
+    users_own = {step: command for step in STEPS if (command := getattr(commands, step))}
+    why = tuple(f"{step}: as [commands] says" for step in users_own)
+    return kind.model_copy(update={**users_own, "why": (*kind.why, *why)}) if users_own else kind
 
 
 def files_to_read(paths: Collection[str]) -> tuple[str, ...]:
@@ -89,11 +95,11 @@ def files_to_read(paths: Collection[str]) -> tuple[str, ...]:
 
 
 def _files_to_read_in(folder: str, names: set[str]) -> Iterator[str]:
-    manifests = [one for one in (*python_commands.DEPENDENCY_FILES, *toolchains.READ) if one in names]
-    manifests += [one for one in names if is_manifest(one)]
+    manifests = [name for name in (*python_commands.DEPENDENCY_FILES, *toolchains.READ) if name in names]
+    manifests += [name for name in names if is_manifest(name)]
     tests = list[str]()
     if folder == "." or manifests:  # other folders hold no project
-        started = [one for one in (*python_commands.STARTED, *MAKEFILES) if one in names]
+        started = [name for name in (*python_commands.STARTED, *MAKEFILES) if name in names]
         most = python_commands.LOOKED
         tests = [*started, *python_commands.tests_in(names)[:most], *_node_tests(names)[:most]]
     for name in (*manifests, *tests):
@@ -103,52 +109,52 @@ def _files_to_read_in(folder: str, names: set[str]) -> Iterator[str]:
 # -- projects and commands ---------------------------------------------------------------------------------------------
 
 
-def _relevant_projects(found: Sequence[Project], inside: Inside) -> list[Project]:
+def _relevant_projects(projects_found: Sequence[Project], inside: Inside) -> list[Project]:
     """The projects that count. Loose scripts and a package.json for tools alone count only if there is nothing else."""
-    manifests = [one for one in found if one.files and not _is_only_tools(one, inside)]
-    return manifests or list(found)
+    manifests = [project for project in projects_found if project.files and not _is_only_tools(project, inside)]
+    return manifests or list(projects_found)
 
 
-def _is_only_tools(one: Project, inside: Inside) -> bool:
-    if one.language != "node" or one.build or one.test or one.start:
+def _is_only_tools(project: Project, inside: Inside) -> bool:
+    if project.language != "node" or project.build or project.test or project.start:
         return False
-    manifest = json_table(inside(one.folder, "package.json"))
+    manifest = json_table(inside(project.folder, "package.json"))
     return not any(name in manifest for name in ("dependencies", "main", "bin", "exports", "module", "workspaces"))
 
 
-def _with_commands(one: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
+def _with_commands(project: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
     """The project with its commands, and the reason for its test command or for having none."""
-    if one.language == "python":
-        commands = PythonCommands(one, names, inside)
+    if project.language == "python":
+        commands = PythonCommands(project, names, inside)
         test, why = commands.test
-        return replace(one, build=commands.build, test=test, start=commands.start), why
-    if one.language == "node" and not one.test:
-        test, why = _node_test(one, names, inside)
-        return replace(one, test=one.within(test) if test else ""), why
-    return one, ""
+        return replace(project, build=commands.build, test=test, start=commands.start), why
+    if project.language == "node" and not project.test:
+        test, why = _node_test(project, names, inside)
+        return replace(project, test=project.within(test) if test else ""), why
+    return project, ""
 
 
-def _node_test(one: Project, names: set[str], inside: Inside) -> tuple[str, str]:
+def _node_test(project: Project, names: set[str], inside: Inside) -> tuple[str, str]:
     tests = _node_tests(names)
-    texts = [inside(one.folder, name) for name in tests[: python_commands.LOOKED]]
+    texts = [inside(project.folder, name) for name in tests[: python_commands.LOOKED]]
     if texts and all("node:test" in text for text in texts):
         typed = any(not name.endswith("js") for name in tests)  # then no command: not every Node runs TypeScript
         why = "its tests are in TypeScript, and package.json has no script that runs them"
         return ("", why) if typed else ("node --test", "")
-    if texts and one.tool == "bun" and all("bun:test" in text for text in texts):
+    if texts and project.tool == "bun" and all("bun:test" in text for text in texts):
         return "bun test", ""
     return "", "package.json has no script for it"
 
 
 def _node_tests(names: set[str]) -> list[str]:
-    own = (name for name in names if _NODE_TEST.fullmatch(name) and "node_modules/" not in name)
-    return sorted(own, key=lambda name: (name.count("/"), name))
+    tests = (name for name in names if _NODE_TEST.fullmatch(name) and "node_modules/" not in name)
+    return sorted(tests, key=lambda name: (name.count("/"), name))
 
 
-def _with_command(kind: ProjectKind, step: str, own: Sequence[Project]) -> ProjectKind:
+def _with_command(kind: ProjectKind, step: str, projects_with_commands: Sequence[Project]) -> ProjectKind:
     """The kind with the commands of all projects for this step, joined into one command line. If they cannot be joined,
     the kind gets the reason instead."""
-    commands = [command for one in own if (command := getattr(one, step))]
+    commands = [command for project in projects_with_commands if (command := getattr(project, step))]
     if len(commands) > MOST or (step == "start" and len(commands) > 1):
         why = f"no {step} command: {len(commands)} projects have one of their own; say which in [commands]"
         return kind.model_copy(update={"why": (*kind.why, why)})
@@ -162,16 +168,16 @@ def _with_make_targets(kind: ProjectKind, root: set[str], inside: Inside) -> Pro
     for step, names in TARGETS.items():
         target = next((name for name in names if name in targets), "")
         if target and not getattr(kind, step):
-            kept = tuple(one for one in kind.why if not one.startswith(f"no {step} command"))
+            other_reasons = tuple(reason for reason in kind.why if not reason.startswith(f"no {step} command"))
             why = f"{step}: a target of {file}"
-            kind = kind.model_copy(update={step: f"make {target}", "why": (*kept, why)})
+            kind = kind.model_copy(update={step: f"make {target}", "why": (*other_reasons, why)})
     return kind
 
 
-def _manifest_paths(one: Project) -> str:
-    files = one.files or ("its .py files",)
-    return ", ".join(name if one.folder == "." else f"{one.folder}/{name}" for name in files[:3])
+def _manifest_paths(project: Project) -> str:
+    files = project.files or ("its .py files",)
+    return ", ".join(name if project.folder == "." else f"{project.folder}/{name}" for name in files[:3])
 
 
-def _where(one: Project) -> str:
-    return LANGUAGES[one.language] if one.folder == "." else one.folder
+def _where(project: Project) -> str:
+    return LANGUAGES[project.language] if project.folder == "." else project.folder

@@ -9,7 +9,7 @@ from trued.inputs.project.manifests import Inside, Project
 from trued.proof.room.dependencies import FAMILIES, LISTS
 from trued.support.tables import table_at, toml_table
 
-LOOKED = 8  # at most this many test files are read; one is nearly always enough
+LOOKED = 8  # test files that are read; one is nearly always enough
 PACKAGES = 6  # a command names at most this many packages one by one; with more, it names the whole folder
 STARTED = ("main.py", "app.py")
 DEPENDENCY_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")

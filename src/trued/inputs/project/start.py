@@ -11,7 +11,7 @@ from trued.model import Serve
 from trued.support.tables import json_table
 
 PORT = "PORT"  # the environment variable that most platforms and frameworks use
-MOST_READ = 80  # at most this many source files are read, those nearest to the root first
+MOST_READ = 80  # source files that are read, those nearest to the root first
 DEEP = 3  # how many levels of folders are searched for source files
 SCRIPTS = ("start", "serve", "dev", "preview")  # scripts of package.json, the most usual first
 TARGETS = ("serve", "start", "run", "dev")  # targets of a Makefile

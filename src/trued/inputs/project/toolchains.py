@@ -22,17 +22,23 @@ def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project
     """The projects, by language, the root before its folders."""
     kinds: tuple[Callable[[str, set[str], Inside], Project | None], ...] = (_go, _rust, _maven, _gradle)
     for kind in kinds:
-        found = [one for folder, names in by_folder.items() if (one := kind(folder, names, inside)) is not None]
-        yield from (one for one in found if one.folder == "." or not _is_built_by_root(one, by_folder["."], inside))
+        projects = [
+            project for folder, names in by_folder.items() if (project := kind(folder, names, inside)) is not None
+        ]
+        yield from (
+            project
+            for project in projects
+            if project.folder == "." or not _is_built_by_root(project, by_folder["."], inside)
+        )
 
 
-def _is_built_by_root(one: Project, root: set[str], inside: Inside) -> bool:
+def _is_built_by_root(project: Project, root: set[str], inside: Inside) -> bool:
     """Whether the root's project also builds this one, so that one command in the root is enough."""
-    if one.tool == "cargo":
+    if project.tool == "cargo":
         return "workspace" in toml_table(inside(".", "Cargo.toml"))
-    if one.tool.endswith(("mvn", "mvnw")):
+    if project.tool.endswith(("mvn", "mvnw")):
         return "<modules>" in inside(".", "pom.xml")
-    return one.tool != "go" and any(name in root for name in SETTINGS)
+    return project.tool != "go" and any(name in root for name in SETTINGS)
 
 
 def _go(folder: str, names: set[str], _: Inside) -> Project | None:
@@ -90,5 +96,5 @@ def _is_application(plugins: str) -> bool:
 
 def _project(folder: str, language: str, tool: str, files: tuple[str, ...], *commands: str) -> Project:
     bare = Project(folder, language, tool, files, ())
-    build, test, start = (bare.within(one) if one else "" for one in commands)
+    build, test, start = (bare.within(command) if command else "" for command in commands)
     return Project(folder, language, tool, files, (), test, start, build)

@@ -38,80 +38,101 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     requirement covers it, even if its `covers` does not say so. Without a requirements file, one more requirement is
     the whole source. Raises BadInput if a requirement covers something that the source does not have.
     """
-    given = requirements.requirements if requirements else ()
+    users_own = requirements.requirements if requirements else ()
     if plan is None:
-        if not given:
+        if not users_own:
             return _with_parts(tuple(_of_text(goal)), goal.id)
-        words = _Words(_as_plan(goal), "the goal", goal)
+        source = _Words(_as_plan(goal), "the goal", goal)
     else:
-        words = _Words(plan, whole=goal)
-    given = tuple(
-        one.model_copy(
-            update={"covers": tuple(words.covered(entry, one) for entry in (*one.covers, *words.repeated_by(one)))}
+        source = _Words(plan, whole=goal)
+    users_own = tuple(
+        requirement.model_copy(
+            update={
+                "covers": tuple(
+                    source.covered(entry, requirement)
+                    for entry in (*requirement.covers, *source.repeated_by(requirement))
+                )
+            }
         )
-        for one in given
+        for requirement in users_own
     )
-    taken = {one.id for one in given}
-    whole = [] if given or plan is None else [_whole_plan(plan)]
-    found = (*given, *unique_ids([*words.left(taken), *whole], taken))
-    return _with_parts(found, found[-1].id) if whole else found
+    taken = {requirement.id for requirement in users_own}
+    whole_plan = [] if users_own or plan is None else [_whole_plan(plan)]
+    all_requirements = (*users_own, *unique_ids([*source.left(taken), *whole_plan], taken))
+    return _with_parts(all_requirements, all_requirements[-1].id) if whole_plan else all_requirements
 
 
-def _with_manual_checks_only(one: Requirement) -> Requirement:
+def _with_manual_checks_only(requirement: Requirement) -> Requirement:
     """The requirement with only its manual checks; visible checks are added later, with the held-out cases."""
-    return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
+    return requirement.model_copy(
+        update={"checks": tuple(check for check in requirement.checks if isinstance(check, ManualCheck))}
+    )
 
 
-def with_visible_checks(asked: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """The requirements in `asked`, each with the visible checks that the same requirement has in `planned`.
+def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
+    """These requirements, each with the visible checks that the same requirement has in `planned`.
 
     If a requirement covers others in `planned`, it also gets their browser checks: one that fails refutes it.
     """
     planned = tuple(planned)
-    checks = {(one.id, one.text): one.checks for one in planned}
-    listed = {(name, one.text) for one in asked.requirements for name in (one.id, *one.covers)}
+    checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
+    listed = {
+        (name, requirement.text)
+        for requirement in requirements.requirements
+        for name in (requirement.id, *requirement.covers)
+    }
     pages: dict[str, tuple[Check, ...]] = {}
-    for one in planned:
-        if (one.id, one.text) not in listed and (holder := _covering(one, asked.requirements)):
-            shown = tuple(each for each in one.checks if isinstance(each, BrowserCheck))
-            pages[holder] = (*pages.get(holder, ()), *shown)
-    made = tuple(
-        one.model_copy(update={"checks": (*(each for each in more if each not in one.checks), *one.checks)})
-        for one in asked.requirements
-        for own in [next((checks[name, one.text] for name in (one.id, *one.covers) if (name, one.text) in checks), ())]
-        for more in [own + pages.get(one.id, ())]
-    )
-    return asked.model_copy(update={"requirements": made})
+    for requirement in planned:
+        if (requirement.id, requirement.text) not in listed and (
+            holder := _covering(requirement, requirements.requirements)
+        ):
+            browser_checks = tuple(check for check in requirement.checks if isinstance(check, BrowserCheck))
+            pages[holder] = (*pages.get(holder, ()), *browser_checks)
+
+    def with_planned_checks(requirement: Requirement) -> Requirement:
+        names = (requirement.id, *requirement.covers)
+        same = next((checks[name, requirement.text] for name in names if (name, requirement.text) in checks), ())
+        planned_checks = (*same, *pages.get(requirement.id, ()))
+        added = [check for check in planned_checks if check not in requirement.checks]
+        return requirement.model_copy(update={"checks": (*added, *requirement.checks)})
+
+    with_checks = tuple(map(with_planned_checks, requirements.requirements))
+    return requirements.model_copy(update={"requirements": with_checks})
 
 
-def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """Only those requirements whose text names a command, each with that command as its check."""
-    found = [(one, quoted_command(one.text)) for one in asked if not one.parts]
+def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """The requirements whose text contains a command, each with that command as its check."""
+    quoted = [(requirement, quoted_command(requirement.text)) for requirement in requirements if not requirement.parts]
     return tuple(
-        one.model_copy(update={"checks": (CommandCheck(command=command),)}) for one, command in found if command
+        requirement.model_copy(update={"checks": (CommandCheck(command=command),)})
+        for requirement, command in quoted
+        if command
     )
 
 
-def _covering(asked: Requirement, given: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers `asked`; "" if there is none. A requirement that names `asked` takes
-    precedence over one that covers the whole goal."""
-    entries = {one_line(entry): by.id for by in given for entry in by.covers}
-    kinds = (f"{kind}: {one_line(asked.text)}" for kind in KINDS)
-    return next((entries[name] for name in (asked.id, one_line(asked.text), *kinds, "goal") if name in entries), "")
+def _covering(planned: Requirement, users_own: Iterable[Requirement]) -> str:
+    """The id of the user's requirement that covers `planned`; "" if there is none. A requirement that names
+    `planned` takes precedence over one that covers the whole goal."""
+    entries = {one_line(entry): by.id for by in users_own for entry in by.covers}
+    kinds = (f"{kind}: {one_line(planned.text)}" for kind in KINDS)
+    return next((entries[name] for name in (planned.id, one_line(planned.text), *kinds, "goal") if name in entries), "")
 
 
-def _with_parts(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """Make all other requirements the parts of `whole`, the requirement for the whole source."""
-    parts = tuple(one.id for one in found if one.id != whole)
-    return tuple(one.model_copy(update={"parts": parts}) if one.id == whole and parts else one for one in found)
+def _with_parts(requirements: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
+    """Make all other requirements the parts of `whole` (an id), the requirement for the whole source."""
+    parts = tuple(requirement.id for requirement in requirements if requirement.id != whole)
+    return tuple(
+        requirement.model_copy(update={"parts": parts}) if requirement.id == whole and parts else requirement
+        for requirement in requirements
+    )
 
 
 def _numbered_criteria(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
     """Criteria by kind and number: `ship-3` is the third ship criterion of the plan."""
     counts: dict[str, int] = {}
-    for one in criteria:
-        counts[one.kind] = counts.get(one.kind, 0) + 1
-        yield f"{one.kind}-{counts[one.kind]}", one
+    for criterion in criteria:
+        counts[criterion.kind] = counts.get(criterion.kind, 0) + 1
+        yield f"{criterion.kind}-{counts[criterion.kind]}", criterion
 
 
 def _whole_plan(plan: Plan) -> Requirement:
@@ -125,9 +146,9 @@ def _as_plan(goal: Goal) -> Plan:
 
 
 def _of_text(goal: Goal) -> Iterator[Requirement]:
-    found = sentences(goal.text)
-    if len(found) > 1:
-        for number, (text, line) in enumerate(found, 1):
+    found_sentences = sentences(goal.text)
+    if len(found_sentences) > 1:
+        for number, (text, line) in enumerate(found_sentences, 1):
             yield Requirement(id=f"text-{number}", text=text, source=Source(file=goal.source.file, line=line))
     yield Requirement(id=goal.id, text=goal.text.strip(), source=goal.source)
 
@@ -136,12 +157,12 @@ def unique_ids(wanted: Iterable[Requirement], taken: Iterable[str] = ()) -> Iter
     """The requirements with unique ids. An id that is in `taken`, or that an earlier requirement has, gets a number:
     `a`, `a-2`, `a-3`."""
     known = set(taken)
-    for one in wanted:
-        name, number = one.id, 2
+    for requirement in wanted:
+        name, number = requirement.id, 2
         while name in known:
-            name, number = f"{one.id}-{number}", number + 1
+            name, number = f"{requirement.id}-{number}", number + 1
         known.add(name)
-        yield one if name == one.id else one.model_copy(update={"id": name})
+        yield requirement if name == requirement.id else requirement.model_copy(update={"id": name})
 
 
 class _Words:
@@ -180,45 +201,47 @@ class _Words:
         self.met.update(names)
         return entry
 
-    def repeated_by(self, one: Requirement) -> Iterator[str]:
+    def repeated_by(self, requirement: Requirement) -> Iterator[str]:
         """The sentences or criteria that the text of the user's requirement repeats, ignoring case and a final period;
         all of them if the text is the whole goal. Leaves out those that its `covers` already names, and sentences that
         ask to keep something, because the engine has checks of its own for them."""
-        if any(one_line(entry) in self.whole for entry in one.covers):
+        if any(one_line(entry) in self.whole for entry in requirement.covers):
             return
-        same = comparable(one.text)
-        named = {comparable(words) for entry in one.covers for words in (entry, entry.partition(":")[2])}
+        same = comparable(requirement.text)
+        named = {comparable(text) for entry in requirement.covers for text in (entry, entry.partition(":")[2])}
         texts = dict.fromkeys(criterion.text for _, criterion in self.words if not guard_kind(criterion.text))
-        found = [text for text in texts if comparable(text) == same]
-        if not found and self.goal and comparable(self.goal.text) == same:
-            found = list(texts)
-        yield from (text for text in found if comparable(text) not in named)
+        repeated = [text for text in texts if comparable(text) == same]
+        if not repeated and self.goal and comparable(self.goal.text) == same:
+            repeated = list(texts)
+        yield from (text for text in repeated if comparable(text) not in named)
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """A requirement for every task and criterion that is not covered. `taken`: the ids of the user's requirements;
         a task with one of these ids gets no requirement of its own."""
-        planned = {one.id: one for one in self.plan.requirements}
+        planned = {requirement.id: requirement for requirement in self.plan.requirements}
         agents = planned or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
         users = {*taken, *(name for name, _ in self.words)}
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken and (task.id in planned or not agents):
                 aside = f"{task.source} marks it as done" if task.id in self.plan.done else ""
-                own = Requirement(id=task.id, text=task.scope or task.title, source=task.source, aside=aside)
-                yield self._apart(_with_manual_checks_only(planned.get(task.id, own)), users)
-        for one in planned.values() if not self._covers_every_sentence() else ():
-            if one.covers and one.id not in self.tasks.values() and one.id not in taken:
-                yield self._apart(_with_manual_checks_only(one), users)
+                of_task = Requirement(id=task.id, text=task.scope or task.title, source=task.source, aside=aside)
+                yield self._apart(_with_manual_checks_only(planned.get(task.id, of_task)), users)
+        for requirement in planned.values() if not self._covers_every_sentence() else ():
+            if requirement.covers and requirement.id not in self.tasks.values() and requirement.id not in taken:
+                yield self._apart(_with_manual_checks_only(requirement), users)
         for name, criterion in self.words:
             if name not in self.met:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
-    def _apart(self, one: Requirement, users: set[str]) -> Requirement:
+    def _apart(self, requirement: Requirement, users: set[str]) -> Requirement:
         """Set the requirement's author. Rename an agent's requirement if the user already uses its id, or if the id is
         reserved for the engine."""
-        one = one.model_copy(update={"author": self.plan.author})
-        if not one.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
-            return one
-        return one.model_copy(update={"id": f"{one.author}.{one.id}", "covers": (*one.covers, one.id)})
+        requirement = requirement.model_copy(update={"author": self.plan.author})
+        if not requirement.author or (requirement.id not in users and not _ENGINES_OWN.fullmatch(requirement.id)):
+            return requirement
+        return requirement.model_copy(
+            update={"id": f"{requirement.author}.{requirement.id}", "covers": (*requirement.covers, requirement.id)}
+        )
 
     def _covers_every_sentence(self) -> bool:
         """Whether the user's own requirements cover every sentence, so that an agent's criteria add nothing."""
@@ -231,18 +254,18 @@ class _Words:
         kind, _, text = entry.partition(":")
         if not names and kind.strip().lower() in KINDS:
             wanted = kind.strip().lower()
-            meant = (wanted, "acceptance") if wanted == "ship" else (wanted,)
-            names = [name for name, of in self.criteria.get(one_line(text), ()) if of in meant]
+            kinds = (wanted, "acceptance") if wanted == "ship" else (wanted,)
+            names = [name for name, of in self.criteria.get(one_line(text), ()) if of in kinds]
         return names
 
     def _nearest(self, entry: str) -> str:
         kind, _, text = entry.partition(":")
-        words = one_line(text) if kind.strip().lower() in KINDS else one_line(entry)
+        wanted = one_line(text) if kind.strip().lower() in KINDS else one_line(entry)
         known: Mapping[str, str] = {
             **{text: text for text in self.criteria},
-            **{one: one for one in self.tasks.values()},
+            **{task: task for task in self.tasks.values()},
         }
-        close = difflib.get_close_matches(words, list(known), 1, 0.3)
+        close = difflib.get_close_matches(wanted, list(known), 1, 0.3)
         if close or not self.tasks:
             return (
                 f'did you mean "{close[0]}"?'

@@ -47,11 +47,11 @@ def parse_requirements(text: str, file: str) -> Requirements:
 
 def _check_ids(requirements: Requirements, located: Located) -> None:
     first: dict[str, int] = {}
-    for number, one in enumerate(requirements.requirements):
-        if one.id in first:
-            what = f"two requirements have the id {one.id}; the first is on line {first[one.id]}"
+    for number, requirement in enumerate(requirements.requirements):
+        if requirement.id in first:
+            what = f"two requirements have the id {requirement.id}; the first is on line {first[requirement.id]}"
             raise BadInput(what, located.where("requirements", number, "id"), "give this one another id")
-        first[one.id] = one.source.line
+        first[requirement.id] = requirement.source.line
 
 
 # -- files that come with the contract
@@ -60,13 +60,13 @@ def _check_ids(requirements: Requirements, located: Located) -> None:
 def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
     """Files named by `from`: path in the project → content in base64. Links that lead out of `from` are ignored."""
     carried: dict[str, str] = {}
-    for one in requirements.requirements:
-        for check in one.checks:
+    for requirement in requirements.requirements:
+        for check in requirement.checks:
             if isinstance(check, TestsCheck) and check.from_:
-                below = _files_below(folder / check.from_, check, one)
+                below = _files_below(folder / check.from_, check, requirement)
                 if other := next((name for name in below if carried.get(name, below[name]) != below[name]), ""):
                     what = f"two folders named by `from` have a file {other}, with different contents"
-                    raise BadInput(what, str(one.source), "rename one of the two files")
+                    raise BadInput(what, str(requirement.source), "rename one of the two files")
                 carried |= below
     if sum(map(len, carried.values())) > CARRIED_BYTES * 4 // 3:
         what = "the folders named by `from` hold more than 16 MiB"
@@ -76,7 +76,7 @@ def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
 
 def carried_folders(requirements: Requirements, folder: Path) -> tuple[Path, ...]:
     """The folders that checks take files from (`from`). `folder`: the folder of the requirements file."""
-    checks = [check for one in requirements.requirements for check in one.checks]
+    checks = [check for requirement in requirements.requirements for check in requirement.checks]
     named = {check.from_ for check in checks if isinstance(check, TestsCheck) and check.from_}
     return tuple(folder / name for name in sorted(named))
 
@@ -89,7 +89,7 @@ def _files_below(folder: Path, check: TestsCheck, requirement: Requirement) -> d
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     root = folder.resolve()
     names = {str(path.relative_to(folder)): path for path in paths if path.resolve().is_relative_to(root)}
-    selected = [name for name in names if not check.files or any(_is_below(name, one) for one in check.files)]
+    selected = [name for name in names if not check.files or any(_is_below(name, folder) for folder in check.files)]
     if not selected:
         what = f"{folder} holds none of the files of requirement {requirement.id}"
         raise BadInput(what, str(requirement.source), "put them there at the paths that they have in the project")

@@ -34,7 +34,7 @@ def _change(text: str, where: str) -> LimitChange:
     name, equals, value = text.partition("=")
     scope, _, what = name.strip().rpartition(":")
     if not equals or not value.strip():
-        raise BadInput(f"{text!r} is not a limit", where, "write usd=5, tokens=2M, calls=20 or time=2h")
+        raise BadInput(f"{text!r} is not a limit", where, "use usd=5, tokens=2M, calls=20 or time=2h")
     if what not in (*WHAT, QUOTA) or (what == QUOTA and scope):
         raise BadInput(f"there is no limit called {name.strip()!r}", where, nearest(what, (*WHAT, QUOTA)))
     try:
@@ -42,7 +42,7 @@ def _change(text: str, where: str) -> LimitChange:
     except RuleBroken as broken:
         raise BadInput(f"{what}: {broken.what}", where, broken.then) from None
     if not number:
-        raise BadInput(f"{text!r} would stop all work", where, "write a larger number, or leave it out for no limit")
+        raise BadInput(f"{text!r} would stop all work", where, "set a larger number, or leave it out for no limit")
     return scope, what, float(number)
 
 

@@ -11,7 +11,7 @@ from trued.inputs.requirements.guard_phrases import quoted_command
 from trued.model import Check, CommandCheck, Requirement, Source
 from trued.support.markdown import Words, split_lines
 
-LONGEST = 60  # at most this many characters of an id made from words
+LONGEST = 60  # characters of an id made from words
 FENCES = ("trued", "requirement", "requirements")  # a block that begins ```trued has checks for the requirement above
 
 

@@ -63,34 +63,34 @@ class _SpeckitFile:
                     self._item(item)
         return self.found
 
-    def _take_heading(self, one: Heading) -> None:
-        title = one.words.plain
+    def _take_heading(self, heading: Heading) -> None:
+        title = heading.words.plain
         if match := STORY.search(title):
             self.story, self.section, self.has_text = f"US{match[1]}", "", False
-            self._add(self.story, one.words.raw, one.line)
+            self._add(self.story, heading.words.raw, heading.line)
             return
         self.section = _section_of(title)
-        if one.level <= 2 or (self.section and one.level <= 3):
+        if heading.level <= 2 or (self.section and heading.level <= 3):
             self.story = ""
         if match := NUMBERED.match(title):
-            self._add(match[1].upper(), one.words.raw, one.line)
+            self._add(match[1].upper(), heading.words.raw, heading.line)
 
-    def _paragraph(self, one: Paragraph) -> None:
-        if match := NUMBERED.match(one.words.raw):
-            self._add(match[1].upper(), one.words.raw, one.line)
+    def _paragraph(self, paragraph: Paragraph) -> None:
+        if match := NUMBERED.match(paragraph.words.raw):
+            self._add(match[1].upper(), paragraph.words.raw, paragraph.line)
             return
-        label = one.words.label.strip(" :").lower()
+        label = paragraph.words.label.strip(" :").lower()
         if label:
             self.section = _section_of(label) if not label.startswith(ABOUT) else ""
             return
         if self.story and not self.has_text and not self.section:
             story = self.found[-1]
-            self.found[-1] = story.model_copy(update={"text": f"{story.text}\n{one.words.raw}"})
+            self.found[-1] = story.model_copy(update={"text": f"{story.text}\n{paragraph.words.raw}"})
             self.has_text = True
 
     def _item(self, item: Item) -> None:
         """Add an item with the items nested in it; a nested item with its own number is also a separate requirement."""
-        whole, checks = "\n".join(one.text for one in item.walk()), command_checks(item.words)
+        whole, checks = "\n".join(nested_item.text for nested_item in item.walk()), command_checks(item.words)
         if match := NUMBERED.match(item.words.raw):
             self._add(match[1].upper(), whole, item.line, checks)
         elif self.section:
@@ -112,4 +112,4 @@ class _SpeckitFile:
 
 def _section_of(title: str) -> str:
     low = title.lower()
-    return next((kind for words, kind in ASKING.items() if words in low), "")
+    return next((kind for phrase, kind in ASKING.items() if phrase in low), "")

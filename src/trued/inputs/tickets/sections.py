@@ -15,7 +15,7 @@ TicketPart: TypeAlias = Literal[
 ]
 
 TITLE_WORDS = 3
-HINT_WORDS = 4  # at most this many words of an area's name or an address; a longer text is a sentence
+HINT_WORDS = 4  # words of an area's name or an address; a longer text is a sentence
 HINTS = ("areas", "preview", "pictures")
 _SHOWN = frozenset(["picture", "pictures", "screenshot", "screenshots", "mockup", "mockups", "wireframe", "wireframes"])
 _AREAS = frozenset(["area", "areas", "component", "components", "module", "modules"])
@@ -86,10 +86,10 @@ class Parts:
                 bare = number + 1 == len(blocks) or isinstance(blocks[number + 1], Heading)
                 self._take_heading(block, at, bare)
                 continue
-            for one in block.fields() if isinstance(block, Paragraph) else [block]:
-                if isinstance(one, Paragraph) and (label := _label(one)):
+            for element in block.fields() if isinstance(block, Paragraph) else [block]:
+                if isinstance(element, Paragraph) and (label := _label(element)):
                     at.part, at.labelled = label, True
-                self._take(one, at)
+                self._take(element, at)
 
     def _take_heading(self, block: Heading, at: "_At", bare: bool) -> None:
         if block.level == 1 and not self.title and not self.requirements and not self.acceptance:
@@ -107,18 +107,18 @@ class Parts:
         verbatim = "".join(at.lines[block.line - 1 : block.end])
         shown = [address for address, line in at.shown if block.line <= line <= block.end]
         if at.part != "shown wrong":
-            self.pictures += [one for one in shown if one not in self.pictures]
+            self.pictures += [picture for picture in shown if picture not in self.pictures]
         sentences = [(text, at.first + line - 1) for text, line in _sentences(block, at.lines)]
         if at.part == "areas":
             described = _described_areas(block)
             names = dict.fromkeys((*_listed_names(block), *described.values()))
-            self.areas += [one for one in names if one not in self.areas and _is_hint(one)]
-            sentences = [one for one in sentences if one[0] not in described]
+            self.areas += [name for name in names if name not in self.areas and _is_hint(name)]
+            sentences = [sentence for sentence in sentences if sentence[0] not in described]
         elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
             self.preview = match[0].rstrip(".,;")
         elif at.part == "pictures":
-            named = [one for one in _listed_names(block) if _ADDRESS.fullmatch(one) or _PATH.fullmatch(one)]
-            self.pictures += [one for one in named if one not in self.pictures]
+            named = [name for name in _listed_names(block) if _ADDRESS.fullmatch(name) or _PATH.fullmatch(name)]
+            self.pictures += [picture for picture in named if picture not in self.pictures]
         elif at.part == "summary":
             sentences, first = (sentences, []) if self.summary else (sentences[1:], sentences[:1])
             self.summary += [text for text, _ in first]
@@ -183,7 +183,7 @@ def _listed_names(block: Block) -> list[str]:
         return []
     match = _label_match(block)
     inner = parse(block.text[match.end() :]) if match else [block]
-    return [name for one in inner if isinstance(one, Paragraph) for name in _names(one.words)]
+    return [name for block in inner if isinstance(block, Paragraph) for name in _names(block.words)]
 
 
 def _names(words: Words) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.plain_text import plain_line
 
-LIMIT = 256 * 1024  # at most this many characters of a ticket; trackers allow fewer
+LIMIT = 256 * 1024  # characters of a ticket; trackers allow fewer
 BRACKETS = 5000  # most "[" in a ticket: each may begin a link, and many keep every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
@@ -96,7 +96,7 @@ def ticket_from_issue(issue: TrackerIssue) -> Ticket:
     parts.pictures += [one for one in issue.pictures if one not in parts.pictures]
     fix = issue.kind == "bug" or (not issue.kind and bool(_FIX.search(title)))
     if not title and not parts.requirements and not parts.acceptance:
-        raise BadInput(f"{issue.key} asks for nothing", file, "say in it what is wanted")
+        raise BadInput(f"{issue.key} asks for nothing", file, "add what is wanted")
     return _ticket(parts, issue.key, title, text, [] if title else ["summary"], "fix" if fix else "feat")
 
 

@@ -16,7 +16,7 @@ from trued.page.story import StoryLine, sentence
 from trued.page.view import PageView, Params
 
 PAGE = 200  # rows of a list on one page
-LINES = 1_000  # at most this many lines of stories are cached as HTML
+LINES = 1_000  # lines of stories that are cached as HTML
 SHORT = 60  # maximum length of a title in the breadcrumb, in characters
 HOME = ("Runs", "/")
 TABS = (

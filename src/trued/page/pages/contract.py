@@ -12,7 +12,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.ledger import checks_of
 from trued.reporting.views.cases import described
 
-CASES = 20  # at most this many cases of one requirement are shown; the others are counted
+CASES = 20  # cases of one requirement that are shown; the others are counted
 LONGEST = 2_000  # maximum length of a case, in characters
 WHOLE = "`trued approve` in a terminal shows all"
 NOTES = 100

@@ -16,20 +16,20 @@ CALLS = 3  # for each file, at most this many of the calls that changed it are n
 def diff(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     files = changed_files(reader.store, record)
-    names = {one.path for one in files or ()}
+    names = {file.path for file in files or ()}
     by: dict[str, list[str]] = {}
     for call in reader.calls(record):
         for path in call.row.changed:
             by.setdefault(path, []).append(call.key)
-    words = params.get("q", "").strip()[:200].lower()
+    search = params.get("q", "").strip()[:200].lower()
     verdict = reader.material(record).verdict
     owned = verdict.owned if verdict and verdict.owned else reader.store.owned_files(record.id)
 
-    def place(one: ChangedFile) -> tuple[bool, bool, str]:
+    def place(file: ChangedFile) -> tuple[bool, bool, str]:
         """Sort key: sensitive files come first; in both groups, files that the engine writes come last."""
-        return not sensitivity_of(one.path), any(is_below(one.path, each) for each in owned), one.path
+        return not sensitivity_of(file.path), any(is_below(file.path, path) for path in owned), file.path
 
-    shown = sorted((one for one in files or () if words in one.path.lower()), key=place)
+    shown = sorted((file for file in files or () if search in file.path.lower()), key=place)
     pieces = {
         "files": piece(
             "diff/files.html.j2",
@@ -37,9 +37,9 @@ def diff(reader: Reader, params: Params) -> PageView:
             paging=paged(shown, params, "q"),
             found=files is not None,
             words=params.get("q", ""),
-            added=sum(max(0, one.added) for one in files or ()),
-            removed=sum(max(0, one.removed) for one in files or ()),
-            trust={one.path: reason for one in shown if (reason := sensitivity_of(one.path))},
+            added=sum(max(0, file.added) for file in files or ()),
+            removed=sum(max(0, file.removed) for file in files or ()),
+            trust={file.path: reason for file in shown if (reason := sensitivity_of(file.path))},
             calls={path: list(dict.fromkeys(keys))[-CALLS:] for path, keys in by.items() if path in names},
             judged=verdict.commit if verdict else "",
         )

@@ -13,9 +13,9 @@ from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 from trued.support.foreign_json import parse_json
 
-TAIL = 256 * 1024  # at most this many bytes at the end of each record are read
+TAIL = 256 * 1024  # bytes at the end of each record that are read
 HASH = re.compile("[0-9a-f]{40,64}", re.ASCII)
-MOST = 2_000  # at most this many lines of all gates together are shown, the newest
+MOST = 2_000  # lines of all gates together that are shown, the newest
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ from trued.reporting.html.format import agent_names
 from trued.reporting.views.history import choices
 from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, since
 
-AGENTS = 12  # at most this many agents have a row of their own in the first figure
-LINES = 6  # at most this many agents are in the plot over time: more cannot be told apart
+AGENTS = 12  # agents that have a row of their own in the first figure
+LINES = 6  # agents in the plot over time: more cannot be told apart
 WEEKS = 26  # the plots show at most this many weeks, the newest; the tables add up the whole chosen time
-CHOICES = 200  # at most this many choices of one filter are offered
-ROWS = 50  # at most this many rows of a table of weeks, agents, roles or workflows
+CHOICES = 200  # choices of one filter that are offered
+ROWS = 50  # rows of a table of weeks, agents, roles or workflows
 TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}
 USUAL = "90d"
 # Vertical measures of a plot, in pixels. Horizontal ones are per cent of its width: a plot stretches with the screen,
 # but its letters keep their size.
 HEIGHT, TOP, FOOT = 170.0, 10.0, 22.0
-LABELS, FEW_LABELS = 7, 3  # at most this many weeks have a label: on a wide screen, and on a narrow one
+LABELS, FEW_LABELS = 7, 3  # weeks that have a label: on a wide screen, and on a narrow one
 EDGE = 10.0  # a label this near to the left or right edge begins or ends at its week
 DAY = 86400.0
 
@@ -81,93 +81,93 @@ class Plot:
 
 
 def history(reader: Reader, params: Params) -> PageView:
-    given = {name: params.get(name, "")[:300] for name in ("repository", "workflow", "agent", "role", "since")}
-    when = given["since"] or USUAL
+    filters = {name: params.get(name, "")[:300] for name in ("repository", "workflow", "agent", "role", "since")}
+    when = filters["since"] or USUAL
     begin = 0.0 if when == "all" else since(when, time.time())
     wanted = HistoryFilter(
-        given["repository"],
-        given["workflow"],
-        given["agent"],
-        given["role"],
+        filters["repository"],
+        filters["workflow"],
+        filters["agent"],
+        filters["role"],
         begin // DAY * DAY,  # rounded to whole days, so that the result can be cached
     )
-    found = reader.history(wanted)
+    stats = reader.history(wanted)
     found_choices = {} if reader.is_empty else choices(reader.store)
-    claiming = sorted((one for one in found.agents if one.claims), key=lambda one: (-one.claims, one.name))
-    names = agent_names(one.name for one in found.agents)
-    parts = {"agent": found.agents, "role": found.roles, "workflow": found.workflows, "week": found.weeks}
+    claiming = sorted((agent for agent in stats.agents if agent.claims), key=lambda agent: (-agent.claims, agent.name))
+    names = agent_names(agent.name for agent in stats.agents)
+    parts = {"agent": stats.agents, "role": stats.roles, "workflow": stats.workflows, "week": stats.weeks}
     pieces = {
         "chosen": piece(
             "history/chosen.html.j2",
-            given={**given, "since": when},
-            choices={name: every[:CHOICES] for name, every in found_choices.items()},
+            given={**filters, "since": when},
+            choices={name: options[:CHOICES] for name, options in found_choices.items()},
             times=TIMES,
-            total=found.total,
+            total=stats.total,
         ),
         "false-claims": piece(
             "history/false_claims.html.j2", agents=claiming[:AGENTS], more=claiming[AGENTS:], since=when, names=names
         ),
         "over-time": piece(
-            "history/over_time.html.j2", plot=plotted(found), weeks=found.weeks, stats=found, names=names
+            "history/over_time.html.j2", plot=plotted(stats), weeks=stats.weeks, stats=stats, names=names
         ),
-        "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total, names=names),
-        "runs": _runs(reader, paged(found.runs, params, *given, size=ROWS)),
+        "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=stats.total, names=names),
+        "runs": _runs(reader, paged(stats.runs, params, *filters, size=ROWS)),
     }
     # a verification has no workflow, agent or role: if one of these is chosen, no verification is listed
     if not (wanted.workflow or wanted.agent or wanted.role):
         where = Path(wanted.repository) if wanted.repository else None
-        verified = [one for one in VerificationLog(reader.home).records(where) if one.at >= wanted.since]
+        verified = [record for record in VerificationLog(reader.home).records(where) if record.at >= wanted.since]
         pieces["verifications"] = piece("history/verifications.html.j2", every=verified, most=ROWS)
     return made(reader, "History", pieces, HOME)
 
 
 def _runs(reader: Reader, paging: Paging[RunFacts]) -> str:
-    worked = {one.record.id: reader.summary(one.record).worked for one in paging.items}
+    worked = {run.record.id: reader.summary(run.record).worked for run in paging.items}
     return piece("history/runs.html.j2", paging=paging, worked=worked)
 
 
-def plotted(found: Stats) -> Plot:
+def plotted(stats: Stats) -> Plot:
     """The geometry of both plots: shares of false claims as lines, cost as columns."""
-    weeks = sorted(found.weeks, key=lambda one: one.name)[-WEEKS:]
+    weeks = sorted(stats.weeks, key=lambda week: week.name)[-WEEKS:]
     step = 100 / max(1, len(weeks))
-    places = {one.name: step * (number + 0.5) for number, one in enumerate(weeks)}
-    agents = sorted(found.agents, key=lambda one: -one.claims)[:LINES]
-    shares = [one.false_share or 0.0 for agent in agents for one in found.agent_weeks[agent.name]]
+    positions = {week.name: step * (number + 0.5) for number, week in enumerate(weeks)}
+    agents = sorted(stats.agents, key=lambda agent: -agent.claims)[:LINES]
+    shares = [week.false_share or 0.0 for agent in agents for week in stats.agent_weeks[agent.name]]
     most_share = max([0.1, *shares])
-    most_usd = max([one.usd for one in weeks], default=0.0)
+    most_usd = max([week.usd for week in weeks], default=0.0)
     high = HEIGHT - FOOT - TOP
     lines = (
-        Line(agent.name, number, tuple(_points(found.agent_weeks[agent.name], places, high / most_share)))
+        Line(agent.name, number, tuple(_points(stats.agent_weeks[agent.name], positions, high / most_share)))
         for number, agent in enumerate(agents, 1)
     )
     columns = (
         WeekBar(
-            places[one.name] - step * 0.35,
-            HEIGHT - FOOT - high * one.usd / most_usd,
+            positions[week.name] - step * 0.35,
+            HEIGHT - FOOT - high * week.usd / most_usd,
             step * 0.7,
-            high * one.usd / most_usd,
-            f"{one.name}: ${one.usd:.2f}",
+            high * week.usd / most_usd,
+            f"{week.name}: ${week.usd:.2f}",
         )
-        for one in weeks
+        for week in weeks
         if most_usd
     )
-    labels = tuple(_labels([one.name for one in weeks], places))
-    return Plot(labels, tuple(one for one in lines if one.points), tuple(columns), most_share, most_usd)
+    labels = tuple(_labels([week.name for week in weeks], positions))
+    return Plot(labels, tuple(line for line in lines if line.points), tuple(columns), most_share, most_usd)
 
 
-def _labels(weeks: Sequence[str], places: dict[str, float]) -> Iterator[WeekLabel]:
+def _labels(weeks: Sequence[str], positions: dict[str, float]) -> Iterator[WeekLabel]:
     """Labels of the newest week and of others at equal distances, as many as there is room for."""
     named = weeks[:: -max(1, -(-len(weeks) // LABELS))]
     few = max(1, -(-len(named) // FEW_LABELS))
     for number, name in enumerate(named):
-        yield WeekLabel(places[name], name, is_wide=number % few != 0)
+        yield WeekLabel(positions[name], name, is_wide=number % few != 0)
 
 
-def _points(weeks: Sequence[Total], places: dict[str, float], scale: float) -> Iterator[tuple[float, float, str]]:
-    for one in weeks:
-        if one.name in places and one.false_share is not None:
-            words = f"{one.name}: {one.fell} of {one.claims} claims were false"
-            yield places[one.name], HEIGHT - FOOT - one.false_share * scale, words
+def _points(weeks: Sequence[Total], positions: dict[str, float], scale: float) -> Iterator[tuple[float, float, str]]:
+    for week in weeks:
+        if week.name in positions and week.false_share is not None:
+            description = f"{week.name}: {week.fell} of {week.claims} claims were false"
+            yield positions[week.name], HEIGHT - FOOT - week.false_share * scale, description
 
 
 ROUTE = PageRoute("/history", history)

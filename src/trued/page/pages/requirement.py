@@ -10,10 +10,10 @@ from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.ledger import lines, row_of
 
-STAGES = 12  # at most this many verdicts are shown with their evidence, the newest first
+STAGES = 12  # verdicts that are shown with their evidence, the newest first
 CLAIMS = 40
 CASES = 60
-TRIALS = 8  # at most this many check runs of one verdict are shown, the newest
+TRIALS = 8  # check runs of one verdict that are shown, the newest
 
 
 def requirement(reader: Reader, params: Params) -> PageView:

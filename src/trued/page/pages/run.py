@@ -30,25 +30,25 @@ BARS = 220  # at most about this many bars of all lanes together: each takes fou
 ROWS, OPEN = 100, 6  # ledger rows on one page; at most OPEN of them show their cases without a click
 QUIET_S = 86_400.0
 TAIL = 40  # the last lines of the transcript, shown beside the ledger
-STORY = 40  # at most this many lines of the story
+STORY = 40  # lines of the story
 NOTICES = 12
 TOLD = 8  # while an agent works, at most this many of the gaps in its brief are shown
 
 
 def run(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
-    material, every = reader.material(record), reader.calls(record)
+    material, all_calls = reader.material(record), reader.calls(record)
     watched = reader.watch(record)
     ledger = reader.made_of_decisions(record, "ledger", lines)
-    is_at_work, call = record.state == "running", _call(reader, record, every, material)
-    sums = reader.made(record, "sums", lambda one: RunSums.of(one, every, ledger))
+    is_at_work, call = record.state == "running", _call(reader, record, all_calls, material)
+    sums = reader.made(record, "sums", lambda run_material: RunSums.of(run_material, all_calls, ledger))
     pieces = {
         "figures": piece("run/figures.html.j2", **_figures(reader, record, material, sums)),
-        "notices": reader.made(record, "notices", lambda one: _notices(one, every)),
+        "notices": reader.made(record, "notices", lambda run_material: _notices(run_material, all_calls)),
         **wait_pieces(reader, record, material),
         # while the run works, the call comes before the lanes: on a phone it is then near the top
         **({"call": call} if is_at_work else {}),
-        "lanes": _lanes(reader, record, every, params),
+        "lanes": _lanes(reader, record, all_calls, params),
         **_own_section(material),
         **({} if is_at_work else {"call": call}),
         "ledger": _first_ledger(reader, record, ledger)
@@ -59,11 +59,11 @@ def run(reader: Reader, params: Params) -> PageView:
     return run_page(reader, record, "", "", pieces, layout="now at-work" if is_at_work else "now")
 
 
-def _notices(material: Material, every: tuple[ReportedCall, ...]) -> str:
-    return piece("run/notices.html.j2", notices=list(notices(material, every))[:NOTICES])
+def _notices(material: Material, all_calls: tuple[ReportedCall, ...]) -> str:
+    return piece("run/notices.html.j2", notices=list(notices(material, all_calls))[:NOTICES])
 
 
-def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], params: Params) -> str:
+def _lanes(reader: Reader, record: RunRecord, all_calls: tuple[ReportedCall, ...], params: Params) -> str:
     only, zoom = params.get("only", ""), params.get("lanes", "")
     # only known values, because the result for each is cached
     only, zoom = only if only in SORTS else "", zoom if zoom in ZOOMS else ""
@@ -75,7 +75,7 @@ def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], p
 
     def made(material: Material) -> str:
         now = _now(record, material)
-        line = timeline(material, every, links, most=BARS, scopes=True, last_s=ZOOMS.get(zoom, 0.0), now=now)
+        line = timeline(material, all_calls, links, most=BARS, scopes=True, last_s=ZOOMS.get(zoom, 0.0), now=now)
         zooms = [name for name, seconds in ZOOMS.items() if seconds < line.seconds]
         return piece("run/lanes.html.j2", line=line, record=record, zooms=zooms, zoom=zoom, only=only)
 
@@ -105,21 +105,21 @@ class RunSums:
     grades: Mapping[str, int]
 
     @classmethod
-    def of(cls, material: Material, every: tuple[ReportedCall, ...], ledger: list[LedgerLine]) -> "RunSums":
-        seen, asked = material.progress, [one for one in ledger if not one.guard]
+    def of(cls, material: Material, all_calls: tuple[ReportedCall, ...], ledger: list[LedgerLine]) -> "RunSums":
+        seen, requested = material.progress, [line for line in ledger if not line.guard]
         used, estimated = seen.tokens
         return cls(
-            calls=len(every),
-            at_work=sum(call.state == "at work" for call in every) if material.record.state == "running" else 0,
-            lies=sum(bool(call.refuted) for call in every),
-            are_scripted=bool(every) and all(call.is_scripted for call in every),
+            calls=len(all_calls),
+            at_work=sum(call.state == "at work" for call in all_calls) if material.record.state == "running" else 0,
+            lies=sum(bool(call.refuted) for call in all_calls),
+            are_scripted=bool(all_calls) and all(call.is_scripted for call in all_calls),
             tokens=used,
             estimated=estimated,
             usd=seen.cost_usd,
             cost=seen.cost,
-            met=sum(one.met for one in asked),
-            total=len(asked),
-            grades=Counter(one.grade for one in asked if one.judged),
+            met=sum(line.met for line in requested),
+            total=len(requested),
+            grades=Counter(line.grade for line in requested if line.judged),
         )
 
 
@@ -159,42 +159,44 @@ def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSum
     }
 
 
-def _of_limit(limit: float, shown: str) -> str:
-    return f"of {shown}" if limit else "no limit"
+def _of_limit(limit: float, limit_text: str) -> str:
+    return f"of {limit_text}" if limit else "no limit"
 
 
 def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[str, str]:
     """What waits for a person in this run, with pictures of the work."""
-    found = {}
-    for number, one in enumerate(reader.waits(record)[:20], 1):
-        pictures = pictures_of(material, one.requirement) if one.requirement else ()
-        found[f"wait-{number}"] = wait_piece(reader, record, number, one, pictures)
-    return found
+    waiting = {}
+    for number, wait in enumerate(reader.waits(record)[:20], 1):
+        pictures = pictures_of(material, wait.requirement) if wait.requirement else ()
+        waiting[f"wait-{number}"] = wait_piece(reader, record, number, wait, pictures)
+    return waiting
 
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
     """Screenshots from the newest verdict's evidence about a requirement; if none of that evidence may be shown, from
     all its evidence. Before the run has ended, evidence that may quote a held-out case is not shown."""
-    every = material.verdict.evidence if material.verdict else ()
-    for facts in (evidence_about(every, {requirement}), every):
-        if shown := [one for one in facts if material.ended or not one.may_quote_held_out]:
-            return evidence_pictures([one for one in shown if one.side == "head"])
+    all_evidence = material.verdict.evidence if material.verdict else ()
+    for facts in (evidence_about(all_evidence, {requirement}), all_evidence):
+        if visible := [fact for fact in facts if material.ended or not fact.may_quote_held_out]:
+            return evidence_pictures([fact for fact in visible if fact.side == "head"])
     return ()
 
 
 def _own_section(material: Material) -> dict[str, str]:
     """The workflow's own section, as in the report."""
     view, seen = material.progress.view, material.progress
-    own = view.data(seen.calls) if view.SECTION else None
-    if not view.SECTION or not own:
+    section_data = view.data(seen.calls) if view.SECTION else None
+    if not view.SECTION or not section_data:
         return {}
-    return {"own": piece("run/own.html.j2", section=view.SECTION, page={"own": own})}
+    return {"own": piece("run/own.html.j2", section=view.SECTION, page={"own": section_data})}
 
 
-def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], material: Material) -> str:
+def _call(reader: Reader, record: RunRecord, all_calls: tuple[ReportedCall, ...], material: Material) -> str:
     """The running call, or the last one."""
-    running = [one for one in every if one.state == "at work"] if record.state == "running" else []
-    call = running[0] if running else (every[-1] if every else None)
+    running = (
+        [candidate for candidate in all_calls if candidate.state == "at work"] if record.state == "running" else []
+    )
+    call = running[0] if running else (all_calls[-1] if all_calls else None)
     transcript = reader.transcript(record, call) if call else None
     return piece(
         "run/call.html.j2",
@@ -213,25 +215,29 @@ def _gaps_in_brief(reader: Reader, record: RunRecord, call: ReportedCall, materi
     """The gaps that the call's brief quotes. They are from the newest verdict and from the newest verdict of the call's
     own scope: while several agents work, the two can differ."""
     brief, _ = reader.texts(record, call)
-    every = range(len(material.proofs)) if brief else range(0)
-    own = [place for place in every if scope_of(material.proofs[place].key) == scope_of(call.key)]
-    judged = [one for place in sorted({*own[-1:], *every[-1:]}) for one in material.history[place].verdict.requirements]
-    gaps = [(one.id, gap.what.partition("\n")[0]) for one in judged for gap in one.gaps]
+    indexes = range(len(material.proofs)) if brief else range(0)
+    in_scope = [index for index in indexes if scope_of(material.proofs[index].key) == scope_of(call.key)]
+    judged = [
+        requirement
+        for index in sorted({*in_scope[-1:], *indexes[-1:]})
+        for requirement in material.history[index].verdict.requirements
+    ]
+    gaps = [(requirement.id, gap.what.partition("\n")[0]) for requirement in judged for gap in requirement.gaps]
     return list(dict.fromkeys(f"{name}: {what}" for name, what in gaps if what in brief))
 
 
 def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -> str:
     """The first page of the ledger; cached, because most tabs show it."""
-    return reader.made_of_decisions(record, "first ledger", lambda one: ledger_piece(record, one, ledger, {}))
+    return reader.made_of_decisions(record, "first ledger", lambda _: ledger_piece(record, _, ledger, {}))
 
 
 def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params) -> str:
     """One page of the ledger; unmet requirements come first and show their cases."""
     only = params.get("only", "")
-    sorts = {one.id: "open" if not one.met else "guard" if one.guard else "met" for one in ledger}
-    shown = [one for one in ledger if not only or sorts[one.id] == only]
-    paging = paged(shown, params, "only", "lanes", size=ROWS)
-    cases = outcomes_of(material, [one for one in paging.items if not one.met][:OPEN])
+    sorts = {line.id: "open" if not line.met else "guard" if line.guard else "met" for line in ledger}
+    lines = [line for line in ledger if not only or sorts[line.id] == only]
+    paging = paged(lines, params, "only", "lanes", size=ROWS)
+    cases = outcomes_of(material, [line for line in paging.items if not line.met][:OPEN])
     return piece(
         "run/ledger.html.j2",
         record=record,
@@ -248,25 +254,25 @@ def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine]
 
 def outcomes_of(material: Material, rows: Sequence[LedgerLine]) -> dict[str, list[CaseOutcomes]]:
     """Requirement → its cases on base and head."""
-    found: dict[str, list[Evidence]] = {one.id: [] for one in rows}
+    outcomes: dict[str, list[Evidence]] = {line.id: [] for line in rows}
     base = material.contract.base_facts if material.contract else ()
     head = material.verdict.evidence if material.verdict else ()
-    for one in (*evidence_about(base, found), *evidence_about(head, found)):
-        found[one.requirement].append(one)
-    return {name: case_outcomes(facts, over=material.ended) for name, facts in found.items()}
+    for evidence in (*evidence_about(base, outcomes), *evidence_about(head, outcomes)):
+        outcomes[evidence.requirement].append(evidence)
+    return {name: case_outcomes(facts, over=material.ended) for name, facts in outcomes.items()}
 
 
 def _turned_cases(material: Material, rows: Sequence[LedgerLine]) -> dict[str, str]:
     """Requirement → how many of its cases turned from red to green."""
-    found = {}
+    turned = {}
     for name, cases in outcomes_of(material, rows).items():
-        red = [one for one in cases if one.was_red]
+        red = [case for case in cases if case.was_red]
         if red:
-            green = sum(one.turned for one in red)
-            found[name] = f"{green} of {counted(len(red), 'case')}" if green < len(red) else f"{green} red → green"
+            green = sum(case.turned for case in red)
+            turned[name] = f"{green} of {counted(len(red), 'case')}" if green < len(red) else f"{green} red → green"
         elif cases:
-            found[name] = "already satisfied" if all(one.is_green for one in cases) else ""
-    return found
+            turned[name] = "already satisfied" if all(case.is_green for case in cases) else ""
+    return turned
 
 
 ROUTE = PageRoute("/r/{run}", run)

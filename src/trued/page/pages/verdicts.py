@@ -10,7 +10,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.material import Material, ProofSummary, Proved
 
 SIZE = 60
-TURNS = 12  # at most this many requirements are named for one verdict
+TURNS = 12  # requirements that are named for one verdict
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ def verdicts(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     material = reader.material(record)
     turns, pieces = _turns(material.proofs), {}
-    places = paged(range(len(turns))[::-1], params, size=SIZE)
-    rows = [_row(material.history[place], turns[place], material.progress.began) for place in places.items]
+    indexes = paged(range(len(turns))[::-1], params, size=SIZE)
+    rows = [_row(material.history[index], turns[index], material.progress.began) for index in indexes.items]
     one, other = (_proof_named(material, params.get(name, "")) for name in ("one", "other"))
     if one and other:
         pieces["compared"] = piece("verdicts/compared.html.j2", one=one, other=other, turns=_grade_changes(one, other))
     pieces["verdicts"] = piece(
         "verdicts/list.html.j2",
         record=record,
-        paging=Paging(rows, places.number, places.total, places.size),
+        paging=Paging(rows, indexes.number, indexes.total, indexes.size),
         one=params.get("one", ""),
     )
     return run_page(reader, record, "verdicts", "Verdicts", pieces)
@@ -57,17 +57,19 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
     """For each proof, the requirements whose grade it changed or gave first; at most TURNS of them."""
     grades: dict[str, str] = {}
-    found = []
-    for one in proofs:
-        changed = [name for name, grade in one.grades.items() if grades.get(name) != grade][:TURNS]
-        found.append(tuple(GradeChange(name, grades.get(name, ""), one.grades[name]) for name in changed))
-        grades |= one.grades
-    return found
+    turns = []
+    for proof in proofs:
+        changed = [name for name, grade in proof.grades.items() if grades.get(name) != grade][:TURNS]
+        turns.append(tuple(GradeChange(name, grades.get(name, ""), proof.grades[name]) for name in changed))
+        grades |= proof.grades
+    return turns
 
 
 def _row(proved: Proved, turns: tuple[GradeChange, ...], since: float) -> VerdictRow:
     verdict = proved.verdict
-    gaps = dict.fromkeys(f"{each.id}: {gap.what}" for each in verdict.requirements for gap in each.gaps)
+    gaps = dict.fromkeys(
+        f"{requirement.id}: {gap.what}" for requirement in verdict.requirements for gap in requirement.gaps
+    )
     return VerdictRow(
         proved=proved,
         grade=str(verdict.grade),
@@ -75,19 +77,21 @@ def _row(proved: Proved, turns: tuple[GradeChange, ...], since: float) -> Verdic
         judged=len(verdict.requirements),
         turns=turns,
         gaps=tuple(gaps)[:TURNS],
-        seconds=sum(each.seconds for each in verdict.evidence if each.began >= since),
+        seconds=sum(evidence.seconds for evidence in verdict.evidence if evidence.began >= since),
     )
 
 
 def _proof_named(material: Material, key: str) -> Proved | None:
-    return next((material.history[place] for place, one in enumerate(material.proofs) if one.key == key), None)
+    return next((material.history[index] for index, proof in enumerate(material.proofs) if proof.key == key), None)
 
 
-def _grade_changes(one: Proved, other: Proved) -> list[GradeChange]:
-    before = {each.id: str(each.grade) for each in one.verdict.requirements}
-    after = {each.id: str(each.grade) for each in other.verdict.requirements}
-    every = [GradeChange(name, before.get(name, ""), after.get(name, "")) for name in dict.fromkeys([*before, *after])]
-    return sorted(every, key=lambda turn: turn.before == turn.after)[:200]
+def _grade_changes(earlier: Proved, later: Proved) -> list[GradeChange]:
+    before = {requirement.id: str(requirement.grade) for requirement in earlier.verdict.requirements}
+    after = {requirement.id: str(requirement.grade) for requirement in later.verdict.requirements}
+    changes = [
+        GradeChange(name, before.get(name, ""), after.get(name, "")) for name in dict.fromkeys([*before, *after])
+    ]
+    return sorted(changes, key=lambda turn: turn.before == turn.after)[:200]
 
 
 ROUTE = PageRoute("/r/{run}/verdicts", verdicts)

@@ -29,13 +29,13 @@ from trued.support.plurals import counted
 
 LONGEST_LINE = 200
 _FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
-MOST_CASES = 60  # at most this many cases of one proposal; further ones are dropped
+MOST_CASES = 60  # cases of one proposal; further ones are dropped
 BACKGROUND = "text-"  # prefix of the ids of single sentences: only these can be background
 
 
-def is_open(one: Requirement) -> bool:
+def is_open(requirement: Requirement) -> bool:
     """Whether the requirement still lacks a check: the user wrote none, and the base's own tools do not check it."""
-    return not one.checks and not guard_kind(one.text)
+    return not requirement.checks and not guard_kind(requirement.text)
 
 
 class Fault(Value):
@@ -74,22 +74,22 @@ class CaseRules:
 
     def __init__(self, asked: Requirements, words: str, base: Mapping[str, str]) -> None:
         self.asked, self.words = asked, words
-        self.open = {one.id: one for one in asked.requirements if is_open(one)}
-        users = [one.text for one in asked.requirements if not one.author]
-        every = "\n".join((words, *users, *asked.interface))
-        self.known = KnownNames(every, base)
+        self.open = {requirement.id: requirement for requirement in asked.requirements if is_open(requirement)}
+        user_texts = [requirement.text for requirement in asked.requirements if not requirement.author]
+        known_text = "\n".join((words, *user_texts, *asked.interface))
+        self.known = KnownNames(known_text, base)
 
     def text_of(self, name: str) -> str:
         """The text that a case of this requirement may quote: the requirement's own text. If the requirement stands for
         the whole plan, ticket or specification, also the goal's text."""
-        one = self.open[name]
-        return f"{one.text}\n{self.words}" if one.parts else one.text
+        requirement = self.open[name]
+        return f"{requirement.text}\n{self.words}" if requirement.parts else requirement.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
         """Apply the rules to all replies of one examiner. `doubts`: those of the second examiner. A case to which it
         gives another answer is dropped."""
-        proposed = [each for reply in replies for one in reply.cases for each in _split(one)]
-        proposed = list({one.model_dump_json(): one for one in proposed}.values())
+        proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
+        proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
         unfit = {line: why for line in lines if (why := self._interface_flaw(line, proposed))}
         interface = tuple(dict.fromkeys((*self.asked.interface, *(line for line in lines if line not in unfit))))
@@ -98,18 +98,18 @@ class CaseRules:
         if serve and not self.asked.serve and (why := why_not_a_server(serve.command, self.known)):
             faults, serve = [*faults, Fault(requirement="", what=f"serve: {why}")], None
         runnable: dict[str, list[_Item]] = {}
-        for one in proposed:
-            left, more = self._runnable_part(one, interface, serve)
-            faults += more
-            if left and (left := _without_doubted(one, left, doubts, "otherwise")):
-                runnable.setdefault(one.requirement, []).append(_Item(one, _bounded(left)))
+        for proposal in proposed:
+            runnable_part, new_faults = self._runnable_part(proposal, interface, serve)
+            faults += new_faults
+            if runnable_part and (runnable_part := _without_doubted(proposal, runnable_part, doubts, "otherwise")):
+                runnable.setdefault(proposal.requirement, []).append(_Item(proposal, _bounded(runnable_part)))
         kept: dict[str, list[_Item]] = {}
         unsure: list[str] = []
         for name, items in runnable.items():
-            remaining, more = self._without_vacuous_cases(name, items, interface)
+            remaining, new_faults = self._without_vacuous_cases(name, items, interface)
             firm, _ = self._without_vacuous_cases(name, _without_unsure(items, doubts), interface)
             lost = self._shows(name, remaining, interface) - self._shows(name, firm, interface)
-            faults += more
+            faults += new_faults
             if remaining and firm != remaining and lost:
                 unsure += [
                     f"{name}: a second examiner is not sure of any case of “{self._quoted(name, firm, remaining)}”"
@@ -120,15 +120,17 @@ class CaseRules:
 
     def _shows(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> set[str]:
         """The entry points that the cases of a requirement test, and the clauses that they cover."""
-        entries = {declared_entry(one, interface) for item in items for _, one in proving_cases(item.run)}
+        entries = {declared_entry(case, interface) for item in items for _, case in proving_cases(item.run)}
         rest = self._rest(name, items)
-        return entries | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
+        return entries | {
+            clause for clause in clauses(self.open[name].text) if not any(clause in uncovered for uncovered in rest)
+        }
 
     def _quoted(self, name: str, firm: Sequence[_Item], remaining: Sequence[_Item]) -> str:
         """The clauses that are quoted only by cases of which the second examiner is not sure."""
-        sure = {one.quotes for item in firm for _, one in proving_cases(item.run)}
+        sure = {case.quotes for item in firm for _, case in proving_cases(item.run)}
         quotes = dict.fromkeys(
-            one.quotes for item in remaining for _, one in proving_cases(item.run) if one.quotes not in sure
+            case.quotes for item in remaining for _, case in proving_cases(item.run) if case.quotes not in sure
         )
         return "; ".join(quotes) or one_line(self.open[name].text)
 
@@ -137,20 +139,24 @@ class CaseRules:
     ) -> tuple[list[_Item], list[Fault]]:
         """The items without the cases that a mutant passes (see `proof/cases/mutants.py`), and what is wrong with these
         cases. An exchange that a mutant passes stays as set-up for later ones."""
-        places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
-        why = passing_mutants([one for _, _, one in places], interface)
-        vacuous = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
-        kept = [left for item in items if (left := _without(item, {at for of, at in vacuous if of == item.origin}))]
+        numbered = [(item, number, case) for item in items for number, case in proving_cases(item.run)]
+        reasons = passing_mutants([case for _, _, case in numbered], interface)
+        vacuous = [(item.origin, number) for (item, number, _), reason in zip(numbered, reasons, strict=True) if reason]
+        kept = [
+            remaining
+            for item in items
+            if (remaining := _without(item, {number for origin, number in vacuous if origin == item.origin}))
+        ]
         if items and not kept:
-            whole = next((one for one in (CONSTANT, ECHO, STUB) if one in why), STUB)
-            return [], [Fault(requirement=name, what=f"all its cases are refused: {whole}")]
+            common = next((mutant for mutant in (CONSTANT, ECHO, STUB) if mutant in reasons), STUB)
+            return [], [Fault(requirement=name, what=f"all its cases are refused: {common}")]
         faults = [
             Fault(
                 requirement=name,
-                what=f"{declared_entry(one, interface)}: its cases show nothing, {said_so.rpartition(': ')[2]}",
+                what=f"{declared_entry(case, interface)}: its cases show nothing, {reason.rpartition(': ')[2]}",
             )
-            for (_, _, one), said_so in zip(places, why, strict=True)
-            if said_so and not isinstance(one, HttpCase)
+            for (_, _, case), reason in zip(numbered, reasons, strict=True)
+            if reason and not isinstance(case, HttpCase)
         ]
         return kept, list(dict.fromkeys(faults))
 
@@ -162,28 +168,32 @@ class CaseRules:
         interface: tuple[str, ...],
         serve: Serve | None,
     ) -> WeighedCases:
-        background = tuple(one for reply in replies for one in reply.background if self._is_background(one, kept))
-        asides = {one.requirement for one in background}
+        background = tuple(aside for reply in replies for aside in reply.background if self._is_background(aside, kept))
+        set_aside = {aside.requirement for aside in background}
         rests = {name: rest for name in kept if (rest := self._rest(name, kept[name]))}
         faults += [Fault(requirement=name, what=f"no case shows: {'; '.join(rest)}") for name, rest in rests.items()]
-        asides |= {one.requirement for reply in replies for one in reply.vague}
-        bare = [one for name, one in self.open.items() if name not in kept and name not in asides and not one.parts]
-        faults += [Fault(requirement=one.id, what="it has no case") for one in bare]
+        set_aside |= {aside.requirement for reply in replies for aside in reply.vague}
+        without_cases = [
+            requirement
+            for name, requirement in self.open.items()
+            if name not in kept and name not in set_aside and not requirement.parts
+        ]
+        faults += [Fault(requirement=requirement.id, what="it has no case") for requirement in without_cases]
         return WeighedCases(
-            kept=tuple(one.run for every in kept.values() for one in every),
-            origins=tuple(one.origin for every in kept.values() for one in every),
+            kept=tuple(item.run for items in kept.values() for item in items),
+            origins=tuple(item.origin for items in kept.values() for item in items),
             faults=tuple(dict.fromkeys(faults)),
             interface=interface,
             serve=serve,
             caps={name: entries for name in kept if (entries := self._unnamed_entries(kept[name], interface))},
             rests=rests,
             background=tuple(dict.fromkeys(background)),
-            vague=tuple(dict.fromkeys(one for reply in replies for one in reply.vague)),
-            proposals=tuple(dict.fromkeys(one for reply in replies for one in reply.proposals)),
+            vague=tuple(dict.fromkeys(aside for reply in replies for aside in reply.vague)),
+            proposals=tuple(dict.fromkeys(proposal for reply in replies for proposal in reply.proposals)),
         )
 
     def _runnable_part(
-        self, one: Proposed, interface: Sequence[str], serve: Serve | None
+        self, proposal: Proposed, interface: Sequence[str], serve: Serve | None
     ) -> tuple[Proposed | None, list[Fault]]:
         """The part of a proposal that can be run, and why the rest cannot.
 
@@ -192,78 +202,78 @@ class CaseRules:
         """
 
         def fault(what: str) -> list[Fault]:
-            return [Fault(requirement=one.requirement, what=what)]
+            return [Fault(requirement=proposal.requirement, what=what)]
 
-        if one.requirement not in self.open:
-            return None, fault(f"{describe_proposal(one)}: there is no open requirement {one.requirement!r}")
-        if not cases_of(one):
+        if proposal.requirement not in self.open:
+            return None, fault(f"{describe_proposal(proposal)}: there is no open requirement {proposal.requirement!r}")
+        if not cases_of(proposal):
             return None, fault("a proposal: it has neither cases nor a page")
         cases: list[Case] = []
-        text = self.text_of(one.requirement)
-        for place, shown in enumerate(cases_of(one)):
-            unfit = self._unfit(shown, interface, serve)
+        text = self.text_of(proposal.requirement)
+        for number, case in enumerate(cases_of(proposal)):
+            unfit = self._unfit(case, interface, serve)
             if unfit:
-                after = len(one.cases) - place - 1
+                after = len(proposal.cases) - number - 1
                 more = f", and {counted(after, 'exchange')} after it with it" if after > 0 else ""
-                return (_trimmed(one, cases) if cases else None), fault(f"{describe_shown(shown)}: {unfit}{more}")
-            shows_little = self._why_known(shown) or why_weak(shown, text, self.known)
-            if isinstance(shown, HttpCase):
-                cases.append(as_setup(shown) if shown.setup or shows_little else shown)
+                return (_trimmed(proposal, cases) if cases else None), fault(f"{describe_shown(case)}: {unfit}{more}")
+            shows_little = self._why_known(case) or why_weak(case, text, self.known)
+            if isinstance(case, HttpCase):
+                cases.append(as_setup(case) if case.setup or shows_little else case)
             elif shows_little:
-                return None, fault(f"{describe_shown(shown)}: {shows_little}")
-        left = _trimmed(one, cases) if cases else one
-        if left is None:
-            little = [
-                self._why_known(shown) or why_weak(shown, text, self.known) or "it only prepares others"
-                for shown in cases_of(one)
+                return None, fault(f"{describe_shown(case)}: {shows_little}")
+        runnable = _trimmed(proposal, cases) if cases else proposal
+        if runnable is None:
+            reasons = [
+                self._why_known(case) or why_weak(case, text, self.known) or "it only prepares others"
+                for case in cases_of(proposal)
             ]
             return None, fault(
-                "; ".join(f"{describe_shown(each)}: {why}" for each, why in zip(one.cases, little, strict=True))
+                "; ".join(f"{describe_shown(case)}: {why}" for case, why in zip(proposal.cases, reasons, strict=True))
             )
-        return left, []
+        return runnable, []
 
-    def _why_known(self, shown: Shown) -> str:
-        known = any(is_known_from(one, shown) for one in self.asked.disclosed)
+    def _why_known(self, case: Shown) -> str:
+        known = any(is_known_from(disclosed, case) for disclosed in self.asked.disclosed)
         return "the implementers were shown this case, so it no longer counts" if known else ""
 
-    def _unfit(self, shown: Shown, interface: Sequence[str], serve: Serve | None) -> str:
-        """Why the case cannot be run, or calls something that nobody will build; "" if nothing is wrong."""
-        if not isinstance(shown, BrowserCheck) and (why := case_flaw(shown)):
+    def _unfit(self, case: Shown, interface: Sequence[str], serve: Serve | None) -> str:
+        """Why the case cannot be run, or why it calls something that will not be built; "" if nothing is wrong."""
+        if not isinstance(case, BrowserCheck) and (why := case_flaw(case)):
             return f"it is broken: {why}"
-        if isinstance(shown, RunCase) and shown.has_unnamed_files:
+        if isinstance(case, RunCase) and case.has_unnamed_files:
             return "it is broken: its command line does not name its files, as in {files}/NAME"
-        if isinstance(shown, HttpCase | BrowserCheck) and serve is None:
+        if isinstance(case, HttpCase | BrowserCheck) and serve is None:
             return "it is broken: nothing says how the server is started"
-        return why_strange(shown, interface, self.known)
+        return why_strange(case, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
         """Whether the examiner may call this requirement background: it is a single sentence without cases, and a part
         of the requirement that stands for the whole source."""
-        whole = any(aside.requirement in one.parts for one in self.open.values())
+        whole = any(aside.requirement in requirement.parts for requirement in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
         """The clauses that no case covers. If each is covered, but there are fewer cases than clauses, the whole text:
         a case that quotes several clauses may not show all of them."""
-        one = self.open[name]
-        if one.parts:
+        requirement = self.open[name]
+        if requirement.parts:
             return ()
-        shown = [each for every in kept for _, each in proving_cases(every.run)]
-        started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
-        rest = unquoted_clauses(one.text, [each.quotes for each in shown])
-        rest = tuple(each for each in rest if not is_only_names(each, partial(_is_used, shown)))
-        every = [clause.rstrip(" .") for clause in clauses(one.text)]
+        cases = [case for item in kept for _, case in proving_cases(item.run)]
+        started = " ".join(case.model_dump_json(exclude={"quotes"}) for case in cases)
+        rest = unquoted_clauses(requirement.text, [case.quotes for case in cases])
+        rest = tuple(clause for clause in rest if not is_only_names(clause, partial(_is_used, cases)))
+        all_clauses = [clause.rstrip(" .") for clause in clauses(requirement.text)]
         unused = [
             clause
-            for clause in every
+            for clause in all_clauses
             if not all(KnownNames(started).is_in_words(name) for name in _named_functions(clause))
         ]
-        if rest := (*rest, *(clause for clause in unused if not any(clause in each for each in rest))):
+        if rest := (*rest, *(clause for clause in unused if not any(clause in uncovered for uncovered in rest))):
             return rest
-        return (one_line(one.text),) if len(shown) < len(clauses(one.text)) else ()
+        return (one_line(requirement.text),) if len(cases) < len(clauses(requirement.text)) else ()
 
     def _unnamed_entries(self, kept: Sequence[_Item], interface: Sequence[str]) -> tuple[str, ...]:
-        entries = [unnamed_entry(shown, interface, self.known) for one in kept for shown in cases_of(one.run)]
+        entries = [unnamed_entry(case, interface, self.known) for item in kept for case in cases_of(item.run)]
         return tuple(
             f"{entry} is named neither by the user's words nor by the base"
             for entry in dict.fromkeys(filter(None, entries))
@@ -274,92 +284,92 @@ class CaseRules:
         and shapes, but no expected values."""
         if not line or "\n" in line or len(line) > LONGEST_LINE:
             return "it is no single line with an entry point"
-        values = {value for one in proposed for shown in cases_of(one) for value in _results(shown)}
+        values = {value for proposal in proposed for case in cases_of(proposal) for value in _results(case)}
         revealed = [
             value for value in values if KnownNames(line).is_in_words(value) and not self.known.is_in_words(value)
         ]
         return f"it holds a result of a case ({revealed[0]})" if revealed else ""
 
 
-def _split(one: Proposed) -> Iterator[Proposed]:
+def _split(proposal: Proposed) -> Iterator[Proposed]:
     """Split a proposal into single calls and command lines. Exchanges stay together: they build on each other."""
-    exchanges = tuple(case for case in one.cases if isinstance(case, HttpCase))
-    for case in one.cases[:MOST_CASES]:
+    exchanges = tuple(case for case in proposal.cases if isinstance(case, HttpCase))
+    for case in proposal.cases[:MOST_CASES]:
         if not isinstance(case, HttpCase):
-            yield Proposed(requirement=one.requirement, cases=(case,))
+            yield Proposed(requirement=proposal.requirement, cases=(case,))
     if exchanges:
-        yield Proposed(requirement=one.requirement, cases=exchanges[:MOST_CASES])
-    if one.page:
+        yield Proposed(requirement=proposal.requirement, cases=exchanges[:MOST_CASES])
+    if proposal.page:
         # Always hidden: the examiner does not decide whether implementers see the check.
-        hidden = one.page.model_copy(update={"visible": False})
-        yield Proposed(requirement=one.requirement, page=hidden)
-    if not one.cases and not one.page:
-        yield one
+        hidden = proposal.page.model_copy(update={"visible": False})
+        yield Proposed(requirement=proposal.requirement, page=hidden)
+    if not proposal.cases and not proposal.page:
+        yield proposal
 
 
-def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
+def _trimmed(proposal: Proposed, cases: Sequence[Case]) -> Proposed | None:
     """The proposal with these exchanges, up to the last one that shows something; None if no exchange shows anything.
     (Set-up after that one would prepare nothing.)"""
-    last = max((place for place, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
-    return one.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
+    last = max((number for number, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
+    return proposal.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
 
 
 def _without_doubted(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
     """The proposal without its doubted cases; None if nothing is left. `what`: which doubts count: "otherwise" (the
     second examiner gives another answer) or "unsure". A doubted exchange stays as set-up for later ones."""
-    places = {one.number for one in doubts if one.of == origin and one.what == what}
-    if not places or not run.cases:
-        return None if places else run
+    numbers = {doubt.number for doubt in doubts if doubt.of == origin and doubt.what == what}
+    if not numbers or not run.cases:
+        return None if numbers else run
     if not isinstance(run.cases[0], HttpCase):
         return None
     cases = [
-        as_setup(one, status=what == "unsure") if place in places and isinstance(one, HttpCase) else one
-        for place, one in enumerate(run.cases)
+        as_setup(case, status=what == "unsure") if number in numbers and isinstance(case, HttpCase) else case
+        for number, case in enumerate(run.cases)
     ]
     return _trimmed(run, cases)
 
 
 def _without_unsure(items: Sequence[_Item], doubts: Sequence[Doubt]) -> list[_Item]:
-    left = [(item, _without_doubted(item.origin, item.run, doubts, "unsure")) for item in items]
-    return [_Item(item.origin, run) for item, run in left if run]
+    remaining = [(item, _without_doubted(item.origin, item.run, doubts, "unsure")) for item in items]
+    return [_Item(item.origin, run) for item, run in remaining if run]
 
 
-def _without(item: _Item, places: set[int]) -> _Item | None:
-    if not places:
+def _without(item: _Item, numbers: set[int]) -> _Item | None:
+    if not numbers:
         return item
     if not item.run.cases or not isinstance(item.run.cases[0], HttpCase):
         return None
     cases = [
-        as_setup(one) if place in places and isinstance(one, HttpCase) else one
-        for place, one in enumerate(item.run.cases)
+        as_setup(case) if number in numbers and isinstance(case, HttpCase) else case
+        for number, case in enumerate(item.run.cases)
     ]
-    left = _trimmed(item.run, cases)
-    return _Item(item.origin, left) if left else None
+    trimmed = _trimmed(item.run, cases)
+    return _Item(item.origin, trimmed) if trimmed else None
 
 
-def _bounded(one: Proposed) -> Proposed:
-    return one.model_copy(update={"cases": tuple(map(with_time_limit, one.cases))})
+def _bounded(proposal: Proposed) -> Proposed:
+    return proposal.model_copy(update={"cases": tuple(map(with_time_limit, proposal.cases))})
 
 
-def _is_used(shown: Sequence[Shown], name: str) -> bool:
+def _is_used(cases: Sequence[Shown], name: str) -> bool:
     """Whether a case uses the entry point `name`: requests this route, calls this function, or starts this file or its
     Python module. What cases expect does not count."""
     method, route, path = name.partition(" /")
     if route:
-        return any(_asks_for(one.http, method, f"/{path}") for one in shown if isinstance(one, HttpCase))
-    asked = KnownNames(" ".join(filter(None, map(_asked_name, shown))))
-    function, called, _ = name.partition("(")
-    if called:
-        return asked.is_in_words(function)
+        return any(_asks_for(case.http, method, f"/{path}") for case in cases if isinstance(case, HttpCase))
+    called_names = KnownNames(" ".join(filter(None, map(_asked_name, cases))))
+    function, parenthesis, _ = name.partition("(")
+    if parenthesis:
+        return called_names.is_in_words(function)
     module = name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else name
-    return any(map(asked.is_in_words, (name, module, module.removeprefix("src."))))
+    return any(map(called_names.is_in_words, (name, module, module.removeprefix("src."))))
 
 
-def _asked_name(shown: Shown) -> str:
+def _asked_name(case: Shown) -> str:
     """The entry point of a case as the user may write it: `module.function` as well as `path/file.js:function`."""
-    if isinstance(shown, CallCase):
-        return f"{shown.call} {shown.call.replace(':', '.')}"
-    return " ".join(shown.run) if isinstance(shown, RunCase) else ""
+    if isinstance(case, CallCase):
+        return f"{case.call} {case.call.replace(':', '.')}"
+    return " ".join(case.run) if isinstance(case, RunCase) else ""
 
 
 def _asks_for(request: HttpRequest, method: str, route: str) -> bool:
@@ -367,15 +377,15 @@ def _asks_for(request: HttpRequest, method: str, route: str) -> bool:
     query that has all names of the route's query."""
     path, _, query = route.partition("?")
     shape = "".join(
-        "[^/]+" if re.fullmatch(r"<[^>]*>|\{[^}]*\}|:\w+", one) else re.escape(one)
-        for one in re.split(r"(<[^>]*>|\{[^}]*\}|:\w+)", path.rstrip("/"))
+        "[^/]+" if re.fullmatch(r"<[^>]*>|\{[^}]*\}|:\w+", part) else re.escape(part)
+        for part in re.split(r"(<[^>]*>|\{[^}]*\}|:\w+)", path.rstrip("/"))
     )
-    asked, _, given = request.path.partition("?")
+    asked_path, _, asked_query = request.path.partition("?")
     names = set(re.findall(r"(\w+)=", query))
     return (
         request.method == method
-        and bool(re.fullmatch(f"{shape}/?", asked))
-        and names <= set(re.findall(r"(\w+)=", given))
+        and bool(re.fullmatch(f"{shape}/?", asked_path))
+        and names <= set(re.findall(r"(\w+)=", asked_query))
     )
 
 
@@ -384,12 +394,12 @@ def _named_functions(clause: str) -> list[str]:
     return [name.rpartition(".")[2] for name in _FUNCTION.findall(clause)]
 
 
-def _results(shown: Shown) -> Iterator[str]:
+def _results(case: Shown) -> Iterator[str]:
     """The words and numbers of a case's expected result, if they are long enough to be distinctive."""
-    if isinstance(shown, BrowserCheck):
-        yield from (word for word in shown.sees if len(word) > 2)
+    if isinstance(case, BrowserCheck):
+        yield from (word for word in case.sees if len(word) > 2)
         return
-    data = shown.model_dump(mode="json", include={"returns", "stdout", "stdout_json", "json_", "body"}, by_alias=False)
+    data = case.model_dump(mode="json", include={"returns", "stdout", "stdout_json", "json_", "body"}, by_alias=False)
     waiting: list[object] = list(data.values())
     while waiting:
         value = waiting.pop()
@@ -401,30 +411,30 @@ def _results(shown: Shown) -> Iterator[str]:
             yield str(value).strip()
 
 
-def describe_proposal(one: Proposed) -> str:
+def describe_proposal(proposal: Proposed) -> str:
     """A short name of a proposal, for messages."""
-    shown = next((each for _, each in proving_cases(one)), None) or next(iter(cases_of(one)), None)
-    return describe_shown(shown) if shown else "a proposal"
+    case = next((case for _, case in proving_cases(proposal)), None) or next(iter(cases_of(proposal)), None)
+    return describe_shown(case) if case else "a proposal"
 
 
-def describe_shown(shown: Shown) -> str:
+def describe_shown(case: Shown) -> str:
     """A short name of a case, for messages."""
-    if isinstance(shown, BrowserCheck):
-        return f"page {shown.page}"
-    if isinstance(shown, HttpCase):
-        return f"{shown.http.method} {shown.http.path}"
-    return str(getattr(shown, "call", "")) or " ".join(getattr(shown, "run", ()))[:80]
+    if isinstance(case, BrowserCheck):
+        return f"page {case.page}"
+    if isinstance(case, HttpCase):
+        return f"{case.http.method} {case.http.path}"
+    return str(getattr(case, "call", "")) or " ".join(getattr(case, "run", ()))[:80]
 
 
-def leftover_requirements(one: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
+def leftover_requirements(requirement: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
     """The words that no case covers, as requirements of their own: unproven until a person reviews them.
 
     `taken`: ids that are in use; the new ones are added to it.
     """
     for rest in rests:
-        name, number = f"{one.id}-rest", 2
+        name, number = f"{requirement.id}-rest", 2
         while name in taken:
-            name, number = f"{one.id}-rest-{number}", number + 1
+            name, number = f"{requirement.id}-rest-{number}", number + 1
         taken.add(name)
-        covers = (*one.covers, one.id, one.text)
-        yield Requirement(id=name, text=rest, source=one.source, covers=covers, author=one.author)
+        covers = (*requirement.covers, requirement.id, requirement.text)
+        yield Requirement(id=name, text=rest, source=requirement.source, covers=covers, author=requirement.author)

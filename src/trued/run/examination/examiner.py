@@ -37,7 +37,7 @@ from trued.support.plurals import counted
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # most bytes of one file, and of all files, that are searched for names
 NO_SERVER = "no server could be started: "
-REASON = 300  # at most this many characters of an examiner's reason for a proposal
+REASON = 300  # characters of an examiner's reason for a proposal
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
 TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
@@ -65,7 +65,7 @@ class Examination:
     def hides(self) -> list[tuple[str, str]]:
         """For each session that saw a case: its clone and the key of its calls. Implementers must not be able to read
         the files of these sessions."""
-        return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
+        return [(session.clone, f"{session.steps.path}{session.role.name}") for session in self.sessions]
 
     @property
     def is_fruitless(self) -> bool:
@@ -75,19 +75,19 @@ class Examination:
     @property
     def examiners(self) -> tuple[str, ...]:
         """The agents that were asked for cases."""
-        return tuple(dict.fromkeys(one.agent for one in self.sessions if one.role.name == EXAMINER))
+        return tuple(dict.fromkeys(session.agent for session in self.sessions if session.role.name == EXAMINER))
 
     async def close(self) -> None:
         """End the examiners' sessions."""
-        for one in self.sessions:
-            await one.close()
+        for session in self.sessions:
+            await session.close()
 
 
 async def examine(steps: Steps, asked: Requirements) -> Examination:
     """The requirements, with an examiner's cases for those that have no check. If no agent plays the examiner, they
     stay as they are, with a note.
     """
-    if not any(is_open(one) and not one.parts for one in asked.requirements):
+    if not any(is_open(requirement) and not requirement.parts for requirement in asked.requirements):
         return Examination(asked)
     if EXAMINER not in steps.context.roles or not steps.context.settings.agent_for(EXAMINER):
         return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
@@ -136,14 +136,19 @@ class ExaminerConversation:
         """The examiner's cases that the rules keep. If they have faults, the examiner is asked once to fix them."""
         weighed = await self._ask(*gaps)
         if self.replies and weighed.faults:
-            weighed = await self._ask(*(Finding(what=one.what, requirement=one.requirement) for one in weighed.faults))
+            weighed = await self._ask(
+                *(Finding(what=fault.what, requirement=fault.requirement) for fault in weighed.faults)
+            )
         return weighed
 
     async def _ask(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        left = [one for one in self.asked.requirements if is_open(one)]
-        wanted = [ExaminerRequirement(id=one.id, words=one.text, where=str(one.source)) for one in left]
+        unchecked = [requirement for requirement in self.asked.requirements if is_open(requirement)]
+        wanted = [
+            ExaminerRequirement(id=requirement.id, words=requirement.text, where=str(requirement.source))
+            for requirement in unchecked
+        ]
         fixed = "\n".join(self.asked.interface)
-        reply = await self.first.attempt(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
+        reply = await self.first.ask_or_none(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
         if reply is None:
             self.notes.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
@@ -152,7 +157,7 @@ class ExaminerConversation:
 
     async def weigh(self, doubts: Sequence[Doubt]) -> WeighedCases:
         """Apply the rules to all replies so far, with the second examiner's doubts, as a durable step."""
-        data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
+        data = [model.model_dump(mode="json") for model in (*self.replies, *doubts)]
 
         async def step() -> WeighedCases:
             base = await base_texts(self.context.workspace)
@@ -161,7 +166,7 @@ class ExaminerConversation:
 
         weighed = await self.steps.compute(WeighedCases, self.steps.key("weighed"), digest(data), step)
         # Drop the earlier note about a missing server: this round may name one.
-        self.notes = [one for one in self.notes if not one.startswith(NO_SERVER)]
+        self.notes = [note for note in self.notes if not note.startswith(NO_SERVER)]
         if weighed.serve is None and self._needs_server:
             self.notes.append(f"{NO_SERVER}{(await self._server()).why}")
         return weighed
@@ -176,8 +181,8 @@ class ExaminerConversation:
     @property
     def _needs_server(self) -> bool:
         """Whether a case needs a server and the user names none."""
-        shown = [each for reply in self.replies for one in reply.cases for each in cases_of(one)]
-        return self.asked.serve is None and any(isinstance(one, HttpCase | BrowserCheck) for one in shown)
+        cases = [case for reply in self.replies for proposal in reply.cases for case in cases_of(proposal)]
+        return self.asked.serve is None and any(isinstance(case, HttpCase | BrowserCheck) for case in cases)
 
     async def _server(self) -> FoundServer:
         return await run_server(self.steps, self.asked.environment)()
@@ -192,10 +197,10 @@ class ExaminerConversation:
         of stays, but does not count as confirmed; it is dropped if the other cases show as much without it.
         """
         doubts = await self._doubts(weighed)
-        otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
+        otherwise = [doubt for doubt in doubts if doubt.what == "otherwise" and doubt.why != STATUS]
         if not otherwise:
             return await self.weigh(doubts) if doubts else weighed
-        quotes = Counter(cases_of(one.of)[one.number].quotes for one in otherwise)
+        quotes = Counter(cases_of(doubt.of)[doubt.number].quotes for doubt in otherwise)
         gaps = [
             Finding(
                 what="another reading of the words gives another result: "
@@ -203,34 +208,38 @@ class ExaminerConversation:
             )
             for quote, number in quotes.items()
         ]
-        again = await self._ask(*gaps, doubts=doubts)
-        return await self.weigh((*doubts, *await self._doubts(again)))
+        weighed_again = await self._ask(*gaps, doubts=doubts)
+        return await self.weigh((*doubts, *await self._doubts(weighed_again)))
 
     async def _doubts(self, weighed: WeighedCases) -> list[Doubt]:
         """The second examiner's doubts about the cases that it has not answered before."""
         assert self.second is not None  # noqa: S101  (checked by the caller)
-        fresh = [(one, run) for one, run in zip(weighed.origins, weighed.kept, strict=True) if one not in self.put]
+        fresh = [
+            (origin, run) for origin, run in zip(weighed.origins, weighed.kept, strict=True) if origin not in self.put
+        ]
         if not fresh:
             return []
         inputs = questions([run for _, run in fresh])
-        reply = await self.second.attempt(self.context.goal, inputs=inputs, interface="\n".join(weighed.interface))
+        reply = await self.second.ask_or_none(self.context.goal, inputs=inputs, interface="\n".join(weighed.interface))
         if reply is None:
             self.notes.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
             return []
         doubts: list[Doubt] = []
-        for (one, run), answers in zip(fresh, compare_answers([run for _, run in fresh], reply.answers), strict=True):
-            self.put.append(one)
-            self.alike += [(one, place) for place, (what, _) in enumerate(answers) if what == "alike"]
-            for place, (what, why) in enumerate(answers):
+        for (origin, run), answers in zip(
+            fresh, compare_answers([run for _, run in fresh], reply.answers), strict=True
+        ):
+            self.put.append(origin)
+            self.alike += [(origin, number) for number, (what, _) in enumerate(answers) if what == "alike"]
+            for number, (what, why) in enumerate(answers):
                 if what == "alike":
                     continue
-                doubts.append(Doubt(of=one, number=place, what=what, why=why))
-                self.notes.append(_doubt_note(one, cases_of(run)[place], what, why))
+                doubts.append(Doubt(of=origin, number=number, what=what, why=why))
+                self.notes.append(_doubt_note(origin, cases_of(run)[number], what, why))
         return doubts
 
     def _agreed(self, origin: Proposed, run: Proposed) -> bool:
         """Whether the second examiner gave the author's answer to all cases of a proposal, apart from set-up."""
-        return all((origin, place) in self.alike for place, _ in proving_cases(run))
+        return all((origin, number) in self.alike for number, _ in proving_cases(run))
 
     # -- the result ----------------------------------------------------------------------------------------------------
 
@@ -243,22 +252,29 @@ class ExaminerConversation:
     def assemble(self, weighed: WeighedCases) -> Examination:
         """The result of the examination: the requirements with these cases as checks, and who wrote each check."""
         authors: dict[str, Author] = {}
-        asides = {one.requirement for one in weighed.background}
-        made: list[Requirement] = []
-        taken = {one.id for one in self.asked.requirements}
-        for one in self.asked.requirements:
-            checks = self._checks(weighed, one.id, authors)
-            proposals = [each for each in weighed.proposals if each.requirement == one.id and is_open(one)]
-            tests = [name for each in proposals if each.what == "supersedes" for name in each.tests]
-            more = {
-                "checks": (*one.checks, *checks),
-                "proposed": tuple(name for name in dict.fromkeys(tests) if name not in one.supersedes),
-                "aside": "the examiner calls it background" if one.id in asides else one.aside,
+        asides = {aside.requirement for aside in weighed.background}
+        requirements: list[Requirement] = []
+        taken = {requirement.id for requirement in self.asked.requirements}
+        for requirement in self.asked.requirements:
+            checks = self._checks(weighed, requirement.id, authors)
+            proposals = [
+                proposal
+                for proposal in weighed.proposals
+                if proposal.requirement == requirement.id and is_open(requirement)
+            ]
+            tests = [name for proposal in proposals if proposal.what == "supersedes" for name in proposal.tests]
+            update = {
+                "checks": (*requirement.checks, *checks),
+                "proposed": tuple(name for name in dict.fromkeys(tests) if name not in requirement.supersedes),
+                "aside": "the examiner calls it background" if requirement.id in asides else requirement.aside,
             }
-            made.append(one.model_copy(update=more))
-            made += leftover_requirements(one, weighed.rests.get(one.id, ()), taken)
-        ids = tuple(one.id for one in made if not one.parts)
-        whole = [one.model_copy(update={"parts": ids}) if one.parts else one for one in made]
+            requirements.append(requirement.model_copy(update=update))
+            requirements += leftover_requirements(requirement, weighed.rests.get(requirement.id, ()), taken)
+        ids = tuple(requirement.id for requirement in requirements if not requirement.parts)
+        whole = [
+            requirement.model_copy(update={"parts": ids}) if requirement.parts else requirement
+            for requirement in requirements
+        ]
         asked = self.asked.model_copy(
             update={"requirements": tuple(whole), "interface": weighed.interface, "serve": weighed.serve}
         )
@@ -269,20 +285,22 @@ class ExaminerConversation:
     def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
         """The requirement's checks: one for all calls and command lines that the second examiner confirmed, one for all
         others, and one for each group of exchanges and each page."""
-        together: dict[str, list[Proposed]] = {}
+        groups: dict[str, list[Proposed]] = {}
         agreed: dict[str, bool] = {}
-        for number, (origin, one) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
-            if one.requirement != name:
+        for number, (origin, proposal) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
+            if proposal.requirement != name:
                 continue
-            alone = one.page is not None or any(isinstance(case, HttpCase) for case in one.cases)
-            stands = self._agreed(origin, one)
-            place = f"{number}" if alone else f"agreed {stands}"
-            together.setdefault(place, []).append(one)
-            agreed[place] = stands
+            alone = proposal.page is not None or any(isinstance(case, HttpCase) for case in proposal.cases)
+            is_confirmed = self._agreed(origin, proposal)
+            group = f"{number}" if alone else f"agreed {is_confirmed}"
+            groups.setdefault(group, []).append(proposal)
+            agreed[group] = is_confirmed
         checks: list[Check] = []
-        for place, every in together.items():
-            check = every[0].page or ExamplesCheck(cases=tuple(case for one in every for case in one.cases))
-            authors[check_hash(check)] = self._author(agreed=agreed[place])
+        for group, proposals in groups.items():
+            check = proposals[0].page or ExamplesCheck(
+                cases=tuple(case for proposal in proposals for case in proposal.cases)
+            )
+            authors[check_hash(check)] = self._author(agreed=agreed[group])
             checks.append(check)
         return checks
 
@@ -295,39 +313,49 @@ class ExaminerConversation:
         )
 
     def _undecided(self, weighed: WeighedCases) -> tuple[str, ...]:
-        words = [f"{one.requirement}: {one.what}" if one.requirement else one.what for one in weighed.faults]
-        words += [f"{one.requirement}: called background: “{one.quote}”" for one in weighed.background]
-        words += [f"{one.requirement}: called vague: “{one.quote}” {one.why}".rstrip() for one in weighed.vague]
-        words += weighed.unsure
-        words += [self._proposal_note(one) for one in weighed.proposals]
-        return tuple(dict.fromkeys((*self.notes, *words)))
+        notes = [f"{fault.requirement}: {fault.what}" if fault.requirement else fault.what for fault in weighed.faults]
+        notes += [f"{aside.requirement}: called background: “{aside.quote}”" for aside in weighed.background]
+        notes += [f"{aside.requirement}: called vague: “{aside.quote}” {aside.why}".rstrip() for aside in weighed.vague]
+        notes += weighed.unsure
+        notes += [self._proposal_note(proposal) for proposal in weighed.proposals]
+        return tuple(dict.fromkeys((*self.notes, *notes)))
 
-    def _proposal_note(self, one: Proposal) -> str:
+    def _proposal_note(self, proposal: Proposal) -> str:
         """The note about a proposal that only the user can accept, with the command that accepts it."""
-        if not any(each.id == one.requirement and is_open(each) for each in self.asked.requirements):
-            return f"{one.requirement}: the examiner proposes {one.what}, and there is no such open requirement"
-        return proposal_text(one, self.context.run)
+        if not any(
+            requirement.id == proposal.requirement and is_open(requirement) for requirement in self.asked.requirements
+        ):
+            return (
+                f"{proposal.requirement}: the examiner proposes {proposal.what}, and there is no such open requirement"
+            )
+        return proposal_text(proposal, self.context.run)
 
 
-def proposal_text(one: Proposal, run: str) -> str:
+def proposal_text(proposal: Proposal, run: str) -> str:
     """A proposal with the command that accepts it. The agent's own words come last and are quoted, so that no command
     in them looks like one of the engine's."""
-    given = {
-        "keep": f"--keep {shlex.quote(one.requirement)}",
-        "remove": f"--remove {shlex.quote(one.requirement)}",
-        "supersedes": " ".join(f"--supersedes {shlex.quote(f'{one.requirement}={name}')}" for name in one.tests),
-    }[one.what]
-    why = f" (its reason: “{line_without_controls(one.why, REASON).replace('”', '’')}”)" if one.why else ""
-    return f"{one.requirement}: the examiner proposes {one.what}; if you agree: trued amend {run} {given}{why}"
+    options = {
+        "keep": f"--keep {shlex.quote(proposal.requirement)}",
+        "remove": f"--remove {shlex.quote(proposal.requirement)}",
+        "supersedes": " ".join(
+            f"--supersedes {shlex.quote(f'{proposal.requirement}={name}')}" for name in proposal.tests
+        ),
+    }[proposal.what]
+    why = f" (its reason: “{line_without_controls(proposal.why, REASON).replace('”', '’')}”)" if proposal.why else ""
+    return (
+        f"{proposal.requirement}: the examiner proposes {proposal.what}; if you agree: trued amend {run} {options}{why}"
+    )
 
 
-def _doubt_note(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
+def _doubt_note(proposal: Proposed, case: Case | BrowserCheck, what: str, why: str) -> str:
     if why == STATUS:
-        what = describe_shown(shown)
-        return f"{one.requirement}: a second examiner expects {STATUS} of {what}: the status of {what} is not checked"
+        what = describe_shown(case)
+        return (
+            f"{proposal.requirement}: a second examiner expects {STATUS} of {what}: the status of {what} is not checked"
+        )
     if what == "otherwise":
-        return f"{one.requirement}: withdrawn, a second examiner answers {describe_shown(shown)} otherwise"
-    return f"{one.requirement}: a second examiner is not sure of {describe_shown(shown)}: {why}"
+        return f"{proposal.requirement}: withdrawn, a second examiner answers {describe_shown(case)} otherwise"
+    return f"{proposal.requirement}: a second examiner is not sure of {describe_shown(case)}: {why}"
 
 
 def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
@@ -345,35 +373,39 @@ def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Ses
 def other_examiner(context: RunContext, asked: Sequence[str]) -> str:
     """An agent of this run that was not asked for cases yet, if possible of another vendor. If all were asked, the one
     that was asked last."""
-    left = [one for one in dict.fromkeys(context.settings.agents.values()) if one not in asked]
-    elsewhere = [one for one in _of_other_vendors(context, asked[-1])[:1] if one in left]
-    return next(iter((*elsewhere, *left)), asked[-1])
+    unasked = [agent for agent in dict.fromkeys(context.settings.agents.values()) if agent not in asked]
+    of_other_vendor = [agent for agent in _of_other_vendors(context, asked[-1])[:1] if agent in unasked]
+    return next(iter((*of_other_vendor, *unasked)), asked[-1])
 
 
 def _blind_agent(context: RunContext, examiner: str) -> str:
     others, builders = _of_other_vendors(context, examiner), implementer_vendors(context)
-    outside = [one for one in others if context.capabilities(one).vendor not in builders]
+    outside = [agent for agent in others if context.capabilities(agent).vendor not in builders]
     is_independent_alone = context.capabilities(examiner).vendor not in builders
     return next(iter(outside or ([] if is_independent_alone else others)), "")
 
 
 def _of_other_vendors(context: RunContext, examiner: str) -> list[str]:
-    own = context.capabilities(examiner).vendor
-    every = dict.fromkeys(context.settings.agents.values())
-    return [one for one in every if own and context.capabilities(one).vendor not in ("", own)]
+    vendor = context.capabilities(examiner).vendor
+    agents = dict.fromkeys(context.settings.agents.values())
+    return [agent for agent in agents if vendor and context.capabilities(agent).vendor not in ("", vendor)]
 
 
 async def base_texts(workspace: Workspace) -> dict[str, str]:
     """The base's text files by path: an agent's case may call what they name."""
     texts: dict[str, str] = {}
-    left = MOST_BYTES
+    remaining_bytes = MOST_BYTES
     async with workspace.room(workspace.base) as room:
         for folder, folders, names in os.walk(room):
             folders.sort()
             for name in sorted(names):
                 path = Path(folder, name)
-                if path.suffix not in TEXTS or path.is_symlink() or path.stat().st_size > min(TEXT_BYTES, left):
+                if (
+                    path.suffix not in TEXTS
+                    or path.is_symlink()
+                    or path.stat().st_size > min(TEXT_BYTES, remaining_bytes)
+                ):
                     continue
                 texts[path.relative_to(room).as_posix()] = path.read_text("utf-8", "replace")
-                left -= path.stat().st_size
+                remaining_bytes -= path.stat().st_size
     return texts

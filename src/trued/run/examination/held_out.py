@@ -30,7 +30,7 @@ async def check_held_out(
     for path in context.secrets:
         if (file := _some_file(path)) and await workspace.can_agents_read(file):
             return False, f"agents can read {path.name}: its cases count as visible"
-    for folder in {place: None for clone, key in examiners for place in _places(context.folder, clone, key)}:
+    for folder in {folder: None for clone, key in examiners for folder in _places(context.folder, clone, key)}:
         if await _canary_read(context, folder):
             what = folder.relative_to(context.folder).parts[0]
             return False, f"agents can read the examiner's {what}: its cases count as visible"
@@ -50,7 +50,7 @@ def _copied_tests(context: RunContext, blobs: Mapping[str, str]) -> list[str]:
 def _some_file(path: Path) -> Path | None:
     """The path itself, or some file in it if it is a folder, because agents see a hidden folder as an empty one. None
     if the folder has no file."""
-    return path if not path.is_dir() else next((one for one in sorted(path.rglob("*")) if one.is_file()), None)
+    return path if not path.is_dir() else next((file for file in sorted(path.rglob("*")) if file.is_file()), None)
 
 
 def _places(run: Path, clone: str, key: str) -> Iterator[Path]:

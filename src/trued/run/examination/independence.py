@@ -18,7 +18,9 @@ def authors_of(requirements: Iterable[Requirement], role: str) -> dict[str, Auth
     """Check → author, for the checks that a plan brings with its requirements, if an agent of this role wrote the plan.
     Empty if `role` is "": then the user wrote it."""
     checks = (
-        [check for one in requirements for check in one.checks if not isinstance(check, ManualCheck)] if role else []
+        [check for requirement in requirements for check in requirement.checks if not isinstance(check, ManualCheck)]
+        if role
+        else []
     )
     return {check_hash(check): Author(role=role) for check in checks}
 
@@ -37,9 +39,9 @@ def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str])
     independent."""
     others = implementer_vendors(context) | repairing
     weakened = {
-        name: one.model_copy(update={"independent": False})
-        for name, one in contract.authors.items()
-        if one.independent and not is_independent(context, one, others)
+        name: author.model_copy(update={"independent": False})
+        for name, author in contract.authors.items()
+        if author.independent and not is_independent(context, author, others)
     }
     if not weakened:
         return contract

@@ -13,61 +13,65 @@ from trued.support.hashing import digest
 from trued.support.plain_text import line_without_controls
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
-REASON = 300  # at most this many characters of one reason
-REASONS = 4  # at most this many reasons listed in the question; the contract's notes have all of them
+REASON = 300  # characters of one reason
+REASONS = 4  # reasons listed in the question; the contract's notes have all of them
 
 
-async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bool) -> Examination:
+async def examine_before_work(steps: Steps, requirements: Requirements, *, provable: bool) -> Examination:
     """The requirements with cases. If an examiner was asked and no case is left, another agent of the run tries once;
     if that gives none either, or there is no other agent, a person decides whether to build the work without cases.
 
     `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
     Then, and with the setting `without_cases`, the first result is returned, with or without cases.
-    Raises `Waiting` if nobody answers, `Stopped` if the person decides to stop.
+    Raises `Waiting` if there is no answer, `Stopped` if the person decides to stop.
     """
-    found, context = await examine(steps, asked), steps.context
-    if provable or context.settings.without_cases or not found.is_fruitless:
-        return found
-    if _next_agent(steps, found) not in found.examiners:
-        found = await _examine_again(steps, asked, found)
-    while found.is_fruitless and not steps.context.settings.plan_only:
-        answer = await _decision(steps, asked, found)
+    examination, context = await examine(steps, requirements), steps.context
+    if provable or context.settings.without_cases or not examination.is_fruitless:
+        return examination
+    if _next_agent(steps, examination) not in examination.examiners:
+        examination = await _examine_again(steps, requirements, examination)
+    while examination.is_fruitless and not steps.context.settings.plan_only:
+        answer = await _decision(steps, requirements, examination)
         if answer == STOP:
             raise Stopped("no case could be sealed, and nothing was built")
         if answer == WITHOUT:
             break
-        found = await _examine_again(steps, asked, found)
-    return found
+        examination = await _examine_again(steps, requirements, examination)
+    return examination
 
 
-async def _examine_again(steps: Steps, asked: Requirements, before: Examination) -> Examination:
+async def _examine_again(steps: Steps, requirements: Requirements, before: Examination) -> Examination:
     """Ask the next examiner for cases for the same requirements, in a session that knows nothing of the earlier
     ones."""
     agent = _next_agent(steps, before)
-    found = await ExaminerConversation(steps.below("again").apart(), asked, agent=agent).run()
-    sessions = (*before.sessions, *found.sessions)
-    if found.is_fruitless:
-        return replace(found, sessions=sessions, undecided=tuple(dict.fromkeys((*before.undecided, *found.undecided))))
+    examination = await ExaminerConversation(steps.below("again").apart(), requirements, agent=agent).run()
+    sessions = (*before.sessions, *examination.sessions)
+    if examination.is_fruitless:
+        return replace(
+            examination, sessions=sessions, undecided=tuple(dict.fromkeys((*before.undecided, *examination.undecided)))
+        )
     asked_again = agent in before.examiners
     these = f"{agent} was asked again, and these are its new ones" if asked_again else f"these are by {agent}"
     note = FactNote(f"no case of {', '.join(before.examiners)} could be used; {these}")
-    return replace(found, sessions=sessions, undecided=(note, *found.undecided))
+    return replace(examination, sessions=sessions, undecided=(note, *examination.undecided))
 
 
 def _next_agent(steps: Steps, before: Examination) -> str:
     return other_examiner(steps.context, before.examiners)
 
 
-async def _decision(steps: Steps, asked: Requirements, found: Examination) -> str:
-    """A person's decision, as a durable step. With `--yes` nobody is asked at the terminal: the question stays open
+async def _decision(steps: Steps, requirements: Requirements, examination: Examination) -> str:
+    """A person's decision, as a durable step. With `--yes`, the terminal does not ask: the question stays open
     until it is answered."""
     context, key = steps.context, steps.key("no cases")
-    names = [one.id for one in asked.requirements if is_open(one) and not one.parts]
+    names = [
+        requirement.id for requirement in requirements.requirements if is_open(requirement) and not requirement.parts
+    ]
     why = "; ".join(
-        line_without_controls(one, REASON) for one in found.undecided[:REASONS]
+        line_without_controls(note, REASON) for note in examination.undecided[:REASONS]
     )  # an agent's words, on one line
-    agent = _next_agent(steps, found)
-    is_known = agent in found.examiners
+    agent = _next_agent(steps, examination)
+    is_known = agent in examination.examiners
     again = f"ask {agent} again (the run has no other agent)" if is_known else "ask another examiner"
     text = (
         f"No case could be sealed for {', '.join(names)}, because: {why}\n"

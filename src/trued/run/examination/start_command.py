@@ -1,4 +1,4 @@
-"""Finds the server of a contract in the base's files and tries it, if a check needs a server and nobody named one."""
+"""Finds the server of a contract in the base's files and tries it, if a check needs one that is not declared."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -12,9 +12,9 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 STEP = "seal/server#1"  # one step for the whole run: the commands are tried when a check first needs a server
-MOST_TRIED = 4  # at most this many commands are tried: each whose server does not answer costs up to TRIAL_S
+MOST_TRIED = 4  # commands that are tried: each whose server does not answer costs up to TRIAL_S
 TRIAL_S = 20.0
-MOST_WHY = 200  # at most this many characters of the reason why a server did not start
+MOST_WHY = 200  # characters of the reason why a server did not start
 TEXT_BYTES = 200_000
 HOW_TO_WRITE = (
     'write how it is started: serve: {command: ["python", "app.py"], port_env: PORT} in a requirements file, '
@@ -30,23 +30,23 @@ class FoundServer(Value):
 
 
 def needs_server(checks: Iterable[Check]) -> bool:
-    """Whether there is a page or an HTTP exchange among the checks."""
+    """Whether the checks contain a page or an HTTP exchange."""
     return any(
-        isinstance(one, BrowserCheck)
-        or (isinstance(one, ExamplesCheck) and any(isinstance(case, HttpCase) for case in one.cases))
-        for one in checks
+        isinstance(check, BrowserCheck)
+        or (isinstance(check, ExamplesCheck) and any(isinstance(case, HttpCase) for case in check.cases))
+        for check in checks
     )
 
 
-async def with_server(asked: Requirements, find: Callable[[], Awaitable[FoundServer]]) -> Requirements:
+async def with_server(requirements: Requirements, find: Callable[[], Awaitable[FoundServer]]) -> Requirements:
     """The requirements with a server, if their checks need one and name none. Raises BadInput if none is found."""
-    needing = next((one for one in asked.requirements if needs_server(one.checks)), None)
-    if asked.serve or needing is None:
-        return asked
-    found = await find()
-    if found.serve is None:
-        raise BadInput(f"requirement {needing.id} needs a server, and {found.why}", str(needing.source))
-    return asked.model_copy(update={"serve": found.serve})
+    needing = next((requirement for requirement in requirements.requirements if needs_server(requirement.checks)), None)
+    if requirements.serve or needing is None:
+        return requirements
+    server = await find()
+    if server.serve is None:
+        raise BadInput(f"requirement {needing.id} needs a server, and {server.why}", str(needing.source))
+    return requirements.model_copy(update={"serve": server.serve})
 
 
 def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable[FoundServer]]:
@@ -55,9 +55,9 @@ def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable
 
     async def find() -> FoundServer:
         async def step() -> FoundServer:
-            configured, tell = context.settings.commands.start, steps.emitter("seal")
+            configured, emit = context.settings.commands.start, steps.emitter("seal")
             async with context.turn():
-                return await find_server(context.workspace, environment, configured=configured, tell=tell)
+                return await find_server(context.workspace, environment, configured=configured, emit=emit)
 
         return await steps.compute(FoundServer, STEP, digest(context.workspace.base), step)
 
@@ -65,19 +65,23 @@ def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable
 
 
 async def find_server(
-    workspace: Workspace, environment: Environment, *, configured: str = "", tell: Emit
+    workspace: Workspace, environment: Environment, *, configured: str = "", emit: Emit
 ) -> FoundServer:
     """Try the start commands that the base's files show, and return the first whose server answers on the base.
     `configured`: the user's own start command (`[commands] start`), which is tried first."""
     candidates = await _candidates(workspace, configured)
     failed: list[str] = []
-    for one in candidates[:MOST_TRIED]:
-        serve = one.serve.model_copy(update={"ready": one.serve.ready.model_copy(update={"within_s": TRIAL_S})})
+    for candidate in candidates[:MOST_TRIED]:
+        serve = candidate.serve.model_copy(
+            update={"ready": candidate.serve.ready.model_copy(update={"within_s": TRIAL_S})}
+        )
         why = await try_on_base(workspace, serve, environment)
         if not why:
-            tell(ServerFound(command=one.command_line, where=one.where))
+            emit(ServerFound(command=candidate.command_line, where=candidate.where))
             return FoundServer(serve=serve)
-        failed.append(f"`{one.command_line}` ({one.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}")
+        failed.append(
+            f"`{candidate.command_line}` ({candidate.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}"
+        )
     if not failed:
         return FoundServer(why=f"the base does not tell how the project is started; {HOW_TO_WRITE}")
     return FoundServer(why=f"no start command answers on the base: {'; '.join(failed)}; {HOW_TO_WRITE}")

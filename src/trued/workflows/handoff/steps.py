@@ -254,7 +254,7 @@ def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | No
         ]
         if judged:
             unmet.append(feature.id)
-            run.people.pass_on(feature.id, (gap for judgement in judged for gap in judgement.gaps))
+            run.people.keep_gaps_for(feature.id, (gap for judgement in judged for gap in judgement.gaps))
     return project.with_features_reopened((*project.failed, *unmet))
 
 

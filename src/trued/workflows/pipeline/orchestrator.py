@@ -250,7 +250,7 @@ class Orchestrator:
         if not path:
             return {}
         name, commit = path.removeprefix(self.folder.root), returned.written_at(path)
-        text = await self.run.branch.read(path, at=commit) if commit else None
+        text = await self.run.branch.read(path, commit=commit) if commit else None
         if text is None:
             if returned.reply is None or name not in self.artifacts:
                 old = "the existing document is from an earlier round: " if name in self.artifacts else ""

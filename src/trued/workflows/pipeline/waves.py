@@ -102,7 +102,7 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
     turn, before = TaskTurn(work, part, {**context, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
-        reply = await session.attempt(work.as_task(), **turn.context)
+        reply = await session.ask_or_none(work.as_task(), **turn.context)
         turn = replace(
             turn, reply=reply or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
         )
@@ -121,7 +121,7 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
     message = f"merge: {work.id} {inert(cut_title(' '.join(work.title.split()), TITLE))}"
     conflict = await lead.run.parallel.merge(turn.part.branch, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
-        reply = await session.attempt(work.as_task(), **{**turn.context, "conflict": conflict.files})
+        reply = await session.ask_or_none(work.as_task(), **{**turn.context, "conflict": conflict.files})
         turn = replace(
             turn, reply=reply or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
         )

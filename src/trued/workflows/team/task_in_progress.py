@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
 from trued.model.events.proof import ClaimRefuted, TestsNotCounted
 from trued.run.claims import unchanged_files
-from trued.run.parallel import Both
+from trued.run.parallel import ConflictingFile
 from trued.run.project import is_countable
 from trued.run.run import Run
 from trued.run.session import BriefContext, Session
@@ -34,7 +34,7 @@ class TaskInProgress:
     developed: Developed | None = None  # the developer's last reply
     tested: Tested | None = None  # QA's last reply, on this attempt
     gaps: tuple[Finding, ...] = ()  # of the last attempt
-    conflict: tuple[Both, ...] = ()  # files in which it conflicts with work that was accepted meanwhile
+    conflict: tuple[ConflictingFile, ...] = ()  # files in which it conflicts with work that was accepted meanwhile
     judged: tuple[Judged, ...] = ()
     answer: str = ""  # to the last question, for the agent that asked it
     accepted: str = ""  # the run's head without this task's work

@@ -124,7 +124,7 @@ async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
     judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = succeeded(run, outcome), run.settings.draft
     if success or draft:
-        await run.session("pr-agent", PullRequest).try_once(
+        await run.session("pr-agent", PullRequest).ask_once_or_none(
             ticket_task(run, ticket_of(run).text),
             branch=run.branch.name,
             summaries=story,
