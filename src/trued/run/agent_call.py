@@ -26,6 +26,7 @@ from trued.model.events.call import (
     TokenCount,
     from_runtime,
 )
+from trued.model.settings import agent_kind
 from trued.protocols import AgentCommit, StoppableRuntime
 from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
 from trued.run.briefs.brief import brief_after_stop
