@@ -6,6 +6,7 @@ from trued.inputs.project.entry_points import CODE
 from trued.inputs.project.kind import ProjectKind, files_to_read, project_kind, with_user_commands
 from trued.model import Settings
 from trued.support.user_git import ask_git
+from trued.workspace.git.batch import batch_input, parse_batch
 
 
 def kind_here(top: Path, settings: Settings) -> ProjectKind:
@@ -29,14 +30,10 @@ def _paths_at_head(top: Path) -> list[str]:
 def _read_committed(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
     """Path → text, read with one `git cat-file --batch`, which answers in the order of its input. Missing files are
     left out."""
-    answer = (
-        ask_git(top, "cat-file", "--batch", fed="".join(f"HEAD:{path}\n" for path in paths).encode()) if paths else b""
-    )
-    texts, rest = dict[str, str](), answer or b""
-    for path in paths:
-        head, _, rest = rest.partition(b"\n")
-        size = head.rpartition(b" ")[2]
-        if head.endswith(b" missing") or not size.isdigit():
-            continue
-        texts[path], rest = rest[: int(size)].decode(errors="replace"), rest[int(size) + 1 :]
-    return texts
+    names = batch_input(f"HEAD:{path}" for path in paths)
+    output = ask_git(top, "cat-file", "--batch", fed=names) if paths else b""
+    return {
+        path: answer.content.decode(errors="replace")
+        for path, answer in zip(paths, parse_batch(output or b""), strict=False)  # without an answer if git failed
+        if answer.content is not None
+    }

@@ -22,6 +22,7 @@ from trued.model.events.run import MachineChanged
 from trued.model.step_keys import SENT, is_sent
 from trued.support import atomic_files
 from trued.support.hashing import digest
+from trued.workspace.git.batch import batch_input, parse_batch
 from trued.workspace.git.command import Git
 from trued.workspace.git.hub_store import HubStore
 from trued.workspace.git.large_files import POINTER, POINTER_BYTES
@@ -261,8 +262,8 @@ async def _tree_entries(git: Git, base: str) -> dict[str, tuple[str, str]]:
 
 async def _sizes(git: Git, files: dict[str, tuple[str, str]]) -> dict[str, int]:
     """Path → length of every file whose content is in this clone: a partial clone lacks some."""
-    asked = "".join(f"{blob}\n" for _, blob in files.values()).encode()
-    output = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).splitlines()
+    blobs = batch_input(blob for _, blob in files.values())
+    output = (await git("cat-file", "--batch-check=%(objectsize)", stdin=blobs)).splitlines()
     return {path: int(size) for path, size in zip(files, output, strict=True) if size.isdigit()}
 
 
@@ -278,13 +279,8 @@ async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[s
 
 async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
     """The content of each of these blobs, which must exist, with one call of git."""
-    output = await git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode()) if blobs else b""
-    found, at = [], 0
-    for _ in blobs:
-        begin = output.index(b"\n", at) + 1  # <hash> blob <length>
-        at = begin + int(output[at:begin].split()[2]) + 1
-        found.append(output[begin : at - 1])
-    return found
+    output = await git("cat-file", "--batch", stdin=batch_input(blobs)) if blobs else b""
+    return [answer.content or b"" for answer in parse_batch(output)]
 
 
 async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, tuple[str, str]]) -> str:

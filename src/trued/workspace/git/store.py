@@ -14,6 +14,7 @@ from typing import Protocol
 
 from trued.errors import BadInput, StateFailed
 from trued.support.path_sets import includes_path
+from trued.workspace.git.batch import batch_input, parse_batch
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed, last_line
 from trued.workspace.git.removal import remove_tree_now
 
@@ -435,16 +436,12 @@ class Store:
         return {path: contents[blob] if blob in contents else known[blob] for path, blob in blobs.items()}
 
     async def _read_blobs(self, blobs: Sequence[str]) -> dict[str, bytes]:
-        queries = "".join(f"{blob}\n" for blob in blobs).encode()
-        out, position = await self.git("cat-file", "--batch", stdin=queries), 0
+        output = await self.git("cat-file", "--batch", stdin=batch_input(blobs))
         contents: dict[str, bytes] = {}
-        for blob in blobs:
-            end = out.index(b"\n", position)
-            name, _, size = out[position:end].decode().partition(" blob ")
-            if name != blob or not size.isdigit():
-                raise StateFailed(f"{self.folder} lost {blob[:12]}: {out[position:end][:200].decode(errors='replace')}")
-            position = end + 1 + int(size) + 1
-            contents[blob] = out[end + 1 : position - 1]
+        for blob, answer in zip(blobs, parse_batch(output), strict=True):
+            if answer.name != blob or answer.kind != "blob" or answer.content is None:
+                raise StateFailed(f"{self.folder} lost {blob[:12]}: {answer.name} {answer.kind}")
+            contents[blob] = answer.content
         return contents
 
     async def read_blob(self, blob: str) -> bytes:
