@@ -14,7 +14,7 @@ from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Approval, Grade, ProcessedDecisions
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
-from trued.proof.receipts.statement import Surroundings, statement
+from trued.proof.receipts.statement import ReceiptSurroundings, statement
 from trued.run.approvals import Since, current_decisions
 
 
@@ -149,7 +149,7 @@ def rests_on(place: Place) -> str:
     contract, verdict = place.engine.store.contract(RUN), place.engine.store.verdict(RUN)
     assert contract
     assert verdict
-    stated = statement(contract, verdict, Surroundings(approvals=tuple(place.engine.store.approvals(RUN))))
+    stated = statement(contract, verdict, ReceiptSurroundings(approvals=tuple(place.engine.store.approvals(RUN))))
     account = parse_receipt(encode_receipt(stated)).statement.predicate.trued
     return f"{account.requirements[0].rests_on[-1]}/{account.words[0].commit}"
 

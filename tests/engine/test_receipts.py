@@ -23,7 +23,7 @@ from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
-from trued.proof.receipts.statement import Statement, Surroundings, statement
+from trued.proof.receipts.statement import ReceiptSurroundings, Statement, statement
 
 BASE = {
     "kit.py": "def old(x):\n    return x\n",
@@ -156,7 +156,7 @@ async def test_a_receipt_with_a_bar_that_nobody_can_set_is_not_valid(world: Worl
     verdict = world.done.verdict.model_copy(update={"requirements": (refuted,)})
     forged = tmp_path / "forged.json"
     for accept, code in ((Grade.REFUTED, 1), (Grade.UNPROVEN, 1), (Grade.SELF_TESTED, 1)):
-        forged.write_bytes(encode_receipt(statement(world.done.contract, verdict, Surroundings(accept))))
+        forged.write_bytes(encode_receipt(statement(world.done.contract, verdict, ReceiptSurroundings(accept))))
         found = await checked(world, forged)
         assert (found.code, found.statement) == (code, None)
 
@@ -194,7 +194,7 @@ async def test_a_receipt_that_leaves_out_what_failed_falls_when_all_is_proven_ag
     met = done.verdict.model_copy(
         update={"requirements": tuple(one for one in done.verdict.requirements if one.id == "double")}
     )
-    forged = statement(done.contract, met, Surroundings(owned=("kit.py",)))
+    forged = statement(done.contract, met, ReceiptSurroundings(owned=("kit.py",)))
     found.receipt.write_bytes(encode_receipt(forged))
     assert (await checked(found)).code == 0
     lie = await checked(found, **again)

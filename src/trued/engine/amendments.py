@@ -1,12 +1,13 @@
 """Amendments: a person changes a sealed contract. Each amendment is a step that records who changed what, and why."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.inputs import Inputs
-from trued.engine.requirements_source import blobs_of, contract_requirements
+from trued.engine.requirements_source import blobs_of
 from trued.engine.run_end import conclude_after_decision
 from trued.engine.run_store import REGRADED, RunStore
 from trued.engine.stored_amendment import Amendment
@@ -23,7 +24,7 @@ from trued.model.events.proof import ContractAmended
 from trued.model.step_keys import amendment_key
 from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.prove import prove
-from trued.proof.seal import SealTerms, seal
+from trued.proof.seal import SealTerms, requirements_of, seal
 from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.protocols import Emit
 from trued.run.examination.existing_tests import with_existing_tests
@@ -176,13 +177,13 @@ async def _sealed(
     hidden, why = await _hidden(workspace, contract, fresh)
     present = {check_hash(check) for one in (*asked.requirements, *asked.suites) for check in one.checks}
     ids = {one.id for one in asked.requirements}
-    terms = SealTerms(
-        hidden,
-        why,
+    terms = replace(
+        SealTerms.of(contract),
+        held_out=hidden,
+        why=why,
         authors={name: one for name, one in contract.authors.items() if name in present},
         guards=[name for name in guards if name in present],
         caps={name: one for name, one in contract.caps.items() if name in ids},
-        undecided=contract.undecided,
         known=contract.base_facts,
     )
     return await seal(workspace, asked, terms, tell=tell)
@@ -194,7 +195,7 @@ def _changed(
     """The new requirements, and the files that they were read from. Raises BadInput for a change that cannot be made,
     such as one that leaves no requirement."""
     inputs, requirements = store.inputs(record.id), contract.requirements
-    given = contract_requirements(contract)
+    given = requirements_of(contract)
     if change.requirements and descriptor(inputs.settings.workflow).takes is not Input.PLAN:
         what = f"a run of {inputs.settings.workflow} cannot replace its requirements file"
         raise BadInput(what, str(change.requirements), "change it instead: --add FILE, --remove ID")

@@ -7,7 +7,6 @@ from typing import Any
 
 from trued.engine.inputs import Inputs
 from trued.engine.landing.records import contract_and_verdict, finished_landings
-from trued.engine.requirements_source import contract_requirements
 from trued.engine.run_store import RunStore
 from trued.engine.verify import VerifyRequest, temporary_workspace
 from trued.errors import BadInput, StateFailed
@@ -19,14 +18,15 @@ from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_receipt
-from trued.proof.receipts.statement import Statement, Surroundings, claim_differences, statement
+from trued.proof.receipts.statement import ReceiptSurroundings, Statement, claim_differences, statement
 from trued.proof.room.environment import recorded_versions
-from trued.proof.seal import SealTerms, seal
+from trued.proof.seal import SealTerms, requirements_of, seal
 from trued.proof.verdict.conclusion import apply_approvals
 from trued.protocols import Emit
 from trued.support import atomic_files
 from trued.support.hashing import git_blob_names
 from trued.workspace.git import commit_lookup
+from trued.workspace.git.batch import batch_input, parse_batch
 from trued.workspace.git.command import Git
 from trued.workspace.git.commit_lookup import NamedCommit
 
@@ -121,7 +121,10 @@ async def prove_again(
     contract = await _contract_with_visibility(sealed, base, head)
     async with temporary_workspace(request, home, base, head) as workspace:
         workspace.kept = None  # use no cached facts; cached environments are fine
-        fresh = await seal(workspace, contract_requirements(contract), _sealing(contract), tell=tell)
+        terms = replace(
+            SealTerms.of(contract), recorded=recorded_versions(contract), project_roots=contract.project_roots
+        )
+        fresh = await seal(workspace, requirements_of(contract), terms, tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await prove(
             workspace,
@@ -134,7 +137,7 @@ async def prove_again(
             tell=tell,
         )
     verdict = apply_approvals(verdict, account.words)
-    beyond = Surroundings(account.accept, account.words, account.owned, _engine_version())
+    beyond = ReceiptSurroundings(account.accept, account.words, account.owned, _engine_version())
     return statement(judging, verdict, beyond)
 
 
@@ -180,17 +183,6 @@ def _why_unchecked(sealed: Bundle) -> str:
     if not any(one.checks for one in asked):
         return "the file in the bundle has no cases"
     return "" if _cases_of(sealed) else "the file in the bundle has cases that the contract does not have"
-
-
-def _sealing(contract: Contract) -> SealTerms:
-    return SealTerms(
-        contract.held_out,
-        contract.held_out_why,
-        authors=contract.authors,
-        guards=contract.guards,
-        recorded=recorded_versions(contract),
-        project_roots=contract.project_roots,
-    )
 
 
 # -- texts about a receipt ---------------------------------------------------------------------------------------------
@@ -265,7 +257,7 @@ async def write_receipt(
     contract: Contract, verdict: Verdict, keeping: ReceiptRequest, *, repository: Path, home: Path
 ) -> None:
     """Write receipt and bundle, or nothing if either cannot be made."""
-    beyond = Surroundings(keeping.accept, keeping.approvals, keeping.owned, _engine_version())
+    beyond = ReceiptSurroundings(keeping.accept, keeping.approvals, keeping.owned, _engine_version())
     key = None if keeping.unsigned or not keeping.receipt else signing.own_key(home)
     data = encode_receipt(statement(contract, verdict, beyond), key)
     parse_receipt(data)  # raises if the receipt could not be read again
@@ -283,15 +275,7 @@ async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptReques
             f"run {run_id} has no final verdict yet",
             then=f"`trued resume {run_id}` continues the run to its final verdict",
         )
-    inputs, record = store.inputs(run_id), store.journal.run(run_id)
-    whole = replace(
-        keeping,
-        accept=inputs.settings.accept,
-        approvals=tuple(store.approvals(run_id)),
-        owned=store.owned_files(run_id),
-        asked=_unchanged_requirements_file(inputs),
-    )
-    await write_receipt(contract, verdict, whole, repository=Path(record.repository), home=store.home)
+    await _write_receipt_of_run(store, run_id, contract, verdict, keeping, tuple(store.approvals(run_id)))
 
 
 async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
@@ -299,11 +283,23 @@ async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRe
     landed = finished_landings(store, run_id)
     if not landed:
         raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` lands it")
-    if (found := contract_and_verdict(store, run_id, landed[-1])) is None:
+    if (proof := contract_and_verdict(store, run_id, landed[-1])) is None:
         await write_run_receipt(store, run_id, keeping)
         return
-    contract, verdict = found
-    inputs, approvals = store.inputs(run_id), landed[-1].words
+    contract, verdict = proof
+    approvals = landed[-1].words
+    await _write_receipt_of_run(store, run_id, contract, apply_approvals(verdict, approvals), keeping, approvals)
+
+
+async def _write_receipt_of_run(
+    store: RunStore,
+    run_id: str,
+    contract: Contract,
+    verdict: Verdict,
+    keeping: ReceiptRequest,
+    approvals: tuple[Approval, ...],
+) -> None:
+    inputs, record = store.inputs(run_id), store.journal.run(run_id)
     whole = replace(
         keeping,
         accept=inputs.settings.accept,
@@ -311,8 +307,7 @@ async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRe
         owned=store.owned_files(run_id),
         asked=_unchanged_requirements_file(inputs),
     )
-    place = Path(store.journal.run(run_id).repository)
-    await write_receipt(contract, apply_approvals(verdict, approvals), whole, repository=place, home=store.home)
+    await write_receipt(contract, verdict, whole, repository=Path(record.repository), home=store.home)
 
 
 def _unchanged_requirements_file(inputs: Inputs) -> Path | None:
@@ -328,25 +323,19 @@ def _engine_version() -> str:
 
 async def _make_bundle(contract: Contract, asked: Path | None, repository: Path) -> Bundle:
     side = await commit_lookup.find_commit(f"@{contract.base}", repository.absolute())
-    there = await _contents(Git(side.objects), {blob for blob in contract.frozen.values() if blob})
-    frozen = {path: there[blob] for path, blob in contract.frozen.items() if blob in there}
+    contents = await _contents(Git(side.objects), {blob for blob in contract.frozen.values() if blob})
+    frozen = {path: contents[blob] for path, blob in contract.frozen.items() if blob in contents}
     return Bundle(contract, (asked.name, _bytes(asked)) if asked else None, frozen)
 
 
-async def _contents(git: Git, names: set[str]) -> dict[str, bytes]:
+async def _contents(git: Git, blobs: set[str]) -> dict[str, bytes]:
     """Blob → content, for the blobs that the repository has."""
-    out = (
-        await git("cat-file", "--batch", stdin="".join(f"{one}\n" for one in sorted(names)).encode()) if names else b""
-    )
-    found: dict[str, bytes] = {}
-    while out:
-        head, _, out = out.partition(b"\n")
-        match head.decode().split(" "):
-            case [name, kind, size]:
-                if kind == "blob":
-                    found[name] = out[: int(size)]
-                out = out[int(size) + 1 :]
-    return found
+    output = await git("cat-file", "--batch", stdin=batch_input(sorted(blobs))) if blobs else b""
+    return {
+        answer.name: answer.content
+        for answer in parse_batch(output)
+        if answer.kind == "blob" and answer.content is not None
+    }
 
 
 def _write(folder: Path, sealed: Bundle) -> None:

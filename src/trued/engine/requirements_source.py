@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, Untrusted
 from trued.inputs.requirements.coverage import unique_ids
-from trued.model import Contract, Environment, Requirement, Requirements
+from trued.model import Environment, Requirement, Requirements
 from trued.support.hashing import git_blob_names
 from trued.support.located import read_text
 from trued.support.located.spots import FILE_LIMIT
@@ -35,21 +35,6 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
     plain = content.replace(b"\r\n", b"\n")
     ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
     return tuple(name for one in ways for name in git_blob_names(one))
-
-
-def contract_requirements(contract: Contract) -> Requirements:
-    """The requirements of a contract, to seal them again."""
-    return Requirements(
-        requirements=contract.requirements,
-        environment=contract.environment,
-        serve=contract.serve,
-        interface=contract.interface,
-        carried=contract.carried,
-        suites=contract.suites,
-        unguarded=contract.unguarded,
-        red_suites=contract.red_suites,
-        disclosed=contract.disclosed,
-    )
 
 
 async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:

@@ -86,6 +86,33 @@ class SealTerms:
     known: Sequence[Evidence] = ()  # earlier results on the base, of checks that have not changed since
     project_roots: tuple[str, ...] | None = None  # those of an earlier contract; None: those that the base shows
 
+    @classmethod
+    def of(cls, contract: Contract) -> "SealTerms":
+        """The terms of a sealed contract, to seal it again. Results on the base are left out: its checks run again."""
+        return cls(
+            contract.held_out,
+            contract.held_out_why,
+            authors=contract.authors,
+            guards=contract.guards,
+            caps=contract.caps,
+            undecided=contract.undecided,
+        )
+
+
+def requirements_of(contract: Contract) -> Requirements:
+    """The requirements of a sealed contract with everything they were sealed with, to seal them again."""
+    return Requirements(
+        requirements=contract.requirements,
+        environment=contract.environment,
+        serve=contract.serve,
+        interface=contract.interface,
+        carried=contract.carried,
+        suites=contract.suites,
+        unguarded=contract.unguarded,
+        red_suites=contract.red_suites,
+        disclosed=contract.disclosed,
+    )
+
 
 async def seal(
     workspace: Workspace,

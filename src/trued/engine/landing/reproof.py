@@ -4,15 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from trued.engine.inputs import Inputs
-from trued.engine.requirements_source import contract_requirements
 from trued.engine.run_store import RunStore
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Outcome, Requirement, RunRecord, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import ProvingAgain, RequirementJudged, VerdictReached
 from trued.proof.hashes import check_hash, contract_hash
-from trued.proof.prove import prove as judged
-from trued.proof.seal import SealTerms
-from trued.proof.seal import seal as sealed_again
+from trued.proof.prove import prove
+from trued.proof.seal import SealTerms, requirements_of, seal
 from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.proof.verdict.reasons import without_unapproved
 from trued.protocols import Emit
@@ -105,11 +103,11 @@ class RebasedProof:
         def emit(event: JournalEvent) -> None:
             journal.emit(event, part)
 
-        async def seal() -> str:
+        async def seal_on_base() -> str:
             emit(ProvingAgain(base=base, commit=commit))
             return (await self._sealed(contract, base, emit)).model_dump_json()
 
-        sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal))
+        sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal_on_base))
         carried = carried_approvals(contract, sealed, self.store.approvals(self.record.id)).contract
         is_approved = any(not one.rejected for one in carried)
 
@@ -120,10 +118,10 @@ class RebasedProof:
                 event = event.model_copy(update={"why": without_unapproved(event.why)})
             emit(event)
 
-        async def prove() -> str:
+        async def prove_commit() -> str:
             ids = [one.id for one in sealed.requirements]
             owned = self.store.owned_files(self.record.id)
-            verdict = await judged(
+            verdict = await prove(
                 self.workspace,
                 sealed,
                 ids,
@@ -139,7 +137,7 @@ class RebasedProof:
             return in_json(redact, verdict.model_dump_json())
 
         key = self._key(f"{part}/verdict")
-        return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key
+        return sealed, Verdict.model_validate_json(await journal.once(key, given, prove_commit)), key
 
     def _key(self, name: str) -> str:
         """The key of the verdict that counts. An `unjudged` verdict does not count: the next attempt has the next
@@ -154,13 +152,6 @@ class RebasedProof:
     async def _sealed(self, contract: Contract, base: str, emit: Emit) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await with_existing_tests(self.workspace, contract_requirements(contract))
-        terms = SealTerms(
-            contract.held_out,
-            contract.held_out_why,
-            authors=contract.authors,
-            guards=tuple(dict.fromkeys((*contract.guards, *more))),
-            caps=contract.caps,
-            undecided=contract.undecided,
-        )
-        return await sealed_again(self.workspace, asked, terms, tell=emit)
+        asked, more = await with_existing_tests(self.workspace, requirements_of(contract))
+        terms = replace(SealTerms.of(contract), guards=tuple(dict.fromkeys((*contract.guards, *more))))
+        return await seal(self.workspace, asked, terms, tell=emit)

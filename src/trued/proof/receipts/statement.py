@@ -142,7 +142,7 @@ class Statement(_Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ReceiptSurroundings:
     """What a verdict does not contain: the lowest accepted grade, approvals, the files that the engine wrote, and the
     engine's version."""
 
@@ -152,7 +152,7 @@ class Surroundings:
     engine: str = "trued"
 
 
-def statement(contract: Contract, verdict: Verdict, beyond: Surroundings = Surroundings()) -> Statement:  # noqa: B008 (frozen)
+def statement(contract: Contract, verdict: Verdict, beyond: ReceiptSurroundings = ReceiptSurroundings()) -> Statement:  # noqa: B008 (frozen)
     """The unsigned statement about a verdict and its contract."""
     lines = tuple(_requirement_summary(contract, verdict, one, beyond.approvals) for one in verdict.requirements)
     account = Account(

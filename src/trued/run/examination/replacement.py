@@ -1,7 +1,7 @@
 """Replaces cases that were disclosed or disputed during the work, and seals the contract again."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trued.model import (
     Case,
@@ -16,7 +16,7 @@ from trued.model import (
     Verdict,
 )
 from trued.proof.hashes import check_hash, contract_hash
-from trued.proof.seal import SealTerms, seal
+from trued.proof.seal import SealTerms, requirements_of, seal
 from trued.run.examination.examiner import Examination, ExaminerConversation
 from trued.run.examination.lost_cases import lost_cases
 from trued.run.examination.replies import Examined, Proposed
@@ -131,28 +131,15 @@ async def _seal_again(
         one.model_copy(update={"checks": (*_users_checks(contract, one), *made[one.id])}) if one.id in names else one
         for one in contract.requirements
     )
-    caps = {**contract.caps, **found.caps}
-    undecided = tuple(dict.fromkeys((*contract.undecided, *found.undecided)))
 
     async def step() -> Contract:
-        asked = Requirements(
-            requirements=requirements,
-            environment=contract.environment,
-            serve=contract.serve,
-            interface=tuple(dict.fromkeys((*contract.interface, *found.asked.interface))),
-            carried=contract.carried,
-            suites=contract.suites,
-            unguarded=contract.unguarded,
-            red_suites=contract.red_suites,
-            disclosed=contract.disclosed,
-        )
-        terms = SealTerms(
-            contract.held_out,
-            contract.held_out_why,
+        interface = tuple(dict.fromkeys((*contract.interface, *found.asked.interface)))
+        asked = requirements_of(contract).model_copy(update={"requirements": requirements, "interface": interface})
+        terms = replace(
+            SealTerms.of(contract),
             authors={**contract.authors, **found.authors},
-            guards=contract.guards,
-            caps=caps,
-            undecided=undecided,
+            caps={**contract.caps, **found.caps},
+            undecided=tuple(dict.fromkeys((*contract.undecided, *found.undecided))),
             known=contract.base_facts,
         )
         sealed = await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))
