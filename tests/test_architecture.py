@@ -218,6 +218,7 @@ NO_NAME = {
 KNOWN_FOLDERS = {
     ("engine/start.py", "handoff"): "a feature list is recognised by its form, before a workflow is chosen",
     ("engine/pull_request.py", "ticket"): "a pull request lists the rounds of a ticket, if there were any",
+    ("engine/role_spending.py", "ticket"): "a ticket's rounds tell how large its orchestrator's context is",
     ("cli/roles.py", "pipeline"): "`trued lint` and `roles export` are about files of a pipeline",
 }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkabl
 from trued.wire import Capabilities, Confinement, EmitAgentEvent, Order, Report, Spend
 
 if TYPE_CHECKING:
-    from trued.model import Approval, Comment, Event, Question, RunRecord
+    from trued.model import Approval, Comment, Event, PersonAnswer, Question, RunRecord
     from trued.model.events import JournalEvent
     from trued.model.history import StoredAnswer, StoredVerdict
     from trued.support.lease_file import LeaseFile
@@ -349,8 +349,8 @@ class Journal(Protocol):
         the journal while agents work. Raises StateFailed if the journal stays unavailable."""
         ...
 
-    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
-        """Ask a person; return the answer, comment and name of the person, or None while there is no answer."""
+    def question(self, key: str, text: str, options: Sequence[str]) -> "PersonAnswer | None":
+        """Ask a person; return the answer, or None while there is none."""
         ...
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:

@@ -11,7 +11,7 @@ from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
 from trued.engine.pending import waits
 from trued.errors import BadInput
-from trued.model import Grade, Judged, Question, RunRecord
+from trued.model import Grade, Judged, PersonAnswer, Question, RunRecord
 from trued.wire import Order
 
 __all__ = ["ground"]
@@ -173,9 +173,9 @@ async def test_a_manual_feature_is_parked_accepted_later_and_then_passes_without
 @pytest.mark.spec("HAND-8", "RUN-8", "LAW-8")
 async def test_who_is_there_is_shown_the_checklist_and_a_no_goes_back_to_the_coder_at_once(ground: Ground) -> None:
     asked: list[Question] = []
-    answers = [("reject", "no docstring", "ann"), ("accept", "now it does", "ann")]
+    answers = [PersonAnswer("reject", "no docstring", "ann"), PersonAnswer("accept", "now it does", "ann")]
 
-    async def person(question: Question) -> tuple[str, str, str] | None:
+    async def person(question: Question) -> PersonAnswer | None:
         asked.append(question)
         return answers[len(asked) - 1]
 

@@ -15,7 +15,7 @@ from trued.engine.engine import Engine
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.errors import BadInput
-from trued.model import RunRecord
+from trued.model import PersonAnswer, RunRecord
 from trued.reporting.views.progress import Progress
 from trued.wire import Order
 from trued.workspace.sandbox import scope
@@ -112,9 +112,9 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
     asked: list[str] = []
     stack = ground.stack.enter_context(ExitStack())
 
-    async def person(question: Any) -> tuple[str, str, str]:
+    async def person(question: Any) -> PersonAnswer:
         asked.append(question.key)
-        return question.options[0], "fine", "ann"
+        return PersonAnswer(question.options[0], "fine", "ann")
 
     def works(order: Order) -> dict[str, Any]:
         if order.role == "purple-team-a":

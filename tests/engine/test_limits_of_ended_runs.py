@@ -27,5 +27,5 @@ def test_a_run_that_gets_more_rounds_gets_its_limit_too(tmp_path: Path) -> None:
     with ended_run(tmp_path) as place:
         journal = place.engine.store.journal
         journal.update(place.record().model_copy(update={"state": "not proven"}))
-        place.engine.more(RUN, more=parse_limits(["usd=5"]), rounds=1, who="ann")
+        place.engine.record_additions(RUN, more=parse_limits(["usd=5"]), rounds=1, who="ann")
         assert [(what, number) for _, what, number in journal.limit_changes(RUN)] == [("usd", 5.0)]

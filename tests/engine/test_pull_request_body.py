@@ -11,7 +11,6 @@ from markdown_it import MarkdownIt
 
 from trued.engine.pull_request_body import (
     PullRequestWork,
-    RoleSpending,
     VerificationRound,
     body_of,
     offer_pull_request,
@@ -19,6 +18,7 @@ from trued.engine.pull_request_body import (
     rounds_document,
     title_of,
 )
+from trued.engine.role_spending import RoleSpending
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Shot, Tried, Verdict
 from trued.protocols import ForgePullRequest, PullRequestProposal, Workspace

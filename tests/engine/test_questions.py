@@ -12,7 +12,7 @@ from tests.workflows.conftest import Ground, events
 from trued.engine.approvals import Decision, answer_question, decide
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import Finding, Grade, Judged, MissingFromEnvironment, Question, Task, Verdict
+from trued.model import Finding, Grade, Judged, MissingFromEnvironment, PersonAnswer, Question, Task, Verdict
 from trued.run.examination.examiner import proposal_text
 from trued.run.examination.replies import Proposal
 from trued.run.people import confirmation
@@ -94,11 +94,11 @@ async def test_a_run_that_asks_at_its_terminal_hears_an_answer_from_elsewhere(gr
 
 @pytest.mark.spec("PAGE-4", "RUN-8")
 async def test_an_answer_at_the_terminal_that_comes_second_is_not_in_the_journal(ground: Ground) -> None:
-    async def person(question: Question) -> tuple[str, str, str]:
+    async def person(question: Question) -> PersonAnswer:
         with RunStore(ground.home, {}) as elsewhere:
             run = elsewhere.journal.runs()[0].id
             answer_question(elsewhere, run, "yes", comment="quicker", who="ann", key=question.key)
-        return "stop", "", "bob"
+        return PersonAnswer("stop", "", "bob")
 
     engine, _ = ground.engine(person=person)
     async with asyncio.timeout(120):

@@ -12,14 +12,14 @@ from trued.errors import BadInput
 from trued.model import CallCase, Finding, Grade
 from trued.proof.receipts.bundle import Bundle, bundle_files, open_bundle
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
-from trued.proof.receipts.statement import Surroundings, canonical_bytes, claim_differences, statement
+from trued.proof.receipts.statement import ReceiptSurroundings, canonical_bytes, claim_differences, statement
 
 
 @cache
 def seeds() -> tuple[bytes, ...]:
     sealed = contract()
     objection = Finding(what="slow", requirement="slug", case=CallCase(call="a:b", args=(1, 2.5), returns=None))
-    disputed = statement(sealed, verdict(sealed, Grade.PROVEN, objection), Surroundings(approvals=(given(),)))
+    disputed = statement(sealed, verdict(sealed, Grade.PROVEN, objection), ReceiptSurroundings(approvals=(given(),)))
     return (
         encode_receipt(stated()),
         encode_receipt(stated(Grade.REFUTED)),

@@ -14,7 +14,7 @@ from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
-from trued.model import Event, Question, RunRecord
+from trued.model import Event, PersonAnswer, Question, RunRecord
 from trued.run.context import Person
 from trued.wire import Order
 
@@ -169,11 +169,11 @@ def saying(*answers: tuple[str, str]) -> Person:
     """A person who gives these answers, one after another, and is gone after the last."""
     left = list(answers)
 
-    async def person(_: Question) -> tuple[str, str, str] | None:
+    async def person(_: Question) -> PersonAnswer | None:
         if not left:
             return None
         answer, comment = left.pop(0)
-        return answer, comment, "ann"
+        return PersonAnswer(answer, comment, "ann")
 
     return person
 

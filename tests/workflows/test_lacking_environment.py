@@ -7,7 +7,7 @@ import pytest
 
 from tests.proof.trial import bare_interpreter
 from tests.workflows.conftest import Ground
-from trued.model import Grade, Question
+from trued.model import Grade, PersonAnswer, Question
 
 PROGRAM = "speaks-python"
 CASE = {"run": [PROGRAM, "-c", "import tiny; print(tiny.double(4))"], "stdout": "8\n"}
@@ -50,13 +50,13 @@ async def test_what_a_person_has_set_right_is_looked_at_again_and_no_agent_is_as
 ) -> None:
     asked: list[str] = []
 
-    async def person(question: Question) -> tuple[str, str, str]:
+    async def person(question: Question) -> PersonAnswer:
         asked.append(question.text)
         if len(asked) > 1:
-            return "yes", "", "ann"
+            return PersonAnswer("yes", "", "ann")
         lacking.write_text(f'#!/bin/sh\nexec {os.environ["VIRTUAL_ENV"]}/bin/python "$@"\n')
         lacking.chmod(0o755)
-        return "redo", "", "ann"
+        return PersonAnswer("redo", "", "ann")
 
     engine, _ = ground.engine(person=person)
     record = await ground.run(engine, yes=False)

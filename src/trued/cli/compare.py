@@ -35,7 +35,7 @@ from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput, TruedError
-from trued.model import Event, Question, RunRecord
+from trued.model import Event, PersonAnswer, Question, RunRecord
 from trued.reporting.html import write_comparison
 from trued.reporting.html.format import agent_name
 from trued.reporting.views.comparison import comparison_data
@@ -251,7 +251,7 @@ class OneAfterTheOther:
         if self._tree and record.id == self._run:
             self._tree.listen(event)
 
-    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+    async def ask(self, question: Question) -> PersonAnswer | None:
         return await (self._tree.ask(question) if self._tree else ask_person(question))
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import TruedError
-from trued.model import Event, Question, RunRecord
+from trued.model import Event, PersonAnswer, Question, RunRecord
 from trued.workflows.view import view_of
 
 SHORT = 24  # maximum length of the run's name that begins each line
@@ -42,7 +42,7 @@ class SideBySide:
             self._shown_names[record.id] = name_of(self._store, record)
         return self._shown_names[record.id]
 
-    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+    async def ask(self, question: Question) -> PersonAnswer | None:
         async with self._one:
             return await ask_person(question)
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from trued.cli.event_lines import event_line
 from trued.cli.terminal import ask_person, err, hint
 from trued.cli.tree import footer, header, scope_lines
-from trued.model import Event, Question
+from trued.model import Event, PersonAnswer, Question
 from trued.model.events.run import RunBegan
 from trued.reporting.views.activity import RunActivity
 from trued.reporting.views.progress import Progress
@@ -34,7 +34,7 @@ class Screen(Protocol):
     def follow(self, run: str, folder: Path) -> None: ...
     def print_sentence(self, sentence: str) -> None: ...
     def listen(self, event: Event) -> None: ...
-    async def ask(self, question: Question) -> tuple[str, str, str] | None: ...
+    async def ask(self, question: Question) -> PersonAnswer | None: ...
 
 
 class Lines:
@@ -62,7 +62,7 @@ class Lines:
             self._view = view_of(began.workflow)
         self._console.print(Text(event_line(event, self._view)), soft_wrap=True)
 
-    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+    async def ask(self, question: Question) -> PersonAnswer | None:
         return await ask_person(question)
 
 
@@ -128,7 +128,7 @@ class LiveTree:
             self._title(event)
         self._settle(everything=False)
 
-    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+    async def ask(self, question: Question) -> PersonAnswer | None:
         with self._turn:
             self._settle(everything=True)
             self._live.stop()

@@ -86,9 +86,7 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
 
     with open_store() as store:
         record = selected_run(store, run)
-        contract = store.contract(record.id)
-        if contract is None:
-            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+        contract = store.sealed_contract(record.id)
         _check_requirements_exist(record, contract, wanted)
         latest = store.latest_verdicts(record.id)
         shown, commits = (

@@ -101,9 +101,7 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
     _check_output(output)
     with open_store() as store:
         record = selected_run(store, run)
-        contract = store.contract(record.id)
-        if contract is None:
-            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+        contract = store.sealed_contract(record.id)
         if not is_over(store, record):
             what = f"run {record.id} has not ended: an agent could read its held-out cases"
             raise BadInput(what, then=f"wait for its end: trued watch {record.id}")

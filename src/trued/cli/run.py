@@ -173,7 +173,7 @@ def resume(
             if yes or wait is not None:
                 what = f"workers drive run {record.id} with the options that it was started with"
                 raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
-            Engine(store).more(record.id, more=more, rounds=rounds, who=whoami(), reopened=reopen or ())
+            Engine(store).record_additions(record.id, more=more, rounds=rounds, who=whoami(), reopened=reopen or ())
             store.journal.put(record.id)
             hint(f"{record.id} is in the queue {queue}; Ctrl-C ends only the watching")
             watch_run(store, record, as_json=as_json)

@@ -17,7 +17,7 @@ import typer
 
 from trued.errors import BadInput, Interrupted, StateFailed
 from trued.inputs.settings.folders import state_folder
-from trued.model import Question
+from trued.model import PersonAnswer, Question
 from trued.support.plain_text import plain, plain_line
 from trued.support.processes import inside_agent
 
@@ -154,8 +154,8 @@ def ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
     return name or whoami(), why
 
 
-async def ask_person(question: Question) -> tuple[str, str, str] | None:
-    """Ask the person at the terminal a run's question; return answer, comment and name, or None without an answer."""
+async def ask_person(question: Question) -> PersonAnswer | None:
+    """Ask the person at the terminal a run's question; return the answer, or None if there is none."""
     if not is_interactive():
         return None
     from rich.text import Text
@@ -170,7 +170,7 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
             return None
         answer = answer or default
         if not question.options and answer:
-            return (answer, "", whoami())
+            return PersonAnswer(answer, "", whoami())
         fitting = [option for option in question.options if answer and option.startswith(answer.lower())]
         if len(fitting) == 1:
             break
@@ -179,11 +179,11 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
     if fitting[0] in DECISIONS:
         return await _ask_reason_and_name(fitting[0])
     comment = await read_line("what should change? ") if fitting[0] == "redo" else ""
-    return (fitting[0], comment or "", whoami())
+    return PersonAnswer(fitting[0], comment or "", whoami())
 
 
-async def _ask_reason_and_name(decision: str) -> tuple[str, str, str] | None:
+async def _ask_reason_and_name(decision: str) -> PersonAnswer | None:
     """Ask for the reason and name that a manual decision needs; None without a reason."""
     why = await read_line("reason (leave empty to decide later): ")
     name = await read_line(f"your name: [{whoami()}] ") if why else None
-    return (decision, why, name or whoami()) if why and name is not None else None
+    return PersonAnswer(decision, why, name or whoami()) if why and name is not None else None

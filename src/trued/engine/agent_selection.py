@@ -13,6 +13,7 @@ from trued.agents.driver.login import LoginMethod, choose_login
 from trued.errors import BadInput
 from trued.inputs.settings.folders import user_home
 from trued.model import Settings
+from trued.model.settings import agent_kind
 from trued.workflows.registry import descriptor, descriptors
 
 # the agents that are selected if the user names none; those whose replies, budgets and records work best come first
@@ -174,10 +175,8 @@ def every_role(agents: Mapping[str, str]) -> tuple[str, ...]:
 
 def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     """The roles that `agents` gives to the agent `name`, whatever its model."""
-    kind = name.partition(":")[0]
-    return tuple(
-        role for role in every_role(agents) if (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind
-    )
+    kind = agent_kind(name)
+    return tuple(role for role in every_role(agents) if agent_kind(agents.get(role) or agents.get("*", "")) == kind)
 
 
 def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:

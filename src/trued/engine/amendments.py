@@ -67,9 +67,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
     `looked_at`: the hash of the contract that the person saw; if the contract in force is another, nothing changes.
     """
     record = store.journal.run(run_id)
-    contract = store.contract(record.id)
-    if contract is None:
-        raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+    contract = store.sealed_contract(record.id)
     if looked_at not in ("", contract_hash(contract)):
         what = f"run {record.id} has the contract {contract_hash(contract)}, not {looked_at}"
         raise BadInput(what, then="look at the contract again")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 from trued.engine.run_store import REGRADED, RunStore, records_approvals
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord, Way
-from trued.run.approvals import WHOLE, asked_of
+from trued.model.records import WHOLE_CONTRACT
+from trued.run.approvals import asked_of
 
 if TYPE_CHECKING:  # heavy modules are imported only where needed, so that a person's answer takes effect at once
     from trued.model import Judged
@@ -73,9 +74,7 @@ def _checked_decision(store: RunStore, record: RunRecord, requirement: str | Non
     from trued.engine.impersonation import refuse_if_agent_could_answer
     from trued.proof.hashes import contract_hash
 
-    contract = store.contract(record.id)
-    if contract is None:
-        raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+    contract = store.sealed_contract(record.id)
     if requirement is None and decision.rejected:
         raise BadInput("a contract cannot be rejected as a whole", then="name the requirements that are not met")
     _check_name_and_reason(decision)
@@ -84,7 +83,7 @@ def _checked_decision(store: RunStore, record: RunRecord, requirement: str | Non
     if decision.contract not in ("", name):
         _refuse_unseen(record, "its contract has changed")
     if requirement is None:
-        return Approval(requirement=WHOLE, who=decision.who, why=decision.why, contract=name, way=decision.way)
+        return Approval(requirement=WHOLE_CONTRACT, who=decision.who, why=decision.why, contract=name, way=decision.way)
     asked = {one.id: one for one in contract.requirements}
     if requirement not in asked:
         raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(asked)}")
@@ -144,8 +143,8 @@ def _judged_without_approvals(store: RunStore, run_id: str, name: str) -> "Judge
 def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
     said = [one for one in store.journal.approvals(record.id) if one.requirement == given.requirement]
     first = said[-1]
-    how = "rejected" if first.rejected else "approved" if first.requirement == WHOLE else "accepted"
-    what = "the contract" if first.requirement == WHOLE else given.requirement
+    how = "rejected" if first.rejected else "approved" if first.is_of_contract else "accepted"
+    what = "the contract" if first.is_of_contract else given.requirement
     where = f" at {first.commit[:10]}" if first.commit else ""
     raise BadInput(f"{first.who} has {how} {what} already{where}: {first.why}", then="--instead replaces that decision")
 

@@ -40,7 +40,7 @@ from trued.engine.ticket_branch import choose_ticket_branch
 from trued.errors import BadInput, Busy, Cancelled, Waiting
 from trued.inputs.settings.folders import user_home
 from trued.inputs.settings.limits import LimitChange
-from trued.model import Question, RunRecord
+from trued.model import PersonAnswer, Question, RunRecord
 from trued.model.events.people import QuestionNotAsked
 from trued.model.events.run import (
     AgentsDetected,
@@ -55,7 +55,7 @@ from trued.model.step_keys import is_sent
 from trued.proof.verdict.conclusion import apply_approvals
 from trued.protocols import Runtime
 from trued.run.budget import Budget
-from trued.run.context import Person, RunContext
+from trued.run.context import AmendedContract, Person, RunContext
 from trued.run.run import Run
 from trued.wire import Capabilities
 from trued.workflows.registry import descriptor
@@ -67,7 +67,7 @@ CANCEL_S = 30.0  # seconds that a cancelled run's driver may take to end its age
 CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
 
 
-async def nobody(_: Question) -> tuple[str, str, str] | None:
+async def nobody(_: Question) -> PersonAnswer | None:
     """The `person` of an engine without a terminal: every question stays open."""
     return None
 
@@ -181,7 +181,7 @@ class Engine:
         A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run that can
         be continued (`is_continuable`).
         """
-        record = self.more(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
+        record = self.record_additions(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
         if record.has_ended and not is_continuable(self.store, record):
             return record
         self.check_machine(record)
@@ -203,7 +203,7 @@ class Engine:
             check_agents(inputs.settings.agents.values(), inputs.settings, self.store.environ)
             travel.level(inputs)
 
-    def more(
+    def record_additions(
         self,
         run_id: str,
         *,
@@ -339,7 +339,8 @@ class Engine:
             person=partial(self._ask_person, record),
             began=record.created_at,
             amended=tuple(
-                (frozenset(one.before), one.contract, one.verdict) for one in self.store.amendments(record.id)
+                AmendedContract(frozenset(amendment.before), amendment.contract, amendment.verdict)
+                for amendment in self.store.amendments(record.id)
             ),
             turn=self.shared.turn if self.shared else nullcontext,
             ticket=inputs.ticket,
@@ -357,7 +358,7 @@ class Engine:
             return context
         return replace(context, is_begun_elsewhere=travel.is_begun_elsewhere, has_session=travel.has_session)
 
-    async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
+    async def _ask_person(self, record: RunRecord, question: Question) -> PersonAnswer | None:
         """The person's answer; None if nobody is there, or while an agent could type in the person's place."""
         reached = reachable_by_agents(self.store, record)
         answer = None if reached else await self.person(question)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from trued.engine.limits import limits_in_force, price_lookup
 from trued.engine.run_store import RunStore
 from trued.model import RunLimits
+from trued.model.settings import agent_kind
 from trued.run.agent_call import AgentAnswer
 from trued.wire import Price, Spend
 from trued.workflows.descriptor import SealedWork
@@ -92,7 +93,7 @@ def estimate_run(store: RunStore, run_id: str) -> Estimate:
     planned = [
         PlannedRole(role, agent, fewest, most, price(agent, _model(store, run_id, role)), len(inputs.goal.text))
         for role, (fewest, most) in wanted.items()
-        if (agent := settings.agents.get(role) or settings.agents.get("*", ""))
+        if (agent := settings.agent_for(role))
     ]
     return estimate(planned, store.journal.past, limits_in_force(store, run_id))
 
@@ -127,7 +128,7 @@ def _part(one: PlannedRole, past: Sequence[Spend]) -> RoleEstimate:
 
 
 def _typical_call(one: PlannedRole) -> tuple[Range, Range, Range]:
-    kind = one.agent.partition(":")[0]
+    kind = agent_kind(one.agent)
     prompt = OVERHEAD.get(kind, UNKNOWN_OVERHEAD) + one.brief / 4
     sent = [requests * (prompt + context) for requests, context in zip(REQUESTS, CONTEXT, strict=True)]
     cached = CACHED if kind in OVERHEAD else 0.0

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # at run time, imported only to change limits or look up pric
     from trued.inputs.settings.limits import LimitChange
     from trued.model import Settings
     from trued.run.budget import QuotaWindow
+    from trued.run.context import GrantedRounds
     from trued.wire import Price
 
 # The states in which limits cannot change any more; a run that is "not proven" may get more rounds and new limits.
@@ -133,21 +134,22 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
     store.journal.update(record.model_copy(update={"state": "interrupted"}))
 
 
-def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int, int], ...]:
-    """For each time that a person granted more rounds, three numbers: how often the run had finished by then, how many
-    rounds were granted, and how often the contract had been amended by then."""
+def rounds_granted(store: RunStore, run_id: str) -> "tuple[GrantedRounds, ...]":
+    """The rounds that people granted after the run had finished, in order."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
+    from trued.run.context import GrantedRounds
 
     granted = of_kind(store.journal.events_of_kind(run_id, RoundsAdded.KIND), RoundsAdded)
-    return tuple((one.finishes, one.rounds, one.amendments) for _, one in granted)
+    return tuple(GrantedRounds(added.finishes, added.rounds, added.amendments) for _, added in granted)
 
 
 def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow]":
     """Kind of agent → what it last reported about the user's subscription."""
     from trued.model.events import of_kind
     from trued.model.events.call import QuotaReported
-    from trued.run.budget import QuotaWindow, agent_kind
+    from trued.model.settings import agent_kind
+    from trued.run.budget import QuotaWindow
 
     found = store.journal.events_of_kind(run_id, QuotaReported.KIND)
     reported = [event for _, event in of_kind(found, QuotaReported)]

@@ -6,11 +6,11 @@ from typing import Any
 
 from trued.engine.pull_request_body import (
     PullRequestWork,
-    RoleSpending,
     VerificationRound,
     offer_pull_request,
     rounds_document,
 )
+from trued.engine.role_spending import orchestrator_spending, spending_by_role
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import sensitive_changes
 from trued.integrations.forges import forge_of
@@ -24,14 +24,12 @@ from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import is_success
 from trued.protocols import Forge, ForgePullRequest
 from trued.support import atomic_files
-from trued.support.money import MARKS, least_certain
 from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.landing import TargetBranch
 from trued.workspace.git.workspace import GitWorkspace
 
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
-CHARACTERS = 4  # per token, roughly
 
 
 def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
@@ -148,38 +146,6 @@ def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
             fixed=fixed.summary if fixed else "",
             beyond=tuple(f"{one.path}: {one.why or 'no reason was given'}" for one in (fixed.beyond if fixed else ())),
         )
-
-
-def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
-    """What every agent used in every role, from the events of its calls."""
-    answers = [one for _, one in of_kind(events, CallAnswered)]
-    for role, agent in dict.fromkeys((one.role, one.agent) for one in answers):
-        own = [one for one in answers if (one.role, one.agent) == (role, agent)]
-        used = [one.tokens for one in own]
-        estimated = any(one.estimated for one in used)
-        yield RoleSpending(
-            role=role,
-            agent=agent,
-            calls=len(own),
-            tokens_in=sum(one.tokens_in for one in used),
-            tokens_out=sum(one.tokens_out for one in used),
-            cached=sum(one.cached for one in used),
-            peak=max((one.peak for one in used), default=0),
-            usd=sum(one.cost_usd for one in own),
-            mark=MARKS.get(least_certain(one.cost for one in own)) or ("~" if estimated else ""),
-        )
-
-
-def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[RoleSpending]:
-    """An estimate of the context of a ticket's orchestrator, which is the engine itself: the ticket's summary, the
-    agents' summaries and the open issues."""
-    if ticket is None:
-        return
-    replies = [one.reply for _, one in of_kind(events, CallAnswered) if one.reply is not None]
-    said = [str(one.get(name) or "") for one in replies for name in ("summary", "changes_summary")]
-    found = [sentence for _, one in of_kind(events, RoundVerified) for sentence in one.open]
-    characters = sum(map(len, (ticket.key, ticket.summary, ticket.branch, *said, *found)))
-    yield RoleSpending("orchestrator", "trued", peak=characters // CHARACTERS, mark="~")
 
 
 def _evidence(store: RunStore, run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:

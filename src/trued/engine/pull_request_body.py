@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from trued.engine.role_spending import RoleSpending
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
 from trued.proof.screenshots import evidence_pictures
@@ -16,21 +17,6 @@ MOST_PICTURES = 24
 MOST_ROWS = 200  # at most this many rows of one table: a pull request is for people
 NOT_PROVEN = "not proven: "
 MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
-
-
-@dataclass(frozen=True, slots=True)
-class RoleSpending:
-    """What one agent used in one role."""
-
-    role: str
-    agent: str
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cached: int = 0
-    peak: int = 0  # the largest context that it ever had
-    usd: float = 0.0
-    mark: str = ""  # before `usd`: ~ for an estimated or computed cost, ≤ for a ceiling
 
 
 @dataclass(frozen=True, slots=True)

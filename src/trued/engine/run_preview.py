@@ -34,12 +34,10 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
     run is not disturbed: the preview has its own folder.
 
     `port`: on this machine; 0 takes a free one. `commit`: "" is the recorded head. Raises BadInput if nothing says
-    how to start the project, CannotJudge if it does not come up.
+    how to start the project, CannotJudge if it does not start.
     """
     record = store.journal.run(run_id)
-    inputs, contract = store.inputs(run_id), store.contract(run_id)
-    if contract is None:
-        raise BadInput(f"run {run_id} has no contract yet", then=f"`trued resume {run_id}` seals it")
+    inputs, contract = store.inputs(run_id), store.sealed_contract(run_id)
     workspace, commit = store.workspace(record, inputs), commit or record.head or record.base
     if not store.journal.driver(run_id):  # otherwise the run's driver has prepared the store already
         await workspace.store.begin(record.base)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from trued.engine.journals.opening import open_journal
+from trued.errors import BadInput
 from trued.inputs.settings.folders import FILE, user_config
 from trued.inputs.settings.hub import STORE_VARIABLE, VARIABLE, hub_address, store_address
 from trued.model import Approval, Event, Grade, ProcessedDecisions, RunRecord
@@ -200,6 +201,12 @@ class RunStore:
             _keep(self._contracts, run_id, (hash(found), kept))
         return kept
 
+    def sealed_contract(self, run_id: str) -> "Contract":
+        """The contract in force. Raises BadInput if none is sealed yet."""
+        if (contract := self.contract(run_id)) is None:
+            raise BadInput(f"run {run_id} has no contract yet", then=f"`trued resume {run_id}` seals one")
+        return contract
+
     def _read_contract(self, key: str, found: str) -> "Contract":
         from trued.engine.stored_amendment import Amendment
         from trued.model import Contract
@@ -329,10 +336,10 @@ class RunStore:
         if contract is None:
             return given
         from trued.proof.hashes import contract_hash
-        from trued.run.approvals import WHOLE, Since, asked_of, current_decisions, head_by_decision
+        from trued.run.approvals import Since, asked_of, current_decisions, head_by_decision
 
         name = contract_hash(contract)
-        given = [one for one in given if one.requirement != WHOLE or one.contract in ("", name)]
+        given = [one for one in given if not one.is_of_contract or one.contract in ("", name)]
         latest = self.latest_verdicts(run_id)
         at = {name: verdict.commit for name, verdict in latest.items()}
         owned = {path for verdict in latest.values() for path in verdict.owned}

@@ -274,7 +274,7 @@ def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence
     for name in needed:
         if name not in roles:
             raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists them")
-        if not (settings.agents.get(name) or settings.agents.get("*")):
+        if not settings.agent_for(name):
             raise BadInput(f"no agent plays the role {name}", then=f"name one: --agent {name}=AGENT")
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from trued.errors import Postponed
 from trued.hub.database import Connection, Database, opened_database
-from trued.run.budget import agent_kind
+from trued.model.settings import agent_kind
 from trued.wire import Spend
 
 

@@ -21,7 +21,7 @@ from trued.hub.database import RETRY_S, Connection, Database
 from trued.hub.roles import grant_again
 from trued.hub.run_history import accepted_grade
 from trued.hub.short_events import bare, claims, folded, lean
-from trued.model import Approval, Comment, Event, RunRecord
+from trued.model import Approval, Comment, Event, PersonAnswer, RunRecord
 from trued.model.step_keys import SENT_KEY
 from trued.support import atomic_files
 from trued.support.hashing import digest
@@ -336,7 +336,7 @@ class PostgresJournal(JournalQueries):
         Returns whether it was recorded."""
         row = {**approval_columns(run, approval), "token": uuid.uuid4()}
         same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
-        same += " and contract = %(contract)s" if approval.requirement == "*" else ""
+        same += " and contract = %(contract)s" if approval.is_of_contract else ""
         names, marks = ", ".join(row), ", ".join(f"%({name})s" for name in row)
 
         def record(db: Connection) -> bool:
@@ -468,10 +468,10 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         else:
             written(rows)
 
-    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+    def question(self, key: str, text: str, options: Sequence[str]) -> PersonAnswer | None:
         where = "select answer, comment, who from question where run = %s and key = %s"
         if rows := self.journal._rows(where, (self.run, key)):
-            return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
+            return PersonAnswer(**rows[0]) if rows[0]["answer"] else None
         statement = """
             with mine as (select 1 from run where id = %s and epoch = %s for share),
             put as (insert into question (run, key, text, options, asked_at)

@@ -17,7 +17,7 @@ from trued.hub.database import Connection, Database, opened_database
 from trued.hub.postgres import WAITS, WILL_BE_DRIVEN
 from trued.hub.queue import SCHEMA
 from trued.hub.schema import MIGRATIONS
-from trued.run.budget import agent_kind
+from trued.model.settings import agent_kind
 
 Move: TypeAlias = Callable[[Sequence[str], str], object]  # moves drives to a queue
 FORMAT = "(select max(version)::text from format)"

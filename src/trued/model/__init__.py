@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # for type checkers and readers; at run time `__getattr__` fi
         Comment,
         Delivery,
         Event,
+        PersonAnswer,
         ProcessedDecisions,
         Question,
         RecordedState,
@@ -102,7 +103,8 @@ else:
             Answer Grade Outcomes Severity Status
         """,
         "records": """
-            Approval Comment Delivery Event ProcessedDecisions Question RecordedState RunRecord TakenComments Way
+            Approval Comment Delivery Event PersonAnswer ProcessedDecisions Question RecordedState RunRecord
+            TakenComments Way
         """,
         "replies": """
             Disputes Finding Reply Spoken

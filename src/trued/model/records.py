@@ -1,6 +1,6 @@
 """What the journal stores about a run: its record, events, questions and approvals."""
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from trued.model.grades import Grade, OutcomeState
 from trued.model.step_keys import call_name
@@ -31,6 +31,14 @@ class Question(Value):
     answered_at: float = 0.0
 
 
+class PersonAnswer(NamedTuple):
+    """A person's answer to a question."""
+
+    answer: str  # one of the question's options; a free text if it has none
+    comment: str
+    who: str
+
+
 class Event(Value):
     """One entry of the journal. Everything that people see is made from such entries."""
 
@@ -39,6 +47,9 @@ class Event(Value):
     key: str
     kind: str
     data: dict[str, Any] = {}
+
+
+WHOLE_CONTRACT = "*"  # in place of a requirement's id in an approval
 
 
 class Approval(Value):
@@ -56,6 +67,11 @@ class Approval(Value):
     rejected: bool = False
     stale: str = ""  # why the approval is no longer valid; computed, never stored
     way: Way = ""  # how the approval was given; "" in records of older versions
+
+    @property
+    def is_of_contract(self) -> bool:
+        """Whether the whole contract is approved, not one requirement."""
+        return self.requirement == WHOLE_CONTRACT
 
     @property
     def came_by(self) -> str:

@@ -197,7 +197,15 @@ class Settings(Value):
     tickets: TicketSettings = Field(default_factory=TicketSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)
 
+    def agent_for(self, role: str) -> str:
+        """The agent that plays this role; "" if none does."""
+        return self.agents.get(role) or self.agents.get("*", "")
+
     def login_of(self, agent: str) -> LoginPolicy:
         """How this agent may log in."""
-        kind = agent.partition(":")[0]
-        return self.login.get(kind) or self.login.get("*", "auto")
+        return self.login.get(agent_kind(agent)) or self.login.get("*", "auto")
+
+
+def agent_kind(agent: str) -> str:
+    """The agent without its model. Agents of one kind share the user's login."""
+    return agent.partition(":")[0]

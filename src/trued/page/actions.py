@@ -36,8 +36,8 @@ from trued.engine.trust import files_to_trust
 from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
 from trued.model import Contract, RunRecord
+from trued.model.records import WHOLE_CONTRACT
 from trued.proof.hashes import contract_hash
-from trued.run.approvals import WHOLE
 from trued.run.examination.no_cases import WITHOUT
 from trued.support.plain_text import plain
 
@@ -221,7 +221,10 @@ class Actions:
         return self._decision_action(store, fields, rejected=True)
 
     def _decision_action(self, store: RunStore, fields: Fields, *, rejected: bool) -> Action:
-        record, wanted = self._run(store, fields), tuple(one for one in fields.texts("requirement") if one != WHOLE)
+        record, wanted = (
+            self._run(store, fields),
+            tuple(one for one in fields.texts("requirement") if one != WHOLE_CONTRACT),
+        )
         decision = Decision(
             fields.line("who", self.who),
             fields.line("reason"),
@@ -229,9 +232,7 @@ class Actions:
             instead=fields.is_on("instead"),
             way="page",
         )
-        contract = store.contract(record.id)
-        if contract is None:
-            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+        contract = store.sealed_contract(record.id)
         if rejected and not wanted:
             raise BadInput("a requirement is missing", then="name what is not met")
         refuse_if_agent_could_answer(store, record)

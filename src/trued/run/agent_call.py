@@ -26,6 +26,7 @@ from trued.model.events.call import (
     TokenCount,
     from_runtime,
 )
+from trued.model.settings import agent_kind
 from trued.protocols import AgentCommit, StoppableRuntime
 from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
 from trued.run.briefs import brief_after_stop
@@ -397,7 +398,7 @@ def _order(context: RunContext, ask: AgentRequest, exchange: Exchange, reserved:
         interrupted=exchange.interrupted,
         anew=exchange.full_brief(ask) if exchange.resume else "",
         before=exchange.thread,
-        bring=ask.agent.partition(":")[0] in settings.bring,
+        bring=agent_kind(ask.agent) in settings.bring,
         login=settings.login_of(ask.agent),
         prompts=settings.prompts,
         allowance=reserved.allowance,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from trued.model import Approval, ProcessedDecisions
+from trued.model.records import WHOLE_CONTRACT
 from trued.support.hashing import digest
 from trued.support.plurals import counted, few
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from trued.model import Requirement
 
 FILES = 5  # at most this many changed files that a reason names; the others are only counted
-WHOLE = "*"  # in place of a requirement's id: the whole contract
 
 
 def steps_of(requirement: "Requirement") -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def unprocessed_decisions(
     workflow that records them in its files. `asked`: the contract's requirements; decisions on requirements that a
     person has removed are left out."""
     known, parked = head_by_decision(processed), {name for one in processed for name in one.parked}
-    meant = {*asked, WHOLE} if every else {*asked}
+    meant = {*asked, WHOLE_CONTRACT} if every else {*asked}
     news = [one for one in words if one.requirement in meant and (one.requirement, one.at) not in known]
     newest = {one.requirement: one for one in news}  # the later one replaces the earlier one
     return [one for one in newest.values() if every or one.rejected or one.requirement in parked]

@@ -17,6 +17,7 @@ from trued.errors import LimitReached, Postponed
 from trued.inputs.settings.limits import FEATURE, TASK, apply_limits, limit_of
 from trued.model import Limit, Settings
 from trued.model.events.call import CallPostponed
+from trued.model.settings import agent_kind
 from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
@@ -113,11 +114,6 @@ class QuotaWindow:
     def of(cls, fields: Mapping[str, Any]) -> "QuotaWindow":
         """Make a window from the fields of an event or report."""
         return cls(str(fields.get("window") or ""), float(fields.get("used") or 0.0), float(fields.get("until") or 0.0))
-
-
-def agent_kind(agent: str) -> str:
-    """The agent without its model. Agents of one kind share the user's login."""
-    return agent.partition(":")[0]
 
 
 class CapQueue:

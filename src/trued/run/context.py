@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from trued.model import Contract, Goal, Question, Requirements, Role, Settings, Ticket, Verdict
+from trued.model import Contract, Goal, PersonAnswer, Question, Requirements, Role, Settings, Ticket, Verdict
 from trued.protocols import ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 from trued.wire import Capabilities
@@ -16,8 +16,24 @@ from trued.wire import Capabilities
 # older runs resumable, code must ask for the run's edition wherever the rules differ.
 EDITION = OLDEST = 9
 
-# Puts a question to a person. Returns answer, comment and name, or None if nobody is there.
-Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
+# Puts a question to a person. Returns None if nobody is there.
+Person: TypeAlias = Callable[[Question], Awaitable[PersonAnswer | None]]
+
+
+class AmendedContract(NamedTuple):
+    """A contract as a person amended it, in force from then on."""
+
+    before: frozenset[str]  # the keys of the steps recorded before the amendment
+    contract: Contract
+    verdict: Verdict | None  # the verdict by this contract, if the run had finished
+
+
+class GrantedRounds(NamedTuple):
+    """Rounds that a person granted after the run had finished."""
+
+    finishes: int  # how often the run had finished by then
+    rounds: int
+    amendments: int  # how often the contract had been amended by then
 
 
 @dataclass(frozen=True)
@@ -41,9 +57,7 @@ class RunContext:
     redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written
     person: Person
     began: float
-    # For each amendment by a person: the keys of the steps recorded before it, the contract in force since, and, if the
-    # run had finished, the verdict by that contract.
-    amended: tuple[tuple[frozenset[str], Contract, Verdict | None], ...] = ()
+    amended: tuple[AmendedContract, ...] = ()  # one for each amendment by a person, in order
     # limits how many runs of this process prove at the same time
     turn: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     ticket: Ticket | None = None
@@ -55,8 +69,7 @@ class RunContext:
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
     repairing_roles: frozenset[str] = frozenset()  # roles that check work; one that also repairs it is an implementer
-    # (number of finishes, rounds granted after them, number of amendments by then)
-    more_rounds: tuple[tuple[int, int, int], ...] = ()
+    more_rounds: tuple[GrantedRounds, ...] = ()
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # roles that write a document about the code, and no code
     asks_people: bool = True  # whether agents may put a question to a person

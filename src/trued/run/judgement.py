@@ -84,11 +84,11 @@ class Judgement:
         """The contract in force. `key`: the step that needs it. With a key, amendments come into force here, except
         those that people made after this step was recorded: a replay must use the same contract as the first time.
         Raises `BadInput` before `seal`."""
-        for before, contract, _ in self._context.amended[self._state.amendments :] if key else ():
-            if key in before:
+        for amended in self._context.amended[self._state.amendments :] if key else ():
+            if key in amended.before:
                 break
             self._state.amendments += 1
-            self.enforce(contract)
+            self.enforce(amended.contract)
         if self._state.contract is None:
             raise BadInput("a workflow must seal its plan before it proves anything", then="await run.seal(plan)")
         return self._state.contract
@@ -96,11 +96,11 @@ class Judgement:
     def amended_since(self, key: str, number: int) -> Verdict | None:
         """Put the run's first `number` amendments into force. Returns the verdict by the amended contract if the last
         of these amendments was made after the step `key`; else None."""
-        for before, contract, verdict in self._context.amended[self._state.amendments : number]:
+        for amended in self._context.amended[self._state.amendments : number]:
             self._state.amendments += 1
-            self.enforce(contract)
-            if self._state.amendments == number and key in before:
-                return verdict
+            self.enforce(amended.contract)
+            if self._state.amendments == number and key in amended.before:
+                return amended.verdict
         return None
 
     def enforce(self, contract: Contract) -> None:

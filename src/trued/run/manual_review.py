@@ -13,7 +13,7 @@ from trued.model.events.people import (
     decision_event,
 )
 from trued.run import approvals
-from trued.run.approvals import WHOLE, Since, asked_of, is_manual, steps_of
+from trued.run.approvals import Since, asked_of, is_manual, steps_of
 from trued.run.questions import ask_here_and_elsewhere
 from trued.run.state import PeopleState
 from trued.run.steps import Steps
@@ -102,7 +102,7 @@ async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, .
 
     async def step() -> ProcessedDecisions:
         found = [await _approval_of(steps, one) for one in (contract.requirements if every else manual)]
-        whole = [one for one in steps.context.journal.approvals() if every and one.requirement == WHOLE]
+        whole = [one for one in steps.context.journal.approvals() if every and one.is_of_contract]
         agreed = [one for one in whole if one.contract in ("", steps.state.proof.contract_hash)]
         return ProcessedDecisions(head=head, words=(*filter(None, found), *agreed))
 
@@ -152,17 +152,17 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
     answer, elsewhere = await ask_here_and_elsewhere(context, question, decided)
     if elsewhere:
         return await _approval_of(steps, requirement)
-    if answer is None or answer[0] not in (ACCEPT, REJECT) or not answer[1].strip():
+    if answer is None or answer.answer not in (ACCEPT, REJECT) or not answer.comment.strip():
         context.journal.emit(QuestionLeftOpen(requirement=requirement.id), key)
         return None
     word = Approval(
         requirement=requirement.id,
-        who=answer[2],
-        why=str(context.redact(answer[1])),
+        who=answer.who,
+        why=str(context.redact(answer.comment)),
         contract=steps.state.proof.contract_hash,
         commit=head,
         asked=asked_of(requirement),
-        rejected=answer[0] == REJECT,
+        rejected=answer.answer == REJECT,
         way="terminal",
     )
     first = context.journal.approve(word)

@@ -69,7 +69,7 @@ class People:
         # People decide on the newest contract. It comes into force only with the next step that needs a contract: a
         # replay could not know which amendments had been made when the run was here the first time.
         amended = self._steps.context.amended
-        contract = amended[-1][1] if amended else self._judgement.contract()
+        contract = amended[-1].contract if amended else self._judgement.contract()
         await manual_review.ask_about_missing(self._steps, contract, self._steps.state.proof.final)
         every = self._steps.context.records_approvals
         return await manual_review.new_approvals(self._steps, contract, every=every)
@@ -108,7 +108,7 @@ class People:
         """The rounds that a person granted since the last `finish`, and the number of amendments by then."""
         finishes = self._steps.state.counts[FINISH]
         granted = self._steps.context.more_rounds
-        return next(((rounds, amendments) for after, rounds, amendments in granted if after == finishes), (0, 0))
+        return next(((grant.rounds, grant.amendments) for grant in granted if grant.finishes == finishes), (0, 0))
 
 
 def confirmation(subject: Task, verdict: Verdict, *, stalled: bool = False) -> str:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TypeVar
 
 from trued.errors import Waiting
-from trued.model import Answer, Question
+from trued.model import Answer, PersonAnswer, Question
 from trued.model.events.people import QuestionAnswered, QuestionAsked
 from trued.model.step_keys import asked_again
 from trued.run.context import RunContext
@@ -17,8 +17,8 @@ LOOK_S = 0.3  # how often to poll the journal while somebody sits at the termina
 T = TypeVar("T")
 
 
-async def ask_person(context: RunContext, key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
-    """A person's answer, comment and name. The question is in the journal, so it survives a restart.
+async def ask_person(context: RunContext, key: str, text: str, options: Sequence[str] = ()) -> PersonAnswer:
+    """A person's answer. The question is in the journal, so it survives a restart.
 
     Raises `Waiting` if nobody is there: the question stays open until somebody answers it.
     """
@@ -33,16 +33,16 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
             return given
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
-        answer = (str(context.redact(answer[0])), str(context.redact(answer[1])), answer[2])
+        answer = PersonAnswer(str(context.redact(answer.answer)), str(context.redact(answer.comment)), answer.who)
         if not journal.answer(key, *answer):  # somebody else answered meanwhile, and has recorded it
             return journal.question(key, text, options) or answer
-        journal.emit(QuestionAnswered(answer=answer[0], comment=answer[1], who=answer[2]), key)
+        journal.emit(QuestionAnswered(answer=answer.answer, comment=answer.comment, who=answer.who), key)
     return answer
 
 
 async def ask_here_and_elsewhere(
     context: RunContext, question: Question, elsewhere: Callable[[], T | None]
-) -> tuple[tuple[str, str, str] | None, T | None]:
+) -> tuple[PersonAnswer | None, T | None]:
     """Ask the person at this terminal until they answer, or until `elsewhere` finds an answer given in another place.
     Returns the answer given here and the answer found elsewhere, one of them None. Both are None if nobody is at the
     terminal."""
@@ -59,7 +59,7 @@ async def ask_here_and_elsewhere(
         await asyncio.wait({asking})
 
 
-async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str]:
+async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequence[str]) -> PersonAnswer:
     """A person's answer other than "stop": "stop" pauses the run, and the question is asked again on resume.
 
     Raises `Waiting` if nobody is there, or if the answer is "stop".
@@ -68,11 +68,11 @@ async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequen
         name = asked_again(key, number)
         answered_before = context.journal.question(name, text, options)
         answer = answered_before or await ask_person(context, name, text, options)
-        if answer[0] != Answer.STOP:
+        if answer.answer != Answer.STOP:
             return answer
         if not answered_before:
             context.journal.question(asked_again(key, number + 1), text, options)
-            who = answer[2] or "a person"
+            who = answer.who or "a person"
             raise Waiting(f"paused by {who} after {text.splitlines()[0]}; continue with: trued resume {context.run}")
     raise AssertionError("there is always a next question")
 

@@ -217,7 +217,7 @@ def _role_and_agent(context: RunContext, name: str, agent: str = "") -> tuple[Ro
     """The role of this name, and the agent that plays it. Raises BadInput."""
     if name not in context.roles:
         raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(context.roles))}")
-    agent = agent or context.settings.agents.get(name) or context.settings.agents.get("*", "")
+    agent = agent or context.settings.agent_for(name)
     if not agent:
         raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
     return context.roles[name], agent

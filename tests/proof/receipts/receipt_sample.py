@@ -2,7 +2,7 @@
 
 from trued.model import Approval, Author, Contract, Evidence, Finding, Grade, Judged, Requirement, Tried, Verdict
 from trued.proof.hashes import check_hash
-from trued.proof.receipts.statement import Statement, Surroundings, statement
+from trued.proof.receipts.statement import ReceiptSurroundings, Statement, statement
 
 BASE, HEAD, TREE = "b" * 40, "a" * 40, "c" * 40
 HOSTILE = 'quote " \\ slash / \x1b[31mred\x1b[0m \u202eevil\u200b \x00 \ud800 <script> 名'
@@ -78,7 +78,7 @@ def verdict(sealed: Contract, grade: Grade = Grade.PROVEN, *objections: Finding)
 
 def stated(grade: Grade = Grade.PROVEN, accept: Grade = Grade.ATTESTED) -> Statement:
     sealed = contract()
-    return statement(sealed, verdict(sealed, grade), Surroundings(accept=accept))
+    return statement(sealed, verdict(sealed, grade), ReceiptSurroundings(accept=accept))
 
 
 def given(name: str = "*", who: str = "Ada", why: str = "read it") -> Approval:

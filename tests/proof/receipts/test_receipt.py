@@ -15,7 +15,14 @@ from trued.model import Author, CallCase, Finding, Grade, Outcomes
 from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.receipts import signing
 from trued.proof.receipts.receipt import encode_receipt, key_id, parse_receipt, signed_message
-from trued.proof.receipts.statement import SIGNED, UNSIGNED, Surroundings, canonical_bytes, claim_differences, statement
+from trued.proof.receipts.statement import (
+    SIGNED,
+    UNSIGNED,
+    ReceiptSurroundings,
+    canonical_bytes,
+    claim_differences,
+    statement,
+)
 
 DESCRIPTOR = {
     "type": "object",
@@ -106,7 +113,7 @@ def test_it_says_on_whose_word_each_requirement_rests() -> None:
     author = Author(role="examiner", agent="codex", vendor="openai")
     sealed = contract(own, theirs, authors={check_hash(theirs.checks[0]): author})
     words = (given("own", "Ada", "it looks right"), given("*", "Bob", "all read"))
-    lines = statement(sealed, verdict(sealed), Surroundings(approvals=words)).predicate.trued.requirements
+    lines = statement(sealed, verdict(sealed), ReceiptSurroundings(approvals=words)).predicate.trued.requirements
     assert lines[0].rests_on == (
         "the user's own checks (r.yaml:3)",
         "accepted by Ada: it looks right",
@@ -133,7 +140,9 @@ def test_times_seeds_and_level_are_no_claim_and_all_else_is() -> None:
         fact.model_copy(update={"id": "x", "began": 1.0, "seconds": 9.0, "isolation": "landlock", "output": "?"})
         for fact in later.evidence
     ]
-    other = statement(sealed, later.model_copy(update={"evidence": tuple(facts)}), Surroundings(engine="trued 9"))
+    other = statement(
+        sealed, later.model_copy(update={"evidence": tuple(facts)}), ReceiptSurroundings(engine="trued 9")
+    )
     assert other != one
     assert claim_differences(one, other) == ()
     failing = later.evidence[0].tried[0].model_copy(update={"outcome": Outcomes.FAILED})
@@ -308,7 +317,7 @@ def test_hostile_text_is_carried_and_harms_nothing() -> None:
     )
     said = said.model_copy(update={"objections": (objection,)})
     found = parse_receipt(
-        encode_receipt(statement(sealed, said, Surroundings(approvals=(given("*", HOSTILE, HOSTILE),))))
+        encode_receipt(statement(sealed, said, ReceiptSurroundings(approvals=(given("*", HOSTILE, HOSTILE),))))
     )
     account = found.statement.predicate.trued
     assert account.requirements[0].text == HOSTILE.replace("\ud800", "\\ud800")

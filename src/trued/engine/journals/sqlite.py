@@ -14,7 +14,7 @@ from trued.engine.journals.queries import Dialect, JournalQueries, RunQueries
 from trued.engine.journals.rows import approval_columns, recorded_result, spend_columns
 from trued.engine.journals.run_lock import RunLock
 from trued.errors import BadInput, Busy, StateFailed
-from trued.model import Approval, Comment, Event, RunRecord
+from trued.model import Approval, Comment, Event, PersonAnswer, RunRecord
 from trued.support import processes
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class SqliteJournal(JournalQueries):
         Returns whether it was recorded."""
         row = approval_columns(run, approval)
         same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
-        same += " and contract = :contract" if approval.requirement == "*" else ""
+        same += " and contract = :contract" if approval.is_of_contract else ""
         with self.writing(self._synced) as db:
             if not instead and db.execute(f"select 1 from approval where {same}", row).fetchone():  # noqa: S608
                 return False
@@ -400,7 +400,7 @@ class RunJournal(RunQueries[SqliteJournal]):
     async def available(self) -> None:
         """Return at once: this journal is a file, and a file is always available."""
 
-    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+    def question(self, key: str, text: str, options: Sequence[str]) -> PersonAnswer | None:
         values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
         statement = "select answer, comment, who from question where run = ? and key = ?"
         rows = self.journal._rows(statement, (self.run, key))
@@ -409,7 +409,7 @@ class RunJournal(RunQueries[SqliteJournal]):
                 "insert into question (run, key, text, options, asked_at) values (?, ?, ?, ?, ?)", values
             )
             return None
-        return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
+        return PersonAnswer(*rows[0]) if rows[0]["answer"] else None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
         """Record an answer unless there is one. Returns whether it was recorded."""

@@ -23,7 +23,7 @@ async def ask_consent(
     if not who and not request.agree:
         text = f"The run changes files that tools execute or trust automatically:\n{listed}\nLand it with these?"
         answer = await context.person(Question(key=key, text=text, options=OPTIONS))
-        who = answer[2] if answer and answer[0] == "yes" else ""
+        who = answer.who if answer and answer.answer == "yes" else ""
         if answer and not who:
             return _refusal(context, candidate, found, code=1, why="you did not agree to these changes")
     if not who:

@@ -294,7 +294,7 @@ async def _confirm_approvals(
     given = "\n".join(f"  {one.requirement}: {one.who}, {one.why}" for one in lacking)
     text = f"Approved for {context.record.head[:12]}:\n{given}\nDoes this also apply to {candidate.commit[:12]}?"
     answer = await context.person(Question(key="carry", text=text, options=OPTIONS))
-    return answer[2] if answer and answer[0] == "yes" else ""
+    return answer.who if answer and answer.answer == "yes" else ""
 
 
 def _not_proven(context: LandingContext, candidate: LandingCandidate, again: SecondProof) -> LandingResult:

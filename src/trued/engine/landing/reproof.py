@@ -51,8 +51,8 @@ def carried_approvals(before: Contract, after: Contract, approvals: Iterable[App
     asked = {one.id for one in after.requirements}
     rejected = [one for one in given if one.rejected and not one.stale and one.requirement in asked]
     return CarriedApprovals(
-        (*rejected, *(one for one in given if one.requirement == "*" and not one.rejected and same)),
-        tuple(one for one in given if one.requirement != "*" and not (one.rejected or one.stale)),
+        (*rejected, *(one for one in given if one.is_of_contract and not one.rejected and same)),
+        tuple(one for one in given if not one.is_of_contract and not (one.rejected or one.stale)),
     )
 
 

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trued.engine.comparisons import without_front_matter
+from trued.engine.role_spending import orchestrator_spending
 from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.model.events import JournalEvent, of_kind, people, proof, run
 from trued.model.records import ENDED_STATES
@@ -176,8 +177,6 @@ def _gaps(events: Sequence[Event]) -> set[str]:
 
 def _peaks(known: Known, calls: Sequence[Call]) -> dict[str, int]:
     """The largest context of each role, and of the orchestrator of a ticket."""
-    from trued.engine.pull_request import orchestrator_spending  # imported here, because it loads forges and git
-
     roles = dict.fromkeys(call.role for call in calls)
     peaks = {role: max(call.tokens.peak for call in calls if call.role == role) for role in roles}
     return {**{spending.role: spending.peak for spending in orchestrator_spending(known.ticket, known.events)}, **peaks}

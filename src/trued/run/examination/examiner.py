@@ -89,8 +89,7 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
     """
     if not any(is_open(one) and not one.parts for one in asked.requirements):
         return Examination(asked)
-    agents, context = steps.context.settings.agents, steps.context
-    if EXAMINER not in context.roles or not (agents.get(EXAMINER) or agents.get("*")):
+    if EXAMINER not in steps.context.roles or not steps.context.settings.agent_for(EXAMINER):
         return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
     return await ExaminerConversation(steps.apart(), asked).run()
 

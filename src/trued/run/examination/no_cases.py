@@ -81,7 +81,7 @@ async def _decision(steps: Steps, asked: Requirements, found: Examination) -> st
             if answer is None:
                 context.journal.emit(QuestionAsked(text=text, options=OPTIONS), key)
                 raise Waiting(f"no case could be sealed for {', '.join(names)}, so nothing was built: {why}")
-            return answer[0]
-        return (await ask_person(context, key, text, OPTIONS))[0]
+            return answer.answer
+        return (await ask_person(context, key, text, OPTIONS)).answer
 
     return await steps.once(key, digest(text), step)
