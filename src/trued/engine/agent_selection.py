@@ -64,8 +64,10 @@ def installed_agents(settings: Settings, environ: Mapping[str, str], *, versions
     if not versions:
         return seen
     with ThreadPoolExecutor() as pool:
-        said = list(pool.map(lambda one: program_version(one.path) if one.path and one.name in PREFERRED else "", seen))
-    return [replace(one, version=word) for one, word in zip(seen, said, strict=True)]
+        said = list(
+            pool.map(lambda agent: program_version(agent.path) if agent.path and agent.name in PREFERRED else "", seen)
+        )
+    return [replace(agent, version=version) for agent, version in zip(seen, said, strict=True)]
 
 
 def agent_status(name: str, agent: Agent, settings: Settings, environ: Mapping[str, str]) -> AgentStatus:
@@ -89,11 +91,11 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
             agent_of(name)
             raise BadInput(f"{name} names a model", "[login]", "name the agent without its model")
     for name in dict.fromkeys(agents):
-        one = agent_status(name, agent_of(name), settings, environ)
-        if one.missing:
+        status = agent_status(name, agent_of(name), settings, environ)
+        if status.missing:
             # agents that take an argument share one title, so their full name is shown
-            title = one.name if one.agent.specify else one.agent.title
-            raise BadInput(f"{title} {one.missing}", then=one.to_do)
+            title = status.name if status.agent.specify else status.agent.title
+            raise BadInput(f"{title} {status.missing}", then=status.to_do)
 
 
 def select_agents(
@@ -113,19 +115,19 @@ def select_agents(
         lacking = [role for role in needed if role not in named] if named else []
         raise BadInput(*_no_agent_error(installed_agents(settings, environ), lacking))
     agents = propose_agents(seen, workflow.other_vendor_roles)
-    by_name = {one.name: one for one in seen}
-    logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
+    by_name = {agent.name: agent for agent in seen}
+    logins = dict.fromkeys(f"{by_name[agent].agent.title} {by_name[agent].login.says}" for agent in agents.values())
     return {**agents, **named}, f"{describe_agents(agents)}; {'; '.join(logins)}"
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
     """The agents that could start now. Raw models count only if no other agent can start: an API key in the environment
     may be there for another purpose."""
-    able = [one for one in seen if one.name in PREFERRED and one.ready]
-    if able or any(one.name == "coder" and one.missing for one in seen):
+    able = [agent for agent in seen if agent.name in PREFERRED and agent.ready]
+    if able or any(agent.name == "coder" and agent.missing for agent in seen):
         return able
     names = [f"coder:{provider}:{model}" for provider, model in MODELS.items()]
-    return [one for name in names if (one := agent_status(name, agent_of(name), settings, environ)).ready]
+    return [status for name in names if (status := agent_status(name, agent_of(name), settings, environ)).ready]
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
@@ -134,12 +136,14 @@ def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None
     if not seen:
         return {}
     first = seen[0]
-    others = {one.vendor: one.name for one in reversed(seen) if first.vendor and one.vendor not in ("", first.vendor)}
-    names = [one.name for one in seen if one.name in others.values()]
+    others = {
+        agent.vendor: agent.name for agent in reversed(seen) if first.vendor and agent.vendor not in ("", first.vendor)
+    }
+    names = [agent.name for agent in seen if agent.name in others.values()]
     if not names:
         return {"*": first.name}
     if checking is None:
-        checking = {role for one in descriptors() for role in one.other_vendor_roles}
+        checking = {role for workflow in descriptors() for role in workflow.other_vendor_roles}
     checks = dict.fromkeys(sorted(checking), names[0])
     return {"*": first.name, **checks, EXAMINER: names[-1] if len(names) == 1 else names[1]}
 
@@ -163,13 +167,13 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 def roles_of_other_workflows(workflow: str) -> set[str]:
     """Roles of other workflows that are neither roles of this workflow nor shared. A run of this workflow does not need
     them, and a project's own agents often have the same names (`qa`, `spec`) but do something else."""
-    every = {role for one in descriptors() for role in one.roles}
+    every = {role for workflow in descriptors() for role in workflow.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 
 
 def every_role(agents: Mapping[str, str]) -> tuple[str, ...]:
     """The roles of all workflows, the shared roles, and those in `agents`."""
-    every = dict.fromkeys([*(role for one in descriptors() for role in one.roles), *ROLES, *agents])
+    every = dict.fromkeys([*(role for workflow in descriptors() for role in workflow.roles), *ROLES, *agents])
     return tuple(role for role in every if role != "*")
 
 
@@ -182,10 +186,10 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
 def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
     """What the error says if no agent can start (the arguments of a BadInput): how to get an agent, and what works
     without one. `lacking`: roles without an agent, if the user named agents for other roles."""
-    there = [one for one in seen if one.name in PREFERRED and not one.missing]
-    if there:
-        what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)
-        ways = "; ".join(dict.fromkeys(one.to_do for one in there))
+    installed = [agent for agent in seen if agent.name in PREFERRED and not agent.missing]
+    if installed:
+        what = "; ".join(f"{agent.agent.title} is installed, and {agent.login.says}" for agent in installed)
+        ways = "; ".join(dict.fromkeys(agent.to_do for agent in installed))
     else:
         what, ways = "no agent is named, and none is installed", shortest_setup(seen)
     if lacking:
@@ -196,4 +200,4 @@ def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tupl
 
 def shortest_setup(seen: Sequence[AgentStatus]) -> str:
     """The quickest ways to get an agent, as one text."""
-    return "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")
+    return "; or ".join(agent.to_do for agent in seen if agent.name in PREFERRED[:2] or agent.name == "coder")

@@ -118,11 +118,11 @@ def check_names(record: RunRecord, contract: Contract, change: ContractChange, l
     `contract`: the contract so far. `listed`: the requirements of the changed contract, before any is removed. A
     requirement to remove may be in either of the two; all others that the change names must be in `listed`.
     """
-    ids = [one.id for one in listed]
+    ids = [requirement.id for requirement in listed]
     if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:
         file = str(change.add or change.requirements or "")
         raise BadInput(f"requirement {twice[0]} is there already", file, "give it another id, or leave it out")
-    known = {*ids, *(one.id for one in contract.requirements)}
+    known = {*ids, *(requirement.id for requirement in contract.requirements)}
     wrong = [name for name in change.remove if name not in known]
     wrong += [name for name in (*change.keep, *change.supersedes) if name not in ids]
     if wrong:
@@ -139,18 +139,28 @@ def _criteria(
     criterion does not. Raises BadInput for a name that fits no such criterion."""
     if not wanted:
         return ()
-    final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
-    outside = [one for one in (final.requirements if final else ()) if one.outside and one.id not in held]
+    final, held = store.final_verdict(record.id), {requirement.id for requirement in contract.requirements}
+    outside = [
+        requirement
+        for requirement in (final.requirements if final else ())
+        if requirement.outside and requirement.id not in held
+    ]
     for name in wanted:
-        if not any(name in (one.id, one.outside, EVERY) for one in outside):
-            listed = ", ".join(one.id for one in outside)
+        if not any(name in (judged.id, judged.outside, EVERY) for judged in outside):
+            listed = ", ".join(judged.id for judged in outside)
             then = f"it has {listed}" if listed else "its final verdict lists none, or it has no final verdict yet"
             raise BadInput(f"run {record.id} has no criterion {name!r} outside its contract", then=then)
-    meant = [one for one in outside if {one.id, one.outside, EVERY} & {*wanted}]
-    bare = [Requirement(id=one.id, text=one.text, source=_source(one.source), covers=(one.outside,)) for one in meant]
-    agents = {one.id for one in meant if one.author}
-    checked = {one.id: one for one in with_named_commands(one for one in bare if one.id not in agents)}
-    return tuple(checked.get(one.id, one) for one in bare)
+    wanted_criteria = [judged for judged in outside if {judged.id, judged.outside, EVERY} & {*wanted}]
+    bare = [
+        Requirement(id=judged.id, text=judged.text, source=_source(judged.source), covers=(judged.outside,))
+        for judged in wanted_criteria
+    ]
+    agents = {judged.id for judged in wanted_criteria if judged.author}
+    checked = {
+        requirement.id: requirement
+        for requirement in with_named_commands(requirement for requirement in bare if requirement.id not in agents)
+    }
+    return tuple(checked.get(requirement.id, requirement) for requirement in bare)
 
 
 def _source(written: str) -> Source:
@@ -173,15 +183,15 @@ async def _sealed(
         asked, more = await with_existing_tests(workspace, asked)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
-    present = {check_hash(check) for one in (*asked.requirements, *asked.suites) for check in one.checks}
-    ids = {one.id for one in asked.requirements}
+    present = {check_hash(check) for holder in (*asked.requirements, *asked.suites) for check in holder.checks}
+    ids = {requirement.id for requirement in asked.requirements}
     terms = replace(
         SealTerms.of(contract),
         held_out=hidden,
         why=why,
-        authors={name: one for name, one in contract.authors.items() if name in present},
+        authors={name: author for name, author in contract.authors.items() if name in present},
         guards=[name for name in guards if name in present],
-        caps={name: one for name, one in contract.caps.items() if name in ids},
+        caps={name: reasons for name, reasons in contract.caps.items() if name in ids},
         known=contract.base_facts,
     )
     return await seal(workspace, asked, terms, tell=tell)
@@ -203,9 +213,12 @@ def _changed(
         if plan and descriptor(inputs.settings.workflow).takes_parts:
             part = plan_to_seal(plan, inputs.settings, given)
             given, plan = chosen_requirements(given, plan, part), part
-        before = {(one.id, one.text): one for one in requirements if one.checks}
-        found = user_requirements(plan, inputs.goal, given)
-        requirements = tuple(one if one.checks else before.get((one.id, one.text), one) for one in found)
+        before = {(requirement.id, requirement.text): requirement for requirement in requirements if requirement.checks}
+        new_requirements = user_requirements(plan, inputs.goal, given)
+        requirements = tuple(
+            requirement if requirement.checks else before.get((requirement.id, requirement.text), requirement)
+            for requirement in new_requirements
+        )
     added = load_requirements(change.add) if change.add else None
     if added:
         given = given.model_copy(
@@ -214,9 +227,12 @@ def _changed(
     criteria = _criteria(store, record, contract, change.criteria)
     listed = (*requirements, *(added.requirements if added else ()), *criteria)
     check_names(record, contract, change, listed)
-    every = [_amended(one, change) for one in listed if one.id not in change.remove]
-    ids = {one.id for one in every}
-    whole = tuple(one.model_copy(update={"parts": tuple(name for name in one.parts if name in ids)}) for one in every)
+    every = [_amended(requirement, change) for requirement in listed if requirement.id not in change.remove]
+    ids = {requirement.id for requirement in every}
+    whole = tuple(
+        requirement.model_copy(update={"parts": tuple(name for name in requirement.parts if name in ids)})
+        for requirement in every
+    )
     return given.model_copy(update={"requirements": whole}), [
         path for path in (change.requirements, change.add) if path
     ]
@@ -229,12 +245,12 @@ def _plan(inputs: Inputs) -> Plan | None:
     return parse_plan(goal.text, goal.source.file) if is_plan(goal.text, goal.source.file) else None
 
 
-def _amended(one: Requirement, change: ContractChange) -> Requirement:
-    more = change.supersedes.get(one.id, ())
-    keep = one.keep or one.id in change.keep
-    superseded = tuple(dict.fromkeys((*one.supersedes, *more)))
-    proposed = tuple(name for name in one.proposed if name not in superseded)
-    return one.model_copy(update={"keep": keep, "supersedes": superseded, "proposed": proposed})
+def _amended(requirement: Requirement, change: ContractChange) -> Requirement:
+    more = change.supersedes.get(requirement.id, ())
+    keep = requirement.keep or requirement.id in change.keep
+    superseded = tuple(dict.fromkeys((*requirement.supersedes, *more)))
+    proposed = tuple(name for name in requirement.proposed if name not in superseded)
+    return requirement.model_copy(update={"keep": keep, "supersedes": superseded, "proposed": proposed})
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
@@ -246,7 +262,7 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
             return False, f"{path.name} is in the repository, too: its cases count as visible"
         if await workspace.can_agents_read(path.resolve()):
             return False, f"agents can read {path.name}: its cases count as visible"
-    if files and (contract.held_out or not any(one.checks for one in contract.requirements)):
+    if files and (contract.held_out or not any(requirement.checks for requirement in contract.requirements)):
         return True, "agents cannot read the requirements file: tried in their sandbox"
     return contract.held_out, contract.held_out_why
 
@@ -257,17 +273,20 @@ def objections_left(
     """The objections that stay open when the requirements change. If an objection's requirement is removed, the
     objection is dropped, with one exception: an objection by the engine, such as that a part of the work is not done,
     moves to another requirement that covers the same part, if there is one."""
-    covered, left = {one.id: {*one.covers} for one in before}, {one.id: {*one.covers} for one in after}
-    found: list[Finding] = []
-    for one in objections:
-        if one.requirement in left or not one.requirement:
-            meant = [one.requirement]
+    parts_before, parts_after = (
+        {requirement.id: {*requirement.covers} for requirement in before},
+        {requirement.id: {*requirement.covers} for requirement in after},
+    )
+    open_objections: list[Finding] = []
+    for objection in objections:
+        if objection.requirement in parts_after or not objection.requirement:
+            meant = [objection.requirement]
         else:
-            parts = set[str]() if one.by in roles else covered.get(one.requirement, set())
-            meant = [name for name, also in left.items() if parts & also][:1]
-        moved = [one.model_copy(update={"requirement": name}) for name in meant]
-        found += [each for each in moved if each not in found]
-    return tuple(found)
+            parts = set[str]() if objection.by in roles else parts_before.get(objection.requirement, set())
+            meant = [name for name, also in parts_after.items() if parts & also][:1]
+        moved = [objection.model_copy(update={"requirement": name}) for name in meant]
+        open_objections += [objection for objection in moved if objection not in open_objections]
+    return tuple(open_objections)
 
 
 async def _judged(
@@ -279,7 +298,7 @@ async def _judged(
     (before, contract), final, inputs = contracts, store.final_verdict(record.id), store.inputs(record.id)
     if final is None:
         return None
-    ids = [one.id for one in contract.requirements]
+    ids = [requirement.id for requirement in contract.requirements]
     verdict = await prove(
         workspace,
         contract,
@@ -291,8 +310,8 @@ async def _judged(
         owned=store.owned_files(record.id),
         tell=tell,
     )
-    outside = [one for one in final.requirements if one.outside and one.id not in ids]
-    notes = (*verdict.undecided, *(one for one in final.noted if one not in verdict.undecided))
+    outside = [requirement for requirement in final.requirements if requirement.outside and requirement.id not in ids]
+    notes = (*verdict.undecided, *(note for note in final.noted if note not in verdict.undecided))
     verdict = verdict.model_copy(
         update={"requirements": (*verdict.requirements, *outside), "undecided": notes, "noted": final.noted}
     )

@@ -36,7 +36,7 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unprocessed_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
-    return bool(news) and over and not any(one.rejected for one in news)
+    return bool(news) and over and not any(approval.rejected for approval in news)
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
@@ -50,7 +50,9 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
     record = store.journal.run(run_id)
     redact = store.redact(store.inputs(record.id))
     decision = replace(decision, who=decision.who.strip(), why=str(redact(decision.why.strip())))
-    for given in [_checked_decision(store, record, one, decision) for one in dict.fromkeys(requirements)]:
+    for given in [
+        _checked_decision(store, record, requirement, decision) for requirement in dict.fromkeys(requirements)
+    ]:
         if not store.journal.approve(record.id, given, instead=decision.instead):
             _refuse_second(store, record, given)
         store.writer(record).emit(decision_event(given))
@@ -84,7 +86,7 @@ def _checked_decision(store: RunStore, record: RunRecord, requirement: str | Non
         _refuse_unseen(record, "its contract has changed")
     if requirement is None:
         return Approval(requirement=WHOLE_CONTRACT, who=decision.who, why=decision.why, contract=name, way=decision.way)
-    asked = {one.id: one for one in contract.requirements}
+    asked = {known.id: known for known in contract.requirements}
     if requirement not in asked:
         raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(asked)}")
     seen = store.latest_verdicts(record.id).get(requirement)
@@ -122,7 +124,7 @@ def _check_decidable(store: RunStore, record: RunRecord, given: Approval, *, ins
     """Raise BadInput for a second decision on the same requirement, unless `instead` is true, and for approving a
     requirement that is refuted or already proven."""
     name = given.requirement
-    said = [one for one in store.approvals(record.id) if one.requirement == name and not one.stale]
+    said = [approval for approval in store.approvals(record.id) if approval.requirement == name and not approval.stale]
     if said and not instead:
         _refuse_second(store, record, given)
     if given.rejected:
@@ -137,11 +139,13 @@ def _check_decidable(store: RunStore, record: RunRecord, given: Approval, *, ins
 
 def _judged_without_approvals(store: RunStore, run_id: str, name: str) -> "Judged":
     """The requirement's judgement without approvals."""
-    return next(one for one in store.latest_verdicts(run_id)[name].requirements if one.id == name)
+    return next(
+        requirement for requirement in store.latest_verdicts(run_id)[name].requirements if requirement.id == name
+    )
 
 
 def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
-    said = [one for one in store.journal.approvals(record.id) if one.requirement == given.requirement]
+    said = [approval for approval in store.journal.approvals(record.id) if approval.requirement == given.requirement]
     first = said[-1]
     how = "rejected" if first.rejected else "approved" if first.is_of_contract else "accepted"
     what = "the contract" if first.is_of_contract else given.requirement
@@ -175,22 +179,26 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
 def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Question:
     """The open question with this key, or the only one whose key contains it; without a key, the only open question."""
     questions = store.journal.questions(record.id)
-    still_open = [one for one in questions if not one.answer]
-    fitting = [one for one in still_open if one.key == key] or [one for one in still_open if key in one.key]
+    still_open = [question for question in questions if not question.answer]
+    fitting = [question for question in still_open if question.key == key] or [
+        question for question in still_open if key in question.key
+    ]
     if len(fitting) == 1:
         return fitting[0]
-    if key and any(one.key == key for one in questions):
+    if key and any(question.key == key for question in questions):
         _refuse_second_answer(store, record, key)
     if not still_open:
         raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` lists what it waits for")
-    named = "; ".join(f"{one.key} ({one.text.strip().partition(chr(10))[0][:SHOWN]})" for one in still_open)
+    named = "; ".join(
+        f"{question.key} ({question.text.strip().partition(chr(10))[0][:SHOWN]})" for question in still_open
+    )
     unknown = f"run {record.id} has no open question {key!r}; open: {named}"
     what = unknown if key and not fitting else f"which question is meant? Open: {named}"
     raise BadInput(what, "--question", f"trued answer {record.id} --question KEY ANSWER")
 
 
 def _refuse_second_answer(store: RunStore, record: RunRecord, key: str) -> NoReturn:
-    first = next(one for one in store.journal.questions(record.id) if one.key == key)
+    first = next(question for question in store.journal.questions(record.id) if question.key == key)
     said = f"{first.answer} ({first.comment})" if first.comment else first.answer
     then = f"that answer counts; `trued resume {record.id}` continues with it"
     raise BadInput(f"{first.who or 'somebody else'} has answered {key} already: {said}", then=then)

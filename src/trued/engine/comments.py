@@ -44,7 +44,7 @@ def record_comment(
         return CommentGiven(number=number, to=to, text=text, who=who, way=way, stops=stops)
 
     number = store.journal.add_comment(record.id, said, event, stops)
-    return next(one for one in store.journal.comments(record.id) if one.id == number)
+    return next(comment for comment in store.journal.comments(record.id) if comment.id == number)
 
 
 def calls_at_work(store: RunStore, record: RunRecord) -> dict[str, str]:
@@ -80,6 +80,6 @@ def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: s
     fitting = fitting or {call_name(key) for key in calls if to in key}
     if len(fitting) == 1:
         return fitting.pop()
-    roles = sorted({one for one in store.inputs(record.id).roles if one not in EXAMINERS})
+    roles = sorted({role for role in store.inputs(record.id).roles if role not in EXAMINERS})
     named = f"roles: {', '.join(roles)}; running calls: {'; '.join(calls) or 'none'}"
     raise BadInput(f"run {record.id} has no role or call {to!r}", "--to", named)

@@ -60,18 +60,18 @@ def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[Prepar
         what = f"the repository {repository.root} has no commit yet"
         raise BadInput(what, then="commit something: the runs of a comparison all start from one commit")
     inputs = _prepared(engine, variants)
-    ways = [(one.settings.workflow, tuple(sorted(one.settings.agents.items()))) for one in inputs]
+    ways = [(run.settings.workflow, tuple(sorted(run.settings.agents.items()))) for run in inputs]
     if twice := next((workflow for (workflow, agents) in ways if ways.count((workflow, agents)) > 1), ""):
         what = f"two variants are the same: {twice} with the same agents"
         raise BadInput(what, then="name each variant once: -w purple -w solo, or --with claude --with codex")
-    names = unique_names(f"{one.settings.workflow} {way.by}".strip() for one, way in zip(inputs, variants, strict=True))
-    return [PreparedRun(name, one, repository) for name, one in zip(names, inputs, strict=True)]
+    names = unique_names(f"{run.settings.workflow} {way.by}".strip() for run, way in zip(inputs, variants, strict=True))
+    return [PreparedRun(name, run, repository) for name, run in zip(names, inputs, strict=True)]
 
 
 def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, together: bool = False) -> Comparison:
     """Record all runs and the comparison. If this is killed, the runs can be resumed and compared by their ids."""
-    begun = [engine.begin(one.inputs, one.repository)[0] for one in variants]
-    runs = tuple(ComparedRun(name=one.name, run=record.id) for one, record in zip(variants, begun, strict=True))
+    begun = [engine.begin(variant.inputs, variant.repository)[0] for variant in variants]
+    runs = tuple(ComparedRun(name=variant.name, run=record.id) for variant, record in zip(variants, begun, strict=True))
     first = begun[0]
     id_ = f"c-{first.id.removeprefix('r-')}"  # unique, because no other comparison begins with this run
     made = Comparison(id=id_, repository=first.repository, at=time.time(), together=together, runs=runs)
@@ -140,12 +140,12 @@ async def drive_comparison(
     are not driven.
     """
     if comparison.together:
-        return await resume_runs(engine, [one.run for one in comparison.runs], resume)
+        return await resume_runs(engine, [variant.run for variant in comparison.runs], resume)
     ended: RunEnds = []
-    for one in comparison.runs:
-        turn(engine.store.journal.run(one.run))
+    for variant in comparison.runs:
+        turn(engine.store.journal.run(variant.run))
         try:
-            ended.append(await resume(one.run))
+            ended.append(await resume(variant.run))
         except TruedError as error:  # affects only this run: another process drives it, its base is gone, …
             ended.append(error)
         if ended[-1].code == Interrupted.code:

@@ -38,26 +38,31 @@ def save_comparison(store: RunStore, comparison: Comparison) -> None:
 
 def comparisons(store: RunStore) -> list[Comparison]:
     """All comparisons, newest first, except damaged ones and those of which a run no longer exists."""
-    found, runs = list[Comparison](), {one.id for one in store.journal.runs()}
+    found, runs = list[Comparison](), {run.id for run in store.journal.runs()}
     for file in (store.home / FOLDER).glob("c-*.json"):
         try:
             found.append(Comparison.model_validate_json(file.read_bytes()))
         except (ValidationError, OSError):
             continue
-    there = [one for one in found if all(each.run in runs for each in one.runs)]
-    return sorted(there, key=lambda one: (one.at, one.id), reverse=True)
+    there = [comparison for comparison in found if all(variant.run in runs for variant in comparison.runs)]
+    return sorted(there, key=lambda comparison: (comparison.at, comparison.id), reverse=True)
 
 
 def find_comparison(store: RunStore, name: str) -> Comparison | None:
     """The comparison with this id, or the only one whose id begins with it."""
     every = comparisons(store)
-    fitting = [one for one in every if one.id == name] or [one for one in every if name and one.id.startswith(name)]
+    fitting = [comparison for comparison in every if comparison.id == name] or [
+        comparison for comparison in every if name and comparison.id.startswith(name)
+    ]
     return fitting[0] if len(fitting) == 1 else None
 
 
 def comparison_with(store: RunStore, run: str) -> Comparison | None:
     """The newest comparison that contains the run."""
-    return next((one for one in comparisons(store) if any(each.run == run for each in one.runs)), None)
+    return next(
+        (comparison for comparison in comparisons(store) if any(variant.run == run for variant in comparison.runs)),
+        None,
+    )
 
 
 def unique_names(given: Iterable[str]) -> Iterator[str]:

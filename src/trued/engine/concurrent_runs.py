@@ -17,12 +17,12 @@ WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, worst first
 
 async def start_runs(engine: Engine, requests: Sequence[Request]) -> RunEnds:
     """Start all runs, or none: everything is checked before the first one is recorded."""
-    ready = [await engine.ready(one) for one in requests]
-    if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
+    ready = [await engine.ready(request) for request in requests]
+    if words := [request.goal for request, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
         what = f"{words[0][:80]!r} is not a ticket, and only tickets can run at the same time"
         raise BadInput(what, then="quote a goal that has several words, and start plans one by one")
     branches = [inputs.branch for inputs, _ in ready if inputs.branch]
-    if twice := next((one for one in branches if branches.count(one) > 1), ""):
+    if twice := next((branch for branch in branches if branches.count(branch) > 1), ""):
         raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
     engine.shared = SharedSlots.of(min(inputs.settings.cap for inputs, _ in ready))
     begun = [engine.begin(inputs, repository, at_once=True) for inputs, repository in ready]
@@ -33,20 +33,20 @@ async def resume_runs(
     engine: Engine, runs: Sequence[str], resume: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> RunEnds:
     """Resume all runs, under the smallest of their limits on agents."""
-    records = [engine.store.journal.run(one) for one in dict.fromkeys(runs)]
-    engine.shared = SharedSlots.of(min(engine.store.inputs(one.id).settings.cap for one in records))
+    records = [engine.store.journal.run(run) for run in dict.fromkeys(runs)]
+    engine.shared = SharedSlots.of(min(engine.store.inputs(record.id).settings.cap for record in records))
     return await _await_all(engine, [(record, resume(record.id)) for record in records])
 
 
 async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> RunEnds:
     """Await all runs. If one fails, the others continue. A signal ends the runs that were cancelled (`trued
     cancel` sends it); if none was cancelled, it ends all runs."""
-    tasks = [(record.id, asyncio.create_task(one)) for record, one in work]
+    tasks = [(record.id, asyncio.create_task(driving)) for record, driving in work]
     with call_on_signals(lambda: _stop(engine, tasks)):
         ended = await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
-    if fault := next((one for one in ended if not isinstance(one, RunRecord | TruedError)), None):
+    if fault := next((end for end in ended if not isinstance(end, RunRecord | TruedError)), None):
         raise fault
-    return [one for one in ended if isinstance(one, RunRecord | TruedError)]
+    return [end for end in ended if isinstance(end, RunRecord | TruedError)]
 
 
 def _stop(engine: Engine, tasks: Sequence[tuple[str, asyncio.Task[RunRecord]]]) -> None:
@@ -57,5 +57,5 @@ def _stop(engine: Engine, tasks: Sequence[tuple[str, asyncio.Task[RunRecord]]]) 
 
 def worst_exit_code(ended: Sequence[RunRecord | TruedError]) -> int:
     """The worst exit code of all."""
-    codes = {one.code for one in ended}
-    return next((one for one in WORST if one in codes), max(codes, default=0))
+    codes = {end.code for end in ended}
+    return next((code for code in WORST if code in codes), max(codes, default=0))

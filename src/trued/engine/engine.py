@@ -136,7 +136,7 @@ class Engine:
 
         `at_once`: this process drives it next. `queue`: workers drive it, once it is put into this queue.
         """
-        record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
+        record = new_record(inputs, repository, {run.id for run in self.store.journal.runs()})
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
@@ -159,9 +159,9 @@ class Engine:
             emit(AgentsDetected(says=inputs.looked, agents=inputs.settings.agents))
         # no warning about these: the run read their uncommitted changes, too
         given = inputs.person_files(repository.root)
-        if dirty := tuple(one for one in inputs.dirty if one not in given):
+        if dirty := tuple(path for path in inputs.dirty if path not in given):
             emit(WorkingTreeDirty(files=dirty, why="the run starts from HEAD, without them"))
-        for role in (one for one in inputs.roles.values() if one.form != "trued"):
+        for role in (role for role in inputs.roles.values() if role.form != "trued"):
             emit(ForeignRoleUsed(role=role.name, origin=role.origin, notes=tuple(role.notes)))
         return record, inputs
 

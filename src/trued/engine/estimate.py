@@ -74,9 +74,8 @@ class Estimate:
     def sentence(self) -> str:
         calls, usd, seconds = self.over("calls"), self.over("usd"), self.over("seconds")
         money = f"about {_range_text(usd, _money)}" if usd[1] else "no known cost"
-        return (
-            f"{_range_text(calls, lambda one: f'{one:.0f}')} calls, {money} and {_range_text(seconds, _time)} of work"
-        )
+        count = _range_text(calls, lambda number: f"{number:.0f}")
+        return f"{count} calls, {money} and {_range_text(seconds, _time)} of work"
 
     @property
     def data(self) -> dict[str, Any]:
@@ -101,50 +100,52 @@ def estimate_run(store: RunStore, run_id: str) -> Estimate:
 def estimate(
     planned: Sequence[PlannedRole], past: Callable[[str, str], Sequence[Spend]], limits: RunLimits
 ) -> Estimate:
-    parts = tuple(_part(one, [row for row in past(one.role, one.agent) if row.state == "done"]) for one in planned)
+    parts = tuple(_part(role, [row for row in past(role.role, role.agent) if row.state == "done"]) for role in planned)
     found = Estimate(parts)
     remarks = [*_price_remarks(parts, planned), *_basis_remarks(parts), *_limit_remarks(found, limits)]
     return Estimate(parts, tuple(remarks))
 
 
-def _part(one: PlannedRole, past: Sequence[Spend]) -> RoleEstimate:
-    calls: Range = (one.fewest, one.most)
+def _part(role: PlannedRole, past: Sequence[Spend]) -> RoleEstimate:
+    calls: Range = (role.fewest, role.most)
     if len(past) >= KNOWN:
         usd, tokens, seconds = (
-            (min(each), max(each))
-            for each in zip(*((row.spent.usd, row.spent.tokens, row.spent.seconds) for row in past), strict=True)
+            (min(amounts), max(amounts))
+            for amounts in zip(*((row.spent.usd, row.spent.tokens, row.spent.seconds) for row in past), strict=True)
         )
         basis = f"as {len(past)} earlier calls"
     else:
-        usd, tokens, seconds = _typical_call(one)
+        usd, tokens, seconds = _typical_call(role)
         basis = "stated"
 
-    def all_of(each: Range) -> Range:
-        return each[0] * calls[0], each[1] * calls[1]
+    def all_of(per_call: Range) -> Range:
+        return per_call[0] * calls[0], per_call[1] * calls[1]
 
     return RoleEstimate(
-        one.role, one.agent, calls, all_of(usd), all_of(tokens), all_of(seconds), basis=basis, price=one.price.source
+        role.role, role.agent, calls, all_of(usd), all_of(tokens), all_of(seconds), basis=basis, price=role.price.source
     )
 
 
-def _typical_call(one: PlannedRole) -> tuple[Range, Range, Range]:
-    kind = agent_kind(one.agent)
-    prompt = OVERHEAD.get(kind, UNKNOWN_OVERHEAD) + one.brief / 4
+def _typical_call(role: PlannedRole) -> tuple[Range, Range, Range]:
+    kind = agent_kind(role.agent)
+    prompt = OVERHEAD.get(kind, UNKNOWN_OVERHEAD) + role.brief / 4
     sent = [requests * (prompt + context) for requests, context in zip(REQUESTS, CONTEXT, strict=True)]
     cached = CACHED if kind in OVERHEAD else 0.0
-    price = one.price
-    each = (1 - cached) * price.usd_in + cached * price.usd_cached
-    usd = [(tokens * each + said * price.usd_out) / 1_000_000 for tokens, said in zip(sent, OUTPUT, strict=True)]
+    price = role.price
+    usd_per_token = (1 - cached) * price.usd_in + cached * price.usd_cached
+    usd = [
+        (tokens * usd_per_token + said * price.usd_out) / 1_000_000 for tokens, said in zip(sent, OUTPUT, strict=True)
+    ]
     tokens = [tokens + said for tokens, said in zip(sent, OUTPUT, strict=True)]
     return (usd[0], usd[1]), (tokens[0], tokens[1]), SECONDS
 
 
 def _price_remarks(parts: Sequence[RoleEstimate], planned: Sequence[PlannedRole]) -> list[str]:
-    unknown = sorted({one.agent for one in planned if one.price.source == "ceiling"})
-    stated = {one.agent for one, part in zip(planned, parts, strict=True) if part.basis == "stated"}
-    if not (named := [one for one in unknown if one in stated]):
+    unknown = sorted({role.agent for role in planned if role.price.source == "ceiling"})
+    stated = {role.agent for role, part in zip(planned, parts, strict=True) if part.basis == "stated"}
+    if not (named := [agent for agent in unknown if agent in stated]):
         return []
-    rate = next(one.price for one in planned if one.price.source == "ceiling")
+    rate = next(role.price for role in planned if role.price.source == "ceiling")
     per = f"${rate.usd_in:g} in and ${rate.usd_out:g} out for a million tokens"
     return [f"the price of {', '.join(named)} is unknown: estimated at the ceiling, {per}"]
 

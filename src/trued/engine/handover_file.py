@@ -52,7 +52,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
         record.state,
         record.why or "no progress: the last round had the same gaps as before and changed nothing",
         store.verdict(record.id),
-        tuple(one.id for one in contract.requirements) if contract else (),
+        tuple(requirement.id for requirement in contract.requirements) if contract else (),
         events,
         tuple(spending_lines(store, record.id)),
         (*continuations(store, record), *_commands(record)),
@@ -79,16 +79,17 @@ def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
     yield f"git switch {record.branch}", "lets you continue by hand; `trued verify` judges the result"
 
 
-def handover_text(one: HandoverFacts) -> str:
-    record = one.record
+def handover_text(facts: HandoverFacts) -> str:
+    record = facts.record
     parts = [
         f"# Hand-over: {_short_line(record.title)}",
-        f"Run {record.id} ({record.workflow}) has stopped: {_short_line(one.state)}.\n\n{_short_line(one.why, 1200)}",
-        "## State\n\n" + "\n".join((*_state_lines(record), *_given_up(one.events))),
-        *_requirements(one),
-        _section("What was tried", tuple(_tried(one.events))[-TRIED:], "No work has started."),
-        _section("What was used", one.spent, "Nothing."),
-        _section("How to continue", tuple(f"`{command}`: {does}" for command, does in one.commands), ""),
+        f"Run {record.id} ({record.workflow}) has stopped: {_short_line(facts.state)}.\n\n"
+        f"{_short_line(facts.why, 1200)}",
+        "## State\n\n" + "\n".join((*_state_lines(record), *_given_up(facts.events))),
+        *_requirements(facts),
+        _section("What was tried", tuple(_tried(facts.events))[-TRIED:], "No work has started."),
+        _section("What was used", facts.spent, "Nothing."),
+        _section("How to continue", tuple(f"`{command}`: {does}" for command, does in facts.commands), ""),
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
@@ -107,18 +108,21 @@ def _given_up(events: Iterable[Event]) -> Iterator[str]:
             yield f"- work that was given up is kept on {event.branch}, at {event.head}"
 
 
-def _requirements(one: HandoverFacts) -> Iterator[str]:
-    judged = {each.id: each for each in one.verdict.requirements} if one.verdict else {}
-    enough = [each for each in judged.values() if each.grade.is_met()]
-    yield _section("What is proven", tuple(f"{_short_line(each.id)}: {each.grade}" for each in enough), "Nothing yet.")
+def _requirements(facts: HandoverFacts) -> Iterator[str]:
+    judged = {requirement.id: requirement for requirement in facts.verdict.requirements} if facts.verdict else {}
+    enough = [requirement for requirement in judged.values() if requirement.grade.is_met()]
+    proven = tuple(f"{_short_line(requirement.id)}: {requirement.grade}" for requirement in enough)
+    yield _section("What is proven", proven, "Nothing yet.")
     lines: list[str] = []
-    for each in judged.values():
-        if each not in enough:
-            lines.append(f"{_short_line(each.id)}: {each.grade}. {_short_line('; '.join(each.why))}")
-            lines += [f"  - {_short_line(gap.what)}" for gap in each.gaps]
-    lines += [f"{_short_line(name)}: no check has been run on it yet" for name in one.wanted if name not in judged]
-    if one.verdict:
-        lines += [f"objection: {_short_line(each.what)}" for each in one.verdict.objections]
+    for requirement in judged.values():
+        if requirement not in enough:
+            lines.append(
+                f"{_short_line(requirement.id)}: {requirement.grade}. {_short_line('; '.join(requirement.why))}"
+            )
+            lines += [f"  - {_short_line(gap.what)}" for gap in requirement.gaps]
+    lines += [f"{_short_line(name)}: no check has been run on it yet" for name in facts.wanted if name not in judged]
+    if facts.verdict:
+        lines += [f"objection: {_short_line(objection.what)}" for objection in facts.verdict.objections]
     yield _section("What is not proven", tuple(lines), "Everything is proven.")
 
 

@@ -44,7 +44,7 @@ def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
     from trued.workspace.sandbox.levels import reachable_sockets  # imported here, because only decisions need it
 
     return ", ".join(
-        dict.fromkeys(one for confinement in _at_work(store, record) for one in reachable_sockets(confinement))
+        dict.fromkeys(socket for confinement in _at_work(store, record) for socket in reachable_sockets(confinement))
     )
 
 
@@ -54,10 +54,10 @@ def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
     from trued.workspace.git.workspace import ALONE, CONNECTED, ROOMS
 
     folder = store.folder(record.id)
-    called = any(is_supervised(one) for one in (folder / "spool").glob("*"))
+    called = any(is_supervised(call) for call in (folder / "spool").glob("*"))
     driven = bool(store.journal.driver(record.id))  # without a driver, rooms do not count: they were left behind
     connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
-    alone = alone or any(is_live_preview(one) for one in (folder / PREVIEWS).glob("*"))
+    alone = alone or any(is_live_preview(preview) for preview in (folder / PREVIEWS).glob("*"))
     if called or connected or alone:
         confinement = store.workspace(record, store.inputs(record.id)).confinement()
         yield confinement if called or connected else replace(confinement, network="none")

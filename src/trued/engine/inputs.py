@@ -47,7 +47,7 @@ class Inputs(Value):
         if not self.requirements_file or self.requirements is None:
             return ()
         file = Path(self.requirements_file)
-        return (file, *(one.resolve() for one in carried_folders(self.requirements, file.parent)))
+        return (file, *(folder.resolve() for folder in carried_folders(self.requirements, file.parent)))
 
     def person_files(self, root: Path) -> tuple[str, ...]:
         """Documents in the repository that a person gave to this run: goal, ticket and requirements file."""
@@ -55,4 +55,4 @@ class Inputs(Value):
         required = Path(self.requirements_file)
         if self.requirements_file and required.is_relative_to(root):
             given.add(required.relative_to(root).as_posix())
-        return tuple(sorted(one for one in given if one and not Path(one).is_absolute()))
+        return tuple(sorted(path for path in given if path and not Path(path).is_absolute()))

@@ -26,11 +26,11 @@ class LastVerification(Value):
     verdict: Verdict
 
 
-def save_verification(home: Path, one: LastVerification) -> None:
+def save_verification(home: Path, verification: LastVerification) -> None:
     """Save the verification in a file that only this user can read: it contains held-out cases."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _private():
-        atomic_files.write(home / FILE, one.model_dump_json(), sync=False)
+        atomic_files.write(home / FILE, verification.model_dump_json(), sync=False)
 
 
 @contextmanager

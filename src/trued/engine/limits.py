@@ -87,22 +87,22 @@ def change_limits(
     from trued.engine.impersonation import refuse_if_agent_could_answer
 
     steps = limit_steps(store, record, given)
-    for one in steps:
-        has = f"the {one.what} limit of run {record.id} is {_amount_text(one.what, one.before)}"
-        if one.is_higher and not may_raise:
+    for step in steps:
+        has = f"the {step.what} limit of run {record.id} is {_amount_text(step.what, step.before)}"
+        if step.is_higher and not may_raise:
             raise BadInput(has, "--limit", "raise it in your own terminal: the run may then cost more")
-        if one.before and not one.is_higher and not may_lower:
+        if step.before and not step.is_higher and not may_lower:
             raise BadInput(has, "--limit", f"pass a higher limit; `trued limit {record.id}` lowers one")
-    if steps and (not may_lower or any(one.is_higher for one in steps)):
+    if steps and (not may_lower or any(step.is_higher for step in steps)):
         refuse_if_agent_could_answer(store, record)
     from trued.model.events.run import LimitLowered, LimitRaised
 
-    for one in steps:
-        store.journal.change_limit(record.id, one.scope, one.what, one.to, who)
-        if one.is_higher or not may_lower:
-            store.writer(record).emit(LimitRaised(scope=one.scope, what=one.what, to=one.to, who=who))
+    for step in steps:
+        store.journal.change_limit(record.id, step.scope, step.what, step.to, who)
+        if step.is_higher or not may_lower:
+            store.writer(record).emit(LimitRaised(scope=step.scope, what=step.what, to=step.to, who=who))
         else:
-            store.writer(record).emit(LimitLowered(scope=one.scope, what=one.what, to=one.to, who=who))
+            store.writer(record).emit(LimitLowered(scope=step.scope, what=step.what, to=step.to, who=who))
     return steps
 
 
@@ -153,7 +153,7 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
 
     found = store.journal.events_of_kind(run_id, QuotaReported.KIND)
     reported = [event for _, event in of_kind(found, QuotaReported)]
-    return {agent_kind(one.agent): QuotaWindow(one.window, one.used, one.until) for one in reported}
+    return {agent_kind(quota.agent): QuotaWindow(quota.window, quota.used, quota.until) for quota in reported}
 
 
 def price_lookup(settings: "Settings") -> "Callable[[str, str], Price]":

@@ -48,19 +48,19 @@ def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None =
 
 def _questions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     every = store.journal.questions(record.id)
-    questions = [one for one in every if not one.answer]
-    paused = {asked_first(one.key): one.who or "somebody" for one in every if one.answer == STOP}
-    for one in questions:
-        words = "|".join(one.options) or "'your own words'"
-        which = f"--question {quote(one.key)} " if len(questions) > 1 else ""
+    questions = [question for question in every if not question.answer]
+    paused = {asked_first(question.key): question.who or "somebody" for question in every if question.answer == STOP}
+    for question in questions:
+        words = "|".join(question.options) or "'your own words'"
+        which = f"--question {quote(question.key)} " if len(questions) > 1 else ""
         yield Wait(
-            kind="go on" if one.options else "answer",
-            what=one.text,
-            since=one.asked_at,
+            kind="go on" if question.options else "answer",
+            what=question.text,
+            since=question.asked_at,
             command=f"trued answer {record.id} {which}{words}",
-            question=one.key,
-            options=one.options,
-            paused_by=paused.get(asked_first(one.key), ""),
+            question=question.key,
+            options=question.options,
+            paused_by=paused.get(asked_first(question.key), ""),
         )
 
 
@@ -70,23 +70,28 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         return
     from trued.run.approvals import is_manual
 
-    final, asked = store.final_verdict(record.id), {one.id: one for one in contract.requirements}
-    lacking = {one.id for one in verdict.requirements if one.lacks}
+    final, asked = (
+        store.final_verdict(record.id),
+        {requirement.id: requirement for requirement in contract.requirements},
+    )
+    lacking = {judged.id for judged in verdict.requirements if judged.lacks}
     by_person = [
-        (one, requirement)
-        for one in verdict.requirements
-        if one.lacks == "attest"
+        (judged, requirement)
+        for judged in verdict.requirements
+        if judged.lacks == "attest"
         # a requirement is met when its parts are: while a part lacks something, only the part waits for a person
-        and lacking.isdisjoint(one.parts)
-        and (requirement := asked.get(one.id))
+        and lacking.isdisjoint(judged.parts)
+        and (requirement := asked.get(judged.id))
         and (final or is_manual(requirement))
     ]
-    unapproved = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
+    unapproved = [judged.id for judged in verdict.requirements if judged.lacks == "approve"] if final else []
     # only if needed, because it is slow for a long run
     since = _since(store, record) if by_person or unapproved else {}
-    for one, requirement in by_person:
-        yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
-    yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
+    for judged, requirement in by_person:
+        yield _judged(record, judged, requirement, verdict.commit, since.get(judged.id, record.updated_at))
+    yield from _not_checked(
+        record, [judged for judged in verdict.requirements if judged.outside and judged.id not in asked]
+    )
     if unapproved:
         verb = "depends" if len(unapproved) == 1 else "depend"
         what = f"nobody has approved the contract that {', '.join(unapproved)} {verb} on"
@@ -98,7 +103,7 @@ def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
     """One Wait for all criteria that are not in the contract, because one command adds them all."""
     if not criteria:
         return
-    named = few([f"{one.id}: {one.text}" for one in criteria], NAMED, "; ")
+    named = few([f"{criterion.id}: {criterion.text}" for criterion in criteria], NAMED, "; ")
     which = quote(criteria[0].id) if len(criteria) == 1 else "all"
     yield Wait(
         kind="amend",
@@ -108,17 +113,17 @@ def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
     )
 
 
-def _judged(record: RunRecord, one: "Judged", requirement: "Requirement", commit: str, since: float) -> Wait:
+def _judged(record: RunRecord, judged: "Judged", requirement: "Requirement", commit: str, since: float) -> Wait:
     from trued.run.approvals import is_manual, steps_of
 
     by_hand = is_manual(requirement)
-    said = "; ".join(one.why[:2])
+    said = "; ".join(judged.why[:2])
     return Wait(
         kind="judge" if by_hand else "attest",
-        what=f"{one.id}: {requirement.text}" if by_hand else f"{one.id} is {one.grade}: {said}",
+        what=f"{judged.id}: {requirement.text}" if by_hand else f"{judged.id} is {judged.grade}: {said}",
         since=since,
-        command=f"trued approve {record.id} {quote(one.id)} {SIGNED}",
-        requirement=one.id,
+        command=f"trued approve {record.id} {quote(judged.id)} {SIGNED}",
+        requirement=judged.id,
         steps=steps_of(requirement) if by_hand else (),
         commit=commit,
     )
@@ -147,7 +152,7 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     elif record.state == "waiting" and _unpublished(store, record):
         yield Wait(kind="branch", what=record.why, since=when, command=f"trued diff {name}")
     elif record.state == "waiting":
-        news = [one.gap.what for one in store.unprocessed_approvals(name) if one.rejected]
+        news = [approval.gap.what for approval in store.unprocessed_approvals(name) if approval.rejected]
         what = "; ".join(news) or _answered(store, record) or record.why or "everything is decided"
         yield Wait(kind="resume", what=what, since=when, command=f"trued resume {name}")
 
@@ -155,9 +160,9 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 def _answered(store: RunStore, record: RunRecord) -> str:
     """If the run stopped for an answer that somebody has given since: a sentence that says so; else "". (The run's
     `why` still says that the answer is missing.)"""
-    for one in store.journal.questions(record.id)[::-1]:
-        if one.answer and one.key in record.why:
-            return f"{one.who or 'somebody'} answered {one.answer}: the run continues when it is resumed"
+    for question in store.journal.questions(record.id)[::-1]:
+        if question.answer and question.key in record.why:
+            return f"{question.who or 'somebody'} answered {question.answer}: the run continues when it is resumed"
     return ""
 
 

@@ -128,15 +128,15 @@ def write_rounds(store: RunStore, record: RunRecord) -> None:
 
 def _agents_title_and_body(events: Sequence[Event]) -> dict[str, Any]:
     """The newest title and body by the pr-agent; {} if it wrote none."""
-    answers = [one for _, one in of_kind(events, CallAnswered) if one.role == PR_AGENT]
-    done = [one.reply for one in answers if one.state == "done" and one.reply is not None]
+    answers = [event for _, event in of_kind(events, CallAnswered) if event.role == PR_AGENT]
+    done = [answer.reply for answer in answers if answer.state == "done" and answer.reply is not None]
     return done[-1] if done else {}
 
 
 def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
     """The verification rounds in order. If a round was recorded several times, the last record counts."""
-    found = {one.number: one for _, one in of_kind(events, RoundVerified)}
-    fixes = {one.number: one for _, one in of_kind(events, IssuesFixed)}
+    found = {event.number: event for _, event in of_kind(events, RoundVerified)}
+    fixes = {event.number: event for _, event in of_kind(events, IssuesFixed)}
     for number, verified in sorted(found.items()):
         fixed = fixes.get(number)
         yield VerificationRound(
@@ -144,7 +144,9 @@ def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
             issues=verified.open,
             fate=verified.fate,
             fixed=fixed.summary if fixed else "",
-            beyond=tuple(f"{one.path}: {one.why or 'no reason was given'}" for one in (fixed.beyond if fixed else ())),
+            beyond=tuple(
+                f"{change.path}: {change.why or 'no reason was given'}" for change in (fixed.beyond if fixed else ())
+            ),
         )
 
 
@@ -163,7 +165,7 @@ def _claimed(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
 
 def _remarks(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[str]:
     """Remarks: what the ticket lacks, refuted claims, and previews that could not be opened."""
-    yield from (f"the ticket does not say: {one}" for one in (ticket.missing if ticket else ()))
+    yield from (f"the ticket does not say: {fact}" for fact in (ticket.missing if ticket else ()))
     for stored in events:
         if refuted := ClaimRefuted.read(stored):
             yield f"an implementer's claim that git contradicts: {refuted.what}"

@@ -81,8 +81,8 @@ async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullReque
 async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequestWork) -> dict[str, str]:
     """Push pictures to a branch of their own, and return hash → address."""
     names = _file_names(work)
-    found = {name: await workspace.load_artifact(one) for one, name in names.items()}
-    files = {name: content for name, content in found.items() if content is not None}
+    contents = {name: await workspace.load_artifact(sha256) for sha256, name in names.items()}
+    files = {name: content for name, content in contents.items() if content is not None}
     if not files:
         return {}
     message = f"docs: pictures of run {work.run}\n\nEvidence that was taken on {work.head}."
@@ -93,7 +93,7 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequest
         # a second name, in case `ref` has other pictures already
         if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):
             raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
-    return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
+    return {sha256: forge.picture(commit, name) for sha256, name in names.items() if name in files}
 
 
 def _file_names(work: PullRequestWork) -> dict[str, str]:
@@ -102,8 +102,8 @@ def _file_names(work: PullRequestWork) -> dict[str, str]:
     for page, pair in picture_pairs(work.evidence).items():
         for when, picture in pair.items():
             names.setdefault(picture.sha256, f"{len(names) + 1:02d}-{_slug(page)}-{when}.png")
-    for name, one in work.claimed:
-        names.setdefault(one, f"claimed-{len(names) + 1:02d}-{_slug(name.rpartition('.')[0])}.png")
+    for name, sha256 in work.claimed:
+        names.setdefault(sha256, f"claimed-{len(names) + 1:02d}-{_slug(name.rpartition('.')[0])}.png")
     return dict(list(names.items())[:MOST_PICTURES])
 
 
@@ -173,15 +173,15 @@ def _address(url: str) -> str:
 
 def _requirements(work: PullRequestWork) -> str:
     rows = [
-        f"| {_mark(one)} | {escaped(one.id)}<br>{escaped(one.text)} | {one.grade} "
-        f"| {escaped(one.why[0] if one.why else '')} |"
-        for one in work.verdict.requirements
+        f"| {_mark(requirement)} | {escaped(requirement.id)}<br>{escaped(requirement.text)} | {requirement.grade} "
+        f"| {escaped(requirement.why[0] if requirement.why else '')} |"
+        for requirement in work.verdict.requirements
     ]
     return _table(("", "requirement", "grade", "why"), rows)
 
 
-def _mark(one: Judged) -> str:
-    return MARKS.get(one.grade, "🟡" if one.holds else "❌")
+def _mark(judged: Judged) -> str:
+    return MARKS.get(judged.grade, "🟡" if judged.holds else "❌")
 
 
 def _pictures(work: PullRequestWork, links: Mapping[str, str]) -> str:
@@ -190,7 +190,7 @@ def _pictures(work: PullRequestWork, links: Mapping[str, str]) -> str:
     for page, pair in picture_pairs(work.evidence).items():
         cells = [_picture(pair.get(when), when, links) for when in ("before", "after")]
         if any(cells):
-            rows.append(f"| {escaped(page)} | {' | '.join(one or '–' for one in cells)} |")
+            rows.append(f"| {escaped(page)} | {' | '.join(cell or '–' for cell in cells)} |")
     return _table(("page", "before", "after"), rows)
 
 
@@ -204,12 +204,12 @@ def _picture(picture: Picture | None, when: str, links: Mapping[str, str]) -> st
 
 
 def _link(address: str) -> str:
-    return re.sub(r"[\s<>()\"'\\|]", lambda one: f"%{ord(one[0]):02X}", address)
+    return re.sub(r"[\s<>()\"'\\|]", lambda match: f"%{ord(match[0]):02X}", address)
 
 
 def rounds_document(rounds: Sequence[VerificationRound], spent: Sequence[RoleSpending]) -> str:
     """ROUNDS.md: the rounds, and what every agent used."""
-    held = sum(one.peak for one in spent)
+    held = sum(role.peak for role in spent)
     sums = f"\n\nPeak contexts of all roles together: {held:,} tokens." if spent else ""
     parts = [f"# Rounds\n\n{_rounds(rounds)}", _section("Tokens and cost", f"{_spent(spent)}{sums}")]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -217,11 +217,12 @@ def rounds_document(rounds: Sequence[VerificationRound], spent: Sequence[RoleSpe
 
 def _rounds(rounds: Sequence[VerificationRound]) -> str:
     rows = []
-    for one in rounds:
-        found = "<br>".join(map(escaped, one.issues[:10])) or "nothing"
-        more = f"<br>… {len(one.issues) - 10} more" if one.issues[10:] else ""
-        beyond = "".join(f"<br>beyond the named files: {escaped(each)}" for each in one.beyond)
-        rows.append(f"| {one.number} | {found}{more} | {escaped(one.fate)} | {escaped(one.fixed or '–')}{beyond} |")
+    for verified in rounds:
+        issues = "<br>".join(map(escaped, verified.issues[:10])) or "nothing"
+        more = f"<br>… {len(verified.issues) - 10} more" if verified.issues[10:] else ""
+        beyond = "".join(f"<br>beyond the named files: {escaped(file)}" for file in verified.beyond)
+        fixed = f"{escaped(verified.fixed or '–')}{beyond}"
+        rows.append(f"| {verified.number} | {issues}{more} | {escaped(verified.fate)} | {fixed} |")
     return _table(("round", "found", "since the last", "then fixed"), rows)
 
 
@@ -229,36 +230,36 @@ def _spent(spent: Sequence[RoleSpending]) -> str:
     if not spent:
         return ""
     rows = [
-        f"| {escaped(one.role)} | {escaped(_public(one.agent))} | {one.calls} | {one.tokens_in:,} | "
-        f"{one.tokens_out:,} | {one.cached:,} | {one.peak:,} | {one.mark}${one.usd:.2f} |"
-        for one in spent
+        f"| {escaped(role.role)} | {escaped(_public(role.agent))} | {role.calls} | {role.tokens_in:,} | "
+        f"{role.tokens_out:,} | {role.cached:,} | {role.peak:,} | {role.mark}${role.usd:.2f} |"
+        for role in spent
     ]
-    calls, usd = sum(one.calls for one in spent), sum(one.usd for one in spent)
-    sums = [sum(getattr(one, name) for one in spent) for name in ("tokens_in", "tokens_out", "cached")]
-    mark = next((mark for mark in "≤~" if any(one.mark == mark for one in spent)), "")
+    calls, usd = sum(role.calls for role in spent), sum(role.usd for role in spent)
+    sums = [sum(getattr(role, name) for role in spent) for name in ("tokens_in", "tokens_out", "cached")]
+    mark = next((mark for mark in "≤~" if any(role.mark == mark for role in spent)), "")
     rows.append(
         f"| **all** | | {calls} | {sums[0]:,} | {sums[1]:,} | {sums[2]:,} | "
-        f"{max(one.peak for one in spent):,} | {mark}${usd:.2f} |"
+        f"{max(role.peak for role in spent):,} | {mark}${usd:.2f} |"
     )
     return _table(("role", "agent", "calls", "tokens in", "out", "cached", "peak context", "cost"), rows)
 
 
 def _evidence(work: PullRequestWork) -> str:
-    return "\n\n".join(_evidence_of(one, work) for one in work.verdict.requirements[:MOST_ROWS])
+    return "\n\n".join(_evidence_of(requirement, work) for requirement in work.verdict.requirements[:MOST_ROWS])
 
 
 def _evidence_of(judged: Judged, work: PullRequestWork) -> str:
     lines = [f"**{escaped(judged.id)}**{f' · {escaped(_public(judged.source))}' if judged.source else ''}"]
     lines += [f"- {escaped(why)}" for why in judged.why[:5]]
     lines += [f"- rests on {escaped(judged.rests_on)}"] if judged.rests_on else []
-    facts = [one for one in work.verdict.evidence if one.requirement == judged.id and one.side == "head"]
-    for one in facts[:10]:
-        passed = sum(tried.outcome is Outcomes.PASSED for tried in one.tried)
-        held = ", held out" if one.held_out else ""
-        command = "" if one.held_out else f" {escaped(one.command, 160)}:"
+    facts = [fact for fact in work.verdict.evidence if fact.requirement == judged.id and fact.side == "head"]
+    for fact in facts[:10]:
+        passed = sum(tried.outcome is Outcomes.PASSED for tried in fact.tried)
+        held = ", held out" if fact.held_out else ""
+        command = "" if fact.held_out else f" {escaped(fact.command, 160)}:"
         lines.append(
-            f"- {one.kind}{held}:{command} {passed} of {len(one.tried)} passed on `{one.commit[:12]}`, "
-            f"turn {one.turn}, {escaped(one.isolation)}"
+            f"- {fact.kind}{held}:{command} {passed} of {len(fact.tried)} passed on `{fact.commit[:12]}`, "
+            f"turn {fact.turn}, {escaped(fact.isolation)}"
         )
     return "\n".join(lines if facts else [*lines, "- nothing was run for it"])
 
@@ -269,11 +270,11 @@ def _public(words: str) -> str:
 
 
 def _undecided(work: PullRequestWork) -> str:
-    return "\n".join(f"- {escaped(one)}" for one in dict.fromkeys((*work.said, *work.verdict.undecided)))
+    return "\n".join(f"- {escaped(remark)}" for remark in dict.fromkeys((*work.said, *work.verdict.undecided)))
 
 
 def _claimed(work: PullRequestWork, links: Mapping[str, str]) -> str:
-    shown = dict.fromkeys((name, links[one]) for name, one in work.claimed if one in links)
+    shown = dict.fromkeys((name, links[sha256]) for name, sha256 in work.claimed if sha256 in links)
     return "\n\n".join(f"{escaped(name)}\n\n![{escaped(name)}]({_link(address)})" for name, address in shown)
 
 

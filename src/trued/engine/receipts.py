@@ -117,7 +117,7 @@ async def prove_again(
 ) -> Statement:
     """Run all checks again, on base and commit, and return the statement that results."""
     account = stated.predicate.trued
-    base, head = [await commit_lookup.find_commit(one, request.here) for one in (request.base, request.head)]
+    base, head = [await commit_lookup.find_commit(commit, request.here) for commit in (request.base, request.head)]
     contract = await _contract_with_visibility(sealed, base, head)
     async with temporary_workspace(request, home, base, head) as workspace:
         workspace.kept = None  # use no cached facts; cached environments are fine
@@ -129,7 +129,9 @@ async def prove_again(
         verdict = await prove(
             workspace,
             judging.model_copy(update={"interpreter": fresh.interpreter}),
-            [one.id for one in judging.requirements],  # all: a forged receipt could leave out failed ones
+            [
+                requirement.id for requirement in judging.requirements
+            ],  # all: a forged receipt could leave out failed ones
             head.commit,
             subject=account.subject,
             objections=account.objections,
@@ -156,11 +158,15 @@ async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contr
 def _cases_of(sealed: Bundle) -> set[str]:
     """Git's blob ids of the bundle's requirements file. Empty if the bundle has no such file, if it cannot be read, or
     if it has checks that were not sealed."""
-    sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
+    sealed_checks = {
+        requirement.id: set(map(check_hash, requirement.checks)) for requirement in sealed.contract.requirements
+    }
     asked = _requirements_of(sealed)
     if not sealed.asked or asked is None:
         return set()
-    own = all(set(map(check_hash, one.checks)) <= sealed_checks.get(one.id, set()) for one in asked)
+    own = all(
+        set(map(check_hash, requirement.checks)) <= sealed_checks.get(requirement.id, set()) for requirement in asked
+    )
     return set(git_blob_names(sealed.asked[1])) if own else set()
 
 
@@ -180,7 +186,7 @@ def _why_unchecked(sealed: Bundle) -> str:
     asked = _requirements_of(sealed)
     if asked is None:
         return "the file in the bundle cannot be read as requirements"
-    if not any(one.checks for one in asked):
+    if not any(requirement.checks for requirement in asked):
         return "the file in the bundle has no cases"
     return "" if _cases_of(sealed) else "the file in the bundle has cases that the contract does not have"
 
@@ -195,12 +201,12 @@ def _statement_lines(stated: Statement) -> list[str]:
         f"the digest matches: this is what was recorded about commit {stated.commit}",
         f"{result}: {account.grade}{lowered}; base {account.base}, contract {stated.contract}",
     ]
-    for one in account.requirements:
-        said.append(f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}")
-        said += [f"{one.id} rests on {word}" for word in one.rests_on]
-    said += [f"open objection: {one.what}" for one in account.objections]
-    said += [f"open gap: {one}" for one in account.remarks]
-    said += [f"not checked: {one}" for one in account.undecided]
+    for requirement in account.requirements:
+        said.append(f"{requirement.id} is {requirement.grade}: {'; '.join(requirement.why[:2])}")
+        said += [f"{requirement.id} rests on {word}" for word in requirement.rests_on]
+    said += [f"open objection: {objection.what}" for objection in account.objections]
+    said += [f"open gap: {remark}" for remark in account.remarks]
+    said += [f"not checked: {note}" for note in account.undecided]
     if account.owned:
         said.append(f"not judged as work, because the receipt says that trued wrote them: {', '.join(account.owned)}")
     taken = account.taken
@@ -220,13 +226,11 @@ def _signature(found: Receipt, *, known: bool) -> str:
 
 def _compared(before: Statement, after: Statement, differing: tuple[str, ...]) -> list[str]:
     if differing:
-        return [f"checked again here, the result differs: {one}" for one in differing]
+        return [f"checked again here, the result differs: {difference}" for difference in differing]
     said = ["proven again here: the same statement except for times, seeds and sandbox level"]
-    one, other = before.predicate.trued.taken, after.predicate.trued.taken
-    if one.interpreters != other.interpreters:
-        said.append(
-            f"with another interpreter: {', '.join(other.interpreters)} instead of {', '.join(one.interpreters)}"
-        )
+    earlier, later = (side.predicate.trued.taken.interpreters for side in (before, after))
+    if earlier != later:
+        said.append(f"with another interpreter: {', '.join(later)} instead of {', '.join(earlier)}")
     said += [f"the approval by {given.who} cannot be checked again" for given in before.predicate.trued.words]
     return said
 

@@ -34,7 +34,7 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
     """The ids that git gives this content, with SHA-1 and SHA-256, and with either line ending."""
     plain = content.replace(b"\r\n", b"\n")
     ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
-    return tuple(name for one in ways for name in git_blob_names(one))
+    return tuple(name for way in ways for name in git_blob_names(way))
 
 
 async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
@@ -56,13 +56,21 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
     after = sources.read_specifications(taken, await _read_specification_texts(workspace, head, taken, blobs[head]))
     due, left = _due(before.requirements, touched)
     added = [
-        _without_checks(one)
-        for one in after.requirements
-        if one.text not in {same.text for same in before.requirements}
+        _without_checks(requirement)
+        for requirement in after.requirements
+        if requirement.text not in {same.text for same in before.requirements}
     ]
-    due += [one for one in unique_ids(added, {one.id for one in before.requirements}) if one.source.file in touched]
+    due += [
+        requirement
+        for requirement in unique_ids(added, {requirement.id for requirement in before.requirements})
+        if requirement.source.file in touched
+    ]
     said = [f"not touched by this change, and not judged: {file}" for file in left]
-    if any(one.checks for one in after.requirements if one.text not in {same.text for same in before.requirements}):
+    if any(
+        requirement.checks
+        for requirement in after.requirements
+        if requirement.text not in {same.text for same in before.requirements}
+    ):
         said.append("checks that the head adds to its own requirements are left out")
     whole = before.model_copy(update={"requirements": tuple(due)})
     return whole.model_copy(update={"file": ", ".join(sorted(taken))}), tuple(said)
@@ -105,10 +113,10 @@ def _refuse_untrusted(asked: Requirements) -> None:
 def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
     """The requirements to judge, and the files that are left out. A file is left out if it has no check and this change
     touches other files with requirements, but not this one."""
-    files = {one.source.file for one in every}
-    about = (touched or files) | {one.source.file for one in every if one.checks}
-    return [one for one in every if one.source.file in about], sorted(files - about)
+    files = {requirement.source.file for requirement in every}
+    about = (touched or files) | {requirement.source.file for requirement in every if requirement.checks}
+    return [requirement for requirement in every if requirement.source.file in about], sorted(files - about)
 
 
-def _without_checks(one: Requirement) -> Requirement:
-    return one.model_copy(update={"checks": (), "supersedes": (), "keep": False})
+def _without_checks(requirement: Requirement) -> Requirement:
+    return requirement.model_copy(update={"checks": (), "supersedes": (), "keep": False})

@@ -34,8 +34,8 @@ class KnownRuns:
     @classmethod
     def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
         """Build from the records of runs, given newest first; if several runs share a branch, the newest counts."""
-        bases = {one.branch: one.base for one in reversed(runs) if one.repository == str(root)}
-        return cls({one.branch for one in runs if one.state != "cancelled"}, bases)
+        bases = {run.branch: run.base for run in reversed(runs) if run.repository == str(root)}
+        return cls({run.branch for run in runs if run.state != "cancelled"}, bases)
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ def _earlier_run_branch(root: Path, branch: str, file: str) -> EarlierRunBranch:
 
 def find_forgotten_run(root: Path, run: str) -> ForgottenRun | None:
     """The run with this id, known only from its branch in this repository; None if there is none."""
-    for one in descriptors():
-        state = one.branch_state
+    for descriptor in descriptors():
+        state = descriptor.branch_state
         if state and (found := _find_earlier_run(root, f"{PREFIX}{run}", state.file)):
-            return ForgottenRun(found.branch, load(state.read)(found.state).specification, one.name)
+            return ForgottenRun(found.branch, load(state.read)(found.state).specification, descriptor.name)
     return None

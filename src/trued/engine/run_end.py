@@ -56,10 +56,10 @@ def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome
 
 
 def _next_step(record: RunRecord, news: list[Approval]) -> str:
-    rejected = [one for one in news if one.rejected]
+    rejected = [approval for approval in news if approval.rejected]
     if not rejected:
         return f"everything is decided; continue with: trued resume {record.id}"
-    said = "; ".join(one.gap.what for one in rejected)
+    said = "; ".join(approval.gap.what for approval in rejected)
     return f"{said}; `trued resume {record.id}` passes it to the agents"
 
 

@@ -146,10 +146,12 @@ class RunStore:
         from trued.wire import Confinement  # imported here, because most commands touch no files of a run
         from trued.workspace.git.workspace import GitWorkspace
 
-        pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
+        pictures = [
+            picture for picture in (inputs.ticket.pictures if inputs.ticket else ()) if Path(picture).is_absolute()
+        ]
         travel = self.travel(record)
         here = (travel.hub.folder,) if travel else ()
-        hidden = [str(one) for one in (*inputs.held_out_paths(), *here)]
+        hidden = [str(path) for path in (*inputs.held_out_paths(), *here)]
         confinement = Confinement(
             level=travel.level(inputs) if travel else inputs.level,
             readable=(*inputs.settings.readable, *pictures),
@@ -275,14 +277,14 @@ class RunStore:
 
         finished = answered = 0
         halted = False
-        for one in self.journal.events_of_kind(
+        for event in self.journal.events_of_kind(
             run_id, VerdictReached.KIND, CallAnswered.KIND, RunEnded.KIND, lean=True
         ):
-            if one.kind == VerdictReached.KIND and one.key == step_name(FINISH):
-                finished = one.id
-            elif one.kind == CallAnswered.KIND:
-                answered = one.id
-            elif ended := RunEnded.read(one):
+            if event.kind == VerdictReached.KIND and event.key == step_name(FINISH):
+                finished = event.id
+            elif event.kind == CallAnswered.KIND:
+                answered = event.id
+            elif ended := RunEnded.read(event):
                 halted = ended.halted
         return halted and answered > finished > 0
 
@@ -290,7 +292,7 @@ class RunStore:
         from trued.model import Verdict
 
         found = [self.journal.step(run_id, key) or "" for key in keys if is_task_verdict(key)]
-        return [Verdict.model_validate_json(one) for one in found]
+        return [Verdict.model_validate_json(verdict) for verdict in found]
 
     def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
         """The evidence of all verdicts of the run, each piece once: first of the verdicts on single tasks, then of all
@@ -299,13 +301,15 @@ class RunStore:
         found = [(key, self.journal.step(run_id, key)) for key in keys if is_final_verdict(key) or is_amendment(key)]
         whole = [self._read_verdict(key, text) for key, text in found if text]
         verdicts = [*self.task_verdicts(run_id), *filter(None, whole)]
-        return tuple({one.id: one for verdict in verdicts for one in verdict.evidence}.values())
+        return tuple({fact.id: fact for verdict in verdicts for fact in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
         """Requirement → the final verdict; if there is none yet, the newest verdict on a task."""
         if final := self.final_verdict(run_id):
-            return {one.id: final for one in final.requirements}
-        return {one.id: verdict for verdict in self.task_verdicts(run_id) for one in verdict.requirements}
+            return {requirement.id: final for requirement in final.requirements}
+        return {
+            requirement.id: verdict for verdict in self.task_verdicts(run_id) for requirement in verdict.requirements
+        }
 
     def _verdict_so_far(self, run_id: str) -> "Verdict | None":
         """The newest verdict on each requirement, as one verdict."""
@@ -339,7 +343,7 @@ class RunStore:
         from trued.run.approvals import Since, asked_of, current_decisions, head_by_decision
 
         name = contract_hash(contract)
-        given = [one for one in given if not one.is_of_contract or one.contract in ("", name)]
+        given = [approval for approval in given if not approval.is_of_contract or approval.contract in ("", name)]
         latest = self.latest_verdicts(run_id)
         at = {name: verdict.commit for name, verdict in latest.items()}
         owned = {path for verdict in latest.values() for path in verdict.owned}
@@ -351,7 +355,7 @@ class RunStore:
             found = changes_since(Path(record.repository), self.home, run_id, before, after)
             return Since(paths_outside(found[1], owned), found[0]) if found else Since(known=False)
 
-        asked = {one.id: asked_of(one) for one in contract.requirements}
+        asked = {requirement.id: asked_of(requirement) for requirement in contract.requirements}
         return current_decisions(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)
 
     def unprocessed_approvals(self, run_id: str) -> list[Approval]:
@@ -362,7 +366,7 @@ class RunStore:
             return []
         from trued.run.approvals import unprocessed_decisions
 
-        asked = {one.id for one in contract.requirements}
+        asked = {requirement.id for requirement in contract.requirements}
         every = records_approvals(self.journal.run(run_id))
         return unprocessed_decisions(given, self._processed_decisions(run_id), asked, every=every)
 

@@ -42,7 +42,7 @@ class SensitiveChanges(Value):
 def sensitivity_of(path: str) -> str:
     """Why a path is sensitive; "" if it is not. Case is ignored, because some file systems ignore it."""
     low = path.lower()
-    if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
+    if nested := next((folder for folder in FOLDERS if f"/{folder}/" in f"/{low}/"), ""):
         low = low[f"/{low}/".index(f"/{nested}/") :]
     for kind, patterns in _kinds():
         if kind == SETTINGS and low.startswith(VIEWS):
@@ -85,7 +85,7 @@ async def sensitive_changes(
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
     if MANIFEST in changed:
         read = [await workspace.read(commit, MANIFEST) for commit in (before, after)]
-        tables = [(settings_table(one or b"") or b"").decode(errors="backslashreplace") for one in read]
+        tables = [(settings_table(content or b"") or b"").decode(errors="backslashreplace") for content in read]
         if tables[0] != tables[1]:
             named[TABLE] = SETTINGS
             lines.append("\0".join((TABLE, *tables)))
@@ -113,7 +113,7 @@ def _resolved(path: str, links: Mapping[str, str]) -> str:
     for _ in range(MOST_LINKS):
         parts = path.split("/")
         above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
-        link = next((one for one in above if one in links), "")
+        link = next((folder for folder in above if folder in links), "")
         if not link:
             break
         path = posixpath.normpath(posixpath.join(posixpath.dirname(link), links[link], path[len(link) + 1 :]))

@@ -38,15 +38,15 @@ def call_on_signals(handler: Callable[[], object], signals: Sequence[signal.Sign
     """Call the handler in the event loop when this process gets one of the signals. Does nothing outside the main
     thread, because only that one can handle signals."""
     loop = asyncio.get_running_loop()
-    for one in signals:
+    for number in signals:
         with suppress(RuntimeError, ValueError):
-            loop.add_signal_handler(one, handler)
+            loop.add_signal_handler(number, handler)
     try:
         yield
     finally:
-        for one in signals:
+        for number in signals:
             with suppress(RuntimeError, ValueError):
-                loop.remove_signal_handler(one)
+                loop.remove_signal_handler(number)
 
 
 async def _cancel_when(must_end: asyncio.Event, task: "asyncio.Task[object]") -> None:

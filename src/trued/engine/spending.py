@@ -42,10 +42,10 @@ def total_spent(rows: "list[Spend]") -> "Amount":
 
     paid = [row.spent for row in rows]
     return Amount(
-        usd=sum(one.usd for one in paid),
-        tokens=sum(one.tokens for one in paid),
+        usd=sum(amount.usd for amount in paid),
+        tokens=sum(amount.tokens for amount in paid),
         calls=len({row.step for row in rows}),
-        seconds=sum(one.seconds for one in paid),
+        seconds=sum(amount.seconds for amount in paid),
     )
 
 

@@ -122,13 +122,13 @@ def _of_chosen_parts(
         return requirements
     option = "--chunk" if settings.chunks else "--phase"
     if not workflow.takes_parts or not goal.source.file:
-        able = " or ".join(one.name for one in descriptors() if one.takes_parts)
+        able = " or ".join(workflow.name for workflow in descriptors() if workflow.takes_parts)
         raise BadInput(
             f"{workflow.name} works on the whole goal", option, f"leave it out, or name a plan and -w {able}"
         )
     plan = parse_plan(goal.text, goal.source.file)
     given = requirements.requirements if requirements else ()
-    part = chosen_parts(plan, settings.chunks, settings.phases, [one.covers for one in given])
+    part = chosen_parts(plan, settings.chunks, settings.phases, [requirement.covers for requirement in given])
     return chosen_requirements(requirements, plan, part) if requirements else None
 
 
@@ -158,7 +158,7 @@ def input_kind(goal: Goal) -> Input:
 def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
     if not repository.head and not workflow.starts_empty:
         what = f"the repository {repository.root} has no commit yet"
-        able = " or ".join(f"`-w {one.name}`" for one in descriptors() if one.starts_empty)
+        able = " or ".join(f"`-w {workflow.name}`" for workflow in descriptors() if workflow.starts_empty)
         raise BadInput(what, then=f"`git commit --allow-empty -m start` makes one; {able} can start without one")
     folder = workflow.writes_into
     if folder and (path := blocking_file(repository.root, folder)):
@@ -195,7 +195,7 @@ def _read_goal(
 
 def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -> RunRecord:
     """A record of a new run, with an id that no other run has."""
-    name = next(one for one in iter(_new_id, "") if one not in taken)
+    name = next(candidate for candidate in iter(_new_id, "") if candidate not in taken)
     goal = inputs.goal
     plan = descriptor(inputs.settings.workflow).takes is Input.PLAN and is_plan(goal.text, goal.source.file)
     title = parse_plan(goal.text, goal.source.file).title if plan else _title(goal)
@@ -245,15 +245,15 @@ def _looks_like_a_file(given: str) -> bool:
 
 def _agents(settings: Settings, environ: Mapping[str, str], needed: Sequence[str]) -> tuple[dict[str, str], str]:
     """Role → agent, each known and able to start; and a sentence about the detected agents."""
-    for one in settings.agents.values():
-        capabilities_of(one)
+    for named_agent in settings.agents.values():
+        capabilities_of(named_agent)
     agents, looked = select_agents(settings, environ, needed)
     # Agents that only play roles of other workflows are left out: they need not be installed, and their vendors must
     # not count among those that build.
     others = roles_of_other_workflows(settings.workflow)
     agents = {role: agent for role, agent in agents.items() if role not in others}
     check_agents(agents.values(), settings, environ)
-    return {role: _agent(one) for role, one in agents.items()}, looked
+    return {role: _agent(agent) for role, agent in agents.items()}, looked
 
 
 def _agent(agent: str) -> str:

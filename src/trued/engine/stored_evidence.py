@@ -26,7 +26,7 @@ class StoredEvidence(Sequence[Evidence]):
         for name in place[:-1]:
             within = within.get(name) or {}
         facts = within.pop(place[-1], ())
-        return json.dumps(value), cls((one["requirement"], packed(one)) for one in facts)
+        return json.dumps(value), cls((fact["requirement"], packed(fact)) for fact in facts)
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -58,7 +58,7 @@ def evidence_about(facts: Sequence[Evidence], names: Collection[str]) -> Iterato
     """The evidence about any of these requirements, in order."""
     if isinstance(facts, StoredEvidence):
         return facts.about(names)
-    return (one for one in facts if one.requirement in names)
+    return (fact for fact in facts if fact.requirement in names)
 
 
 @lru_cache(READ)

@@ -33,7 +33,9 @@ def ticket_from_tracker(name: str, settings: Settings, environ: Mapping[str, str
     Absolute picture paths are dropped: agents may read a ticket's pictures, and its author could name any file here.
     """
     ticket = ticket_from_issue(tracker_of(settings, name, environ, root).issue(name))
-    return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
+    return ticket.model_copy(
+        update={"pictures": tuple(picture for picture in ticket.pictures if not Path(picture).is_absolute())}
+    )
 
 
 def ticket_from_file(goal: Goal, root: Path) -> Ticket:
@@ -41,7 +43,7 @@ def ticket_from_file(goal: Goal, root: Path) -> Ticket:
     ticket = parse_ticket(goal.text, goal.source.file)
     beside = (root / goal.source.file).parent
     return ticket.model_copy(
-        update={"pictures": tuple(filter(None, (_picture(one, beside) for one in ticket.pictures)))}
+        update={"pictures": tuple(filter(None, (_picture(picture, beside) for picture in ticket.pictures)))}
     )
 
 
@@ -83,17 +85,17 @@ async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repo
 
 
 async def _choose_branch(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> TicketBranch:
-    runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
+    runs = [run for run in store.journal.runs() if run.repository == str(repository.root)]
     # not runs of comparisons: their branches are named after the run
-    runs = [one for one in runs if one.branch != f"trued/{one.id}"]
-    known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]
+    runs = [run for run in runs if run.branch != f"trued/{run.id}"]
+    known = [run.branch for run in runs if _same(store.inputs(run.id).ticket, ticket)]
     name = known[-1] if known else ticket.branch  # the ticket's first branch, even if its title was edited since
     for number in count(1):
         branch = name if number == 1 else f"{name}-{number}"
-        own = [one for one in runs if one.branch == branch]
-        if any(_key(store, one) != ticket.key for one in own):
+        own = [run for run in runs if run.branch == branch]
+        if any(_key(store, run) != ticket.key for run in own):
             continue  # another ticket's branch: the names differ only in characters that a branch cannot have
-        if at_work := next((one for one in own if not one.has_ended), None):
+        if at_work := next((run for run in own if not run.has_ended), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
             raise BadInput(what, then=f"`trued resume {at_work.id}` continues it, `trued cancel {at_work.id}` ends it")
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None
@@ -108,10 +110,10 @@ def _key(store: RunStore, run: RunRecord) -> str:
     return ticket.key if ticket else ""
 
 
-def _same(one: Ticket | None, other: Ticket) -> bool:
+def _same(stored: Ticket | None, other: Ticket) -> bool:
     """Whether both are the same ticket: the same key from the same place."""
-    named = one is not None and "key" not in (*one.missing, *other.missing)
-    return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
+    named = stored is not None and "key" not in (*stored.missing, *other.missing)
+    return named and stored is not None and (stored.key, stored.source.file) == (other.key, other.source.file)
 
 
 async def _usable_branch(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> TicketBranch:
@@ -122,7 +124,7 @@ async def _usable_branch(branch: str, own: list[RunRecord], repository: Reposito
         raise BadInput(what, then=f"rename it: git branch -m {above} …")
     if not here and not there:
         return TicketBranch(branch)
-    left = next((one for one in reversed(own) if one.head in (here or there,) and there in ("", one.head)), None)
+    left = next((run for run in reversed(own) if run.head in (here or there,) and there in ("", run.head)), None)
     if left is None:
         where = f"at {forge.remote}" if there and not here else f"in {repository.root}"
         raise BadInput(

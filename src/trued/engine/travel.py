@@ -79,12 +79,12 @@ class Travel:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             (self.folder / ORIGIN).touch()
             return
-        named = {commit for one in sent for commit in (*one.commits, one.artifacts) if commit}
+        named = {commit for work in sent for commit in (*work.commits, work.artifacts) if commit}
         # a ref is made only after git has checked that everything below the commit is there
         if lacking := named - set((await store.refs("")).values()):
             await self.hub.fetch(store, lacking)
         await store.set_ref("base", self._base)
-        for commit in dict.fromkeys(one.artifacts for one in sent if one.artifacts):
+        for commit in dict.fromkeys(work.artifacts for work in sent if work.artifacts):
             await self._write_kept_files(store, commit)
 
     async def _write_kept_files(self, store: Store, commit: str) -> None:
@@ -102,7 +102,7 @@ class Travel:
         """Push the work of this machine that the store lacks, and record that it was sent."""
         async with self._sending:
             sent = self.sent()
-            there = {commit for one in sent for commit in (*one.commits, one.artifacts) if commit}
+            there = {commit for work in sent for commit in (*work.commits, work.artifacts) if commit}
             await self._send_again(there)
             refs = await self.store.refs("")
             new = sorted(set(refs.values()) - there)
@@ -124,7 +124,8 @@ class Travel:
             return
         listed, here = await self.hub.refs(self._run), set((await self.store.refs("")).values())
         await self.hub.push(
-            self.store, [one for one in commits & here if listed.get(self.store.ref(f"commit/{one}")) != one]
+            self.store,
+            [commit for commit in commits & here if listed.get(self.store.ref(f"commit/{commit}")) != commit],
         )
         self._looked = True
 
@@ -132,8 +133,8 @@ class Travel:
         """A commit of the kept files that were not sent yet; "" if there are none. Kept files may show held-out cases,
         so no agent's clone has this commit in its history."""
         folder = self.folder / ARTIFACTS
-        names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
-        for commit in (one.artifacts for one in sent if names and one.artifacts):
+        names = {artifact.name for artifact in folder.iterdir()} if folder.is_dir() else set()
+        for commit in (work.artifacts for work in sent if names and work.artifacts):
             if commit not in self._kept:
                 self._kept[commit] = frozenset(await self.store.entries(commit))
             names -= self._kept[commit]
@@ -187,7 +188,7 @@ class Travel:
         """Whether another machine began this attempt at a call: its files are not here, and cannot be fetched."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
-        return any((one.call, one.attempt) == (call, attempt) for one in self._journal.spends(self._run))
+        return any((spend.call, spend.attempt) == (call, attempt) for spend in self._journal.spends(self._run))
 
     def has_session(self, clone: str) -> bool:
         """Whether the agent session of this clone was begun on this machine, so that it can be resumed here."""
@@ -249,7 +250,7 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     if is_without_forge(inputs.settings.forge, repository.root):
         forge = inputs.settings.forge.model_copy(update={"kind": "local"})
         inputs = inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})
-    pictures = [await _travelling_picture(git, one, repository.root, files) for one in ticket.pictures]
+    pictures = [await _travelling_picture(git, picture, repository.root, files) for picture in ticket.pictures]
     return inputs.model_copy(update={"ticket": ticket.model_copy(update={"pictures": tuple(pictures)})})
 
 

@@ -40,8 +40,8 @@ def files_to_trust(repo: Path) -> RepositoryFiles:
 
 def _digest(hashes: Mapping[str, str]) -> str:
     whole = hashlib.sha256()
-    for name, one in hashes.items():
-        whole.update(f"{name}\0{one}\n".encode(errors="surrogateescape"))
+    for name, digest in hashes.items():
+        whole.update(f"{name}\0{digest}\n".encode(errors="surrogateescape"))
     return whole.hexdigest()
 
 
@@ -56,8 +56,8 @@ def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[st
     contents = _trusted_contents(home).get(str(repo.resolve()), {})
     if what.digest in contents:
         return frozenset(what.files)
-    known = {pair for one in contents.values() for pair in one.get("files", {}).items()}
-    return frozenset(name for name, one in what.hashes.items() if (name, one) in known)
+    known = {pair for trusted in contents.values() for pair in trusted.get("files", {}).items()}
+    return frozenset(name for name, digest in what.hashes.items() if (name, digest) in known)
 
 
 def record_trust(home: Path, repo: Path, digest: str, who: str) -> None:
@@ -82,7 +82,7 @@ def _remember(home: Path, repo: Path, hashes: Mapping[str, str], who: str) -> No
         known = _trusted_contents(home)
         contents = known.get(str(repo.resolve()), {})
         contents[_digest(hashes)] = {"who": who, "at": time.time(), "files": dict(hashes)}
-        newest = sorted(contents.items(), key=lambda one: one[1].get("at", 0.0))[-REMEMBERED:]
+        newest = sorted(contents.items(), key=lambda pair: pair[1].get("at", 0.0))[-REMEMBERED:]
         known[str(repo.resolve())] = dict(newest)
         text = json.dumps({"version": 1, "repositories": known}, indent=1, sort_keys=True, ensure_ascii=False)
         atomic_files.write(home / FILE, text)
@@ -135,7 +135,10 @@ def _trusted_contents(home: Path) -> dict[str, Any]:
         return {}
     try:
         known = json.loads(path.read_bytes())["repositories"]
-        return {str(repo): {digest: dict(one) for digest, one in contents.items()} for repo, contents in known.items()}
+        return {
+            str(repo): {digest: dict(trusted) for digest, trusted in contents.items()}
+            for repo, contents in known.items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{path} is damaged", then="remove it and trust your repositories again") from error
 

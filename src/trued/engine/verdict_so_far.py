@@ -25,16 +25,16 @@ class VerdictSoFar:
 
     def add(self, number: int, value: str) -> None:
         """Add the next verdict: the result of the step with this number."""
-        self.last, self._newest, self._made, found = number, value, None, json.loads(value)
-        judged = {one["id"]: one for one in found.get("requirements", ())}
-        own = {*judged, *(one["id"] for one in found.get("suites", ()))}
+        self.last, self._newest, self._made, stored = number, value, None, json.loads(value)
+        judged = {judged_row["id"]: judged_row for judged_row in stored.get("requirements", ())}
+        names = {*judged, *(judged_row["id"] for judged_row in stored.get("suites", ()))}
         self._judged.update(judged)
-        self._known |= own
-        for name in own:
+        self._known |= names
+        for name in names:
             self._facts.pop(name, None)
-        for fact in found.get("evidence", ()):
+        for fact in stored.get("evidence", ()):
             name = fact["requirement"]
-            if name in own or name not in self._known:
+            if name in names or name not in self._known:
                 self._facts.setdefault(name, {})[self._places] = fact
                 self._places += 1
 
@@ -48,8 +48,8 @@ class VerdictSoFar:
     def stored_verdict(self) -> Verdict | None:
         """Like `verdict`, with evidence that is parsed only when it is used."""
         if self._made is None and self._newest:
-            for name, one in self._judged.items():
-                self._judged[name] = Judged.model_validate(one)
+            for name, row in self._judged.items():
+                self._judged[name] = Judged.model_validate(row)
             places: dict[int, tuple[str, bytes]] = {}
             for name, facts in self._facts.items():
                 for place, fact in facts.items():

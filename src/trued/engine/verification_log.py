@@ -65,8 +65,8 @@ class VerificationLog:
             return []
         except OSError as error:
             raise StateFailed(f"cannot read {self.file}: {error.strerror}") from error
-        found = [one for line in reversed(lines) if (one := _parse_record(line)) is not None]
-        return [one for one in found if repository is None or Path(one.repository).resolve() == repository]
+        found = [record for line in reversed(lines) if (record := _parse_record(line)) is not None]
+        return [record for record in found if repository is None or Path(record.repository).resolve() == repository]
 
 
 @contextmanager

@@ -90,7 +90,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
                 }
                 verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
                 verdict = await with_advice(workspace, verdict)
-            if any(one.grade is Grade.REFUTED for one in verdict.suites):
+            if any(suite.grade is Grade.REFUTED for suite in verdict.suites):
                 verdict = _with_reason(verdict, await _lacking_commits(base, head))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
@@ -164,7 +164,7 @@ async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, s
     visible = "its cases count as visible"
     if await commit_lookup.is_in_history(both, requirements_source.blobs_of(file.read_bytes())):
         return False, f"the history of base or head holds the requirements file: {visible}"
-    if any([await commit_lookup.is_tracked(one, file) for one in both]):
+    if any([await commit_lookup.is_tracked(side, file) for side in both]):
         return False, f"the history of base or head holds an earlier {file.name}: {visible}"
     return True, "the requirements file is in neither commit's history"
 
@@ -176,9 +176,9 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
         said.append("the head does not descend from the base: other people's changes in between are judged with it")
     if descends is None:
         said.append("the head's history does not contain the base: nothing shows that the work began there")
-    if any(commit_lookup.is_shallow(one) for one in (base, head)):
+    if any(commit_lookup.is_shallow(side) for side in (base, head)):
         said.append("a history is shallow: an older commit may contain the requirements")
-    if file and any(one.root and file.resolve().is_relative_to(one.root) for one in (base, head)):
+    if file and any(side.root and file.resolve().is_relative_to(side.root) for side in (base, head)):
         said.append(f"{file.name} is in a working tree: an agent that worked there could have read it")
     return said
 
@@ -198,17 +198,19 @@ def _with_reason(verdict: Verdict, why: str) -> Verdict:
     if not why:
         return verdict
     told = tuple(
-        one.model_copy(update={"why": (*one.why[:1], why, *one.why[1:])}) if one.grade is Grade.REFUTED else one
-        for one in verdict.requirements
+        requirement.model_copy(update={"why": (*requirement.why[:1], why, *requirement.why[1:])})
+        if requirement.grade is Grade.REFUTED
+        else requirement
+        for requirement in verdict.requirements
     )
     return verdict.model_copy(update={"requirements": told})
 
 
 async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: NamedCommit, tell: Emit) -> None:
     """Emit an event for uncommitted files: they are not judged."""
-    for one in {one.root: one for one in (base, head)}.values():
-        if files := await commit_lookup.uncommitted_files(one, workspace.store, workspace.folder):
-            tell(WorkingTreeDirty(place=str(one.root), files=tuple(files)))
+    for side in {side.root: side for side in (base, head)}.values():
+        if files := await commit_lookup.uncommitted_files(side, workspace.store, workspace.folder):
+            tell(WorkingTreeDirty(place=str(side.root), files=tuple(files)))
 
 
 # -- the place ---------------------------------------------------------------------------------------------------------
@@ -234,11 +236,11 @@ async def temporary_workspace(
 
 async def _bring(store: Store, base: NamedCommit, others: Sequence[NamedCommit]) -> None:
     """Copy these commits into the store."""
-    if unlike := [one for one in others if len(one.commit) != len(base.commit)]:
+    if unlike := [other for other in others if len(other.commit) != len(base.commit)]:
         what = f"{base.place} and {unlike[0].place} use different hashes (SHA-1 and SHA-256)"
         raise BadInput(what, then="compare two repositories with the same kind of hash")
-    named = {f"head{number}": one for number, one in enumerate(others)}
-    same = {name: one.commit for name, one in named.items() if one.objects == base.objects}
+    named = {f"head{number}": other for number, other in enumerate(others)}
+    same = {name: side.commit for name, side in named.items() if side.objects == base.objects}
     await store.begin(base.commit, depth=1, beside=same)
     for name in named.keys() - same.keys():
         await store.bring(str(named[name].objects), named[name].commit, name, depth=1)
@@ -314,7 +316,7 @@ async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms
 async def _proven(
     workspace: GitWorkspace, contract: Contract, head: NamedCommit, tell: Emit, *, quick: bool = False
 ) -> Verdict:
-    ids = [one.id for one in contract.requirements]
+    ids = [requirement.id for requirement in contract.requirements]
     return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, quick=quick, tell=tell)
 
 

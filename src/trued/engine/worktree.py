@@ -100,13 +100,13 @@ class Checkout:
     def contains(self, commit: str, ancestor: str) -> bool:
         return _ask_git(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 
-    def common_base(self, one: str, other: str) -> str:
-        return self._git_output("merge-base", one, other)
+    def common_base(self, first: str, other: str) -> str:
+        return self._git_output("merge-base", first, other)
 
     def start(self) -> str:
         """Where the work on this branch began, by the order that `verify` uses: the merge base with its upstream or a
         main branch, else HEAD."""
-        branch, above = (self._full_name(one) for one in ("HEAD", "@{upstream}"))
+        branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
                 return found
@@ -165,8 +165,8 @@ class Checkout:
     def left(self, before: Collection[str], busy: Collection[str] = ()) -> tuple[str, ...]:
         """The commits that were made and then left by checking out something else, without those of `before`, oldest
         first. `busy`: worktrees to leave out."""
-        made = [one for moves in self._moves_of_heads(busy) for one in _left(moves)]
-        return tuple(one for one in dict.fromkeys(made) if one not in before)
+        made = [made_commit for moves in self._moves_of_heads(busy) for made_commit in _left(moves)]
+        return tuple(made_commit for made_commit in dict.fromkeys(made) if made_commit not in before)
 
     def _moves_of_heads(self, busy: Collection[str]) -> list[list[Move]]:
         """What the reflogs of HEAD say, for each worktree."""
@@ -188,8 +188,12 @@ class Checkout:
         code, out = _ask_git(self.root, self.environ, "worktree", "list", "--porcelain", "-z")
         if code != 0:  # git before 2.36 does not know -z
             out = _ask_git(self.root, self.environ, "worktree", "list", "--porcelain")[1].replace(b"\n", b"\0")
-        entries = [dict([*line.split(" ", 1), ""][:2] for line in one.split("\0") if line) for one in _entries(out)]
-        trees = {Path(os.path.realpath(one["worktree"])): one.get("branch", "") for one in entries if "bare" not in one}
+        entries = [dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line) for entry in _entries(out)]
+        trees = {
+            Path(os.path.realpath(entry["worktree"])): entry.get("branch", "")
+            for entry in entries
+            if "bare" not in entry
+        }
         return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
@@ -237,15 +241,15 @@ def _moves(log: Path) -> list[Move]:
 def _left(moves: list[Move]) -> Iterator[str]:
     """The commits that HEAD left by a checkout, and that it did not come to by one. A commit that was amended or undone
     is not left, and one that was fetched is not made here."""
-    for one, after in itertools.pairwise(moves):
-        is_made = not one.why.startswith(("checkout:", "reset:", "clone:")) and not one.why.endswith("Fast-forward")
-        if is_made and after.why.startswith("checkout:") and one.commit != after.commit:
-            yield one.commit
+    for move, after in itertools.pairwise(moves):
+        is_made = not move.why.startswith(("checkout:", "reset:", "clone:")) and not move.why.endswith("Fast-forward")
+        if is_made and after.why.startswith("checkout:") and move.commit != after.commit:
+            yield move.commit
 
 
 def _entries(listed: bytes) -> list[str]:
     """The entries of `git worktree list --porcelain -z`."""
-    return [one for one in listed.decode(errors="surrogateescape").split("\0\0") if one.startswith("worktree ")]
+    return [entry for entry in listed.decode(errors="surrogateescape").split("\0\0") if entry.startswith("worktree ")]
 
 
 def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:

@@ -252,8 +252,10 @@ class Database:
             "lock_timeout": LOCK_S * 1000,
             "idle_in_transaction_session_timeout": IDLE_S * 1000,
         }
-        each = [sql.SQL("set {} = {}").format(sql.Identifier(one), sql.Literal(to)) for one, to in settings.items()]
-        return sql.SQL("; ").join(each)
+        statements = [
+            sql.SQL("set {} = {}").format(sql.Identifier(setting), sql.Literal(to)) for setting, to in settings.items()
+        ]
+        return sql.SQL("; ").join(statements)
 
 
 @contextmanager
@@ -270,8 +272,8 @@ def opened_database(url: str) -> Iterator[Database]:
 
 def _login_files(given: Mapping[str, Any]) -> Iterator[Path]:
     """Files in which libpq looks for a password or key for this address, whether they exist or not."""
-    defaults = {one.keyword.decode(): (one.val or b"").decode() for one in Conninfo.get_defaults()}
-    yield from (Path(one) for name in ("passfile", "sslkey") if (one := given.get(name) or defaults.get(name)))
+    defaults = {default.keyword.decode(): (default.val or b"").decode() for default in Conninfo.get_defaults()}
+    yield from (Path(path) for name in ("passfile", "sslkey") if (path := given.get(name) or defaults.get(name)))
     with suppress(RuntimeError):  # this user has no home folder
         yield from (Path.home() / name for name in (".pgpass", ".pg_service.conf", ".postgresql/postgresql.key"))
 

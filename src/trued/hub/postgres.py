@@ -146,8 +146,8 @@ class PostgresJournal(JournalQueries):
         refusals = {(row["run"], row["worker"], row["life"]): row["why"] for row in rows}
         found = {}
         for row in runs:
-            own = [one for one in workers if one["queue"] == row["queue"]]
-            refused = {one["name"]: refusals.get((row["id"], one["name"], one["life"]), "") for one in own}
+            own = [worker for worker in workers if worker["queue"] == row["queue"]]
+            refused = {worker["name"]: refusals.get((row["id"], worker["name"], worker["life"]), "") for worker in own}
             found[row["id"]] = _why_queued(row["queue"], refused)
         return found
 
@@ -234,7 +234,7 @@ class PostgresJournal(JournalQueries):
         return self._database.read_snapshot()
 
     def private_files(self) -> tuple[Path, ...]:
-        return tuple(one for one in self._database.login_files if one.is_file())
+        return tuple(file for file in self._database.login_files if file.is_file())
 
     def password(self) -> str:
         return self._database.password
@@ -589,7 +589,7 @@ def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
 def is_named_here(home: Path, *, create: bool) -> bool:
     """Whether the state folder got its name on this machine. False for a copy on another machine. If several machines
     share a folder, True on only one of them. Always True if this machine has no id."""
-    own = next((one.read_text().strip() for one in MACHINE_IDS if one.is_file()), "")
+    own = next((file.read_text().strip() for file in MACHINE_IDS if file.is_file()), "")
     named, file = digest(f"trued {own}"), home / MACHINE  # hashed: the id itself is private
     if not own:
         return True

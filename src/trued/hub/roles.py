@@ -102,5 +102,5 @@ def _grant(db: Connection, schema: str) -> None:
         if not db.execute("select 1 from pg_roles where rolname = %s", (role,)).fetchone():
             db.execute(sql.SQL("create role {} nologin").format(sql.Identifier(role)))
     names = {"schema": sql.Identifier(schema), "worker": sql.Identifier(WORKER), "asker": sql.Identifier(ASKER)}
-    kinds = sql.SQL(", ").join(sql.Literal(one.KIND) for one in SAID_BY_ASKERS)
+    kinds = sql.SQL(", ").join(sql.Literal(event.KIND) for event in SAID_BY_ASKERS)
     db.execute(sql.SQL(GRANTS).format(kinds=kinds, **names))

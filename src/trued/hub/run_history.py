@@ -38,8 +38,14 @@ def verdicts(rows: Iterable[Row]) -> list[StoredVerdict]:
     found = []
     for row in rows:
         data = json.loads(row["data"])
-        judged = [one for one in data.get("requirements") or () if isinstance(one, dict) and one.get("id") is not None]
-        grades = {str(one["id"]): str(one["grade"]) for one in judged if one.get("grade")}
+        judged = [
+            requirement
+            for requirement in data.get("requirements") or ()
+            if isinstance(requirement, dict) and requirement.get("id") is not None
+        ]
+        grades = {
+            str(requirement["id"]): str(requirement["grade"]) for requirement in judged if requirement.get("grade")
+        }
         found.append(StoredVerdict(row["run"], row["key"], row["at"], grades, data.get("grade") or ""))
     return found
 

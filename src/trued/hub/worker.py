@@ -102,8 +102,8 @@ class Worker:
         load_queue()  # before the lease begins, because it takes seconds
         self.life = self._workers.join(self._offer, version("trued"))
         queue = DriveQueue(self._database, own_queue(self._offer.name), self.name, str(len(MIGRATIONS)))
-        for one in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(one, lambda *_: self._ends.set())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._ends.set())
         try:
             queue.listen(self._drive)
             say(f"{self.name} takes runs from {self._offer.queue}: {', '.join(self._offer.agents)}")
@@ -159,7 +159,7 @@ class Worker:
     def _clean_up(self) -> None:
         """Remove the folders that ended runs left in this state folder: a worker that lost a run to another one leaves
         them behind."""
-        left = {one.parent.name for name in LEFT for one in self._home.glob(f"runs/*/{name}")} - self._drives.keys()
+        left = {path.parent.name for name in LEFT for path in self._home.glob(f"runs/*/{name}")} - self._drives.keys()
         if not left:
             return
         statement = "select id from run where id = any(%s) and state = any(%s)"
@@ -188,8 +188,8 @@ class Worker:
         until = time.monotonic() + ENDING_S
         while self._drives and time.monotonic() < until:
             with self._turn:
-                for one in self._drives.values():
-                    one.interrupt()
+                for drive in self._drives.values():
+                    drive.interrupt()
             time.sleep(0.1)
 
     # -- one drive -----------------------------------------------------------------------------------------------------

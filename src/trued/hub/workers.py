@@ -72,7 +72,7 @@ class StoredWorker:
 def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
     """What a run at this sandbox level needs but this worker may not use, in words: an agent or the level; "" if it may
     use everything."""
-    kinds = {agent_kind(one) for one in inputs.settings.agents.values()}
+    kinds = {agent_kind(agent) for agent in inputs.settings.agents.values()}
     if lacking := sorted(kinds - set(offer.agents)):
         return f"the agent {', '.join(lacking)}"
     if level not in offer.levels:
@@ -93,20 +93,20 @@ def what_is_withheld(
     settings = inputs.settings
     # The asker names these servers, and they would get the worker's token.
     servers = (settings.forge, settings.tickets) if calls_servers else ()
-    tokens = [one.token_env for one in servers if one != type(one)() and one.kind != "local"]
-    if hidden := sorted({one for one in (*settings.variables, *tokens) if one in environ} - set(offer.variables)):
+    tokens = [server.token_env for server in servers if server != type(server)() and server.kind != "local"]
+    if hidden := sorted({name for name in (*settings.variables, *tokens) if name in environ} - set(offer.variables)):
         return f"the variable {hidden[0]}"
     if repository is not None and not (repository and _is_below(repository, offer.repositories)):
         return f"the repository {repository}"
-    pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
+    pictures = [picture for picture in (inputs.ticket.pictures if inputs.ticket else ()) if Path(picture).is_absolute()]
     may = (*offer.readable, *offer.repositories)
-    return next((f"the file {one}" for one in (*settings.readable, *pictures) if not _is_below(one, may)), "")
+    return next((f"the file {path}" for path in (*settings.readable, *pictures) if not _is_below(path, may)), "")
 
 
 def _is_below(path: str, folders: Sequence[str]) -> bool:
     """Whether a path, with links resolved, is one of these folders or in one of them."""
     place = Path(os.path.realpath(path))
-    return any(place.is_relative_to(os.path.realpath(one)) for one in folders)
+    return any(place.is_relative_to(os.path.realpath(folder)) for folder in folders)
 
 
 class Workers:
@@ -176,7 +176,7 @@ class Workers:
         columns = f"name, life, dead, draining, queue, runs, agents, levels, host, version, {left} as left"
         rows = self._database.rows(f"select {columns} from worker order by name")  # noqa: S608
         held = self._database.rows("select id, driver from run where until > clock_timestamp() order by id")
-        return [_stored_worker(row, [one["id"] for one in held if one["driver"] == executor(row)]) for row in rows]
+        return [_stored_worker(row, [run["id"] for run in held if run["driver"] == executor(row)]) for row in rows]
 
     def waiting(self) -> dict[str, int]:
         """Queue → number of runs that wait there for a worker."""

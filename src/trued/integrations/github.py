@@ -109,6 +109,8 @@ def _refusal_message(data: object) -> str:
         return ""
     listed = data.get("errors")
     details = (
-        [one.get("message") if isinstance(one, dict) else one for one in listed] if isinstance(listed, list) else []
+        [error.get("message") if isinstance(error, dict) else error for error in listed]
+        if isinstance(listed, list)
+        else []
     )
-    return "; ".join(str(one) for one in (data.get("message"), *details) if one)
+    return "; ".join(str(message) for message in (data.get("message"), *details) if message)

@@ -113,7 +113,7 @@ class JournalQueries(ABC):
         sql = self._dialect
         own = f"({sql.role} = ? or {sql.position}(key, ?) = 1 or {sql.position}(key, ?) > 0)"
         shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then {sql.bare} else {sql.lean} end)"
-        silent = [one for role in silent for one in (role, f"{role}#", f"/{role}#")]
+        silent = [beginning for role in silent for beginning in (role, f"{role}#", f"/{role}#")]
         where, values = "run = ?", list[object]([run])
         for word in words:
             folded, letters = _in_lower_case(f"kind || ' ' || key || ' ' || {shown}", word)
@@ -166,8 +166,8 @@ class JournalQueries(ABC):
         """A condition, and its values, for steps whose own name, or the name of a scope around them, begins with one of
         `names`; without names, for all steps."""
         position = self._dialect.position
-        each = " or ".join([f"{position}(key, ?) = 1 or {position}(key, ?) > 0"] * len(names))
-        return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
+        condition = " or ".join([f"{position}(key, ?) = 1 or {position}(key, ?) > 0"] * len(names))
+        return f"({condition or 'true'})", [value for name in names for value in (name, f"/{name}")]
 
     def spends(self, run: str) -> "list[Spend]":
         """Everything that a run has reserved and spent."""
@@ -192,7 +192,7 @@ class JournalQueries(ABC):
 
     def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
         rows = self._select("select * from question where run = ? order by id", (run,))
-        return [one for row in rows if not ((one := question_of(row)).answer and only_open)]
+        return [question for row in rows if not ((question := question_of(row)).answer and only_open)]
 
     def approvals(self, run: str) -> list[Approval]:
         """Approvals and rejections, oldest first."""
@@ -253,7 +253,7 @@ def _marks(values: Sequence[object]) -> str:
 def _in_lower_case(text: str, word: str) -> tuple[str, list[str]]:
     """SQL for a text in which a word in lower case can be looked for, and its values. `lower` alone folds only ASCII
     letters in SQLite, and in some locales of Postgres; so the word's other letters are replaced one by one."""
-    others = [one for one in dict.fromkeys(word.lower()) if not one.isascii()]
-    letters = [(capital, one) for one in others if len(capital := one.upper()) == 1 and capital != one]
+    others = [letter for letter in dict.fromkeys(word.lower()) if not letter.isascii()]
+    letters = [(capital, other) for other in others if len(capital := other.upper()) == 1 and capital != other]
     folded = f"{'replace(' * len(letters)}lower({text}){', ?, ?)' * len(letters)}"
     return folded, [letter for pair in letters for letter in pair]

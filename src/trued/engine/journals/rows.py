@@ -19,7 +19,7 @@ _PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "
 
 def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
     """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or several."""
-    fitting = [one for one in runs if one.id == name] or [one for one in runs if one.id.startswith(name)]
+    fitting = [run for run in runs if run.id == name] or [run for run in runs if run.id.startswith(name)]
     if len(fitting) == 1 and name:
         return fitting[0]
     found = f"{len(fitting)} runs begin with {name!r}" if fitting else f"there is no run {name!r}"
@@ -75,10 +75,10 @@ def approval_columns(run: str, approval: Approval) -> dict[str, object]:
 def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, Any]]) -> list[Comment]:
     """The comments in rows of `comment`, each with the calls whose agents got it, as recorded in `steps`."""
     given: dict[int, list[Delivery]] = {}
-    for row in (one for one in steps if is_comments(one["key"])):
+    for row in (step for step in steps if is_comments(step["key"])):
         taken = TakenComments.model_validate_json(row["value"])
-        for one in taken.comments:
-            given.setdefault(one.id, []).append(Delivery(role=taken.role, call=taken.call))
+        for comment in taken.comments:
+            given.setdefault(comment.id, []).append(Delivery(role=taken.role, call=taken.call))
     found = [{("to" if name == "sent_to" else name): value for name, value in row.items()} for row in rows]
     return [Comment(**row, given=tuple(given.get(row["id"], ()))) for row in found]
 

@@ -54,7 +54,7 @@ _ASKED = f"case {_BRIEF} when 0 then {_NAMED} else substr(data, 1, {_BRIEF} - 1)
 FOLDED = LEAN.replace("json_remove(data, '$.brief')", _ASKED)
 # Facts in an event about a call that contain no text of the agent or its provider.
 _FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
-_PAIRS = ", ".join(f"'{one}', json_extract(data, '$.{one}')" for one in _FACTS)
+_PAIRS = ", ".join(f"'{fact}', json_extract(data, '$.{fact}')" for fact in _FACTS)
 BARE = f"json_patch('{{}}', json_object({_PAIRS}))"  # json_patch leaves out the facts that are null
 
 MIGRATIONS = (

@@ -150,39 +150,43 @@ async def _branch_hint(context: LandingContext) -> str:
 async def _landed_before(context: LandingContext, tip: str) -> LandingResult | None:
     """The result if the work is on the target already: from an earlier `land`, even a killed one, or merged by hand."""
     store, head = context.workspace.store, context.record.head
-    for one in reversed(begun_landings(context.store, context.record.id)):
-        same = (one.onto, one.head) == (context.onto, head) and await store.has_commit(one.commit)
-        if same and await rebase.has_ancestor(store, tip, one.commit):
-            return await _undone(context, one, tip) or _already_landed(context, one)
+    for landing in reversed(begun_landings(context.store, context.record.id)):
+        same = (landing.onto, landing.head) == (context.onto, head) and await store.has_commit(landing.commit)
+        if same and await rebase.has_ancestor(store, tip, landing.commit):
+            return await _undone(context, landing, tip) or _already_landed(context, landing)
     if await rebase.has_ancestor(store, tip, head):
         if context.request.through and refuse_unproven(context.store, context.store.journal.run(context.record.id)):
             why = f"{context.onto} already contains {head[:12]}, but nothing has proven it"
             then = f"`trued verify` judges {context.onto}; `trued show {context.record.id}` shows the run"
             return context.result(code=1, why=why, then=then, how=THERE, before=tip, commit=head)
-        one = LandingRecord(onto=context.onto, before=tip, commit=head, head=head, how=THERE, who=context.request.who)
-        return await _undone(context, one, tip) or _already_landed(context, one)
+        landing = LandingRecord(
+            onto=context.onto, before=tip, commit=head, head=head, how=THERE, who=context.request.who
+        )
+        return await _undone(context, landing, tip) or _already_landed(context, landing)
     return None
 
 
-async def _undone(context: LandingContext, one: LandingRecord, tip: str) -> LandingResult | None:
+async def _undone(context: LandingContext, landing: LandingRecord, tip: str) -> LandingResult | None:
     """The refusal if the branch contains the run's commit, but every file that the run changed has its old content."""
     store = context.workspace.store
-    before = one.before if one.how in (REBASED, MERGED) else context.record.base
-    changed = await store.changed_files(before, one.commit)
+    before = landing.before if landing.how in (REBASED, MERGED) else context.record.base
+    changed = await store.changed_files(before, landing.commit)
     old, now = await store.entries(before), await store.entries(tip)
     if not changed or any(old.get(path) != now.get(path) for path in changed):
         return None
-    why = f"{context.onto} contains {one.commit[:12]} of run {context.record.id}, but its changes were undone since"
+    why = f"{context.onto} contains {landing.commit[:12]} of run {context.record.id}, but its changes were undone since"
     then = "to have them again, revert the commit that undid them, and check the result with `trued verify`"
-    return context.result(code=1, why=why, then=then, how=one.how, before=tip, commit=one.commit)
+    return context.result(code=1, why=why, then=then, how=landing.how, before=tip, commit=landing.commit)
 
 
-def _already_landed(context: LandingContext, one: LandingRecord) -> LandingResult:
+def _already_landed(context: LandingContext, landing: LandingRecord) -> LandingResult:
     events = context.store.journal.events(context.record.id)
-    if not any((event.onto, event.commit) == (one.onto, one.commit) for _, event in of_kind(events, WorkLanded)):
-        _emit_landed(context, one)
-    said = (f"run {context.record.id} is on {one.onto} already, as {one.commit[:12]}",)
-    return context.result(landed=True, how=one.how, before=one.before, commit=one.commit, said=said)
+    if not any(
+        (event.onto, event.commit) == (landing.onto, landing.commit) for _, event in of_kind(events, WorkLanded)
+    ):
+        _emit_landed(context, landing)
+    said = (f"run {context.record.id} is on {landing.onto} already, as {landing.commit[:12]}",)
+    return context.result(landed=True, how=landing.how, before=landing.before, commit=landing.commit, said=said)
 
 
 # -- one landing -------------------------------------------------------------------------------------------------------
@@ -255,7 +259,7 @@ async def _merge(context: LandingContext, tip: str, views: rebase.HeadViews) -> 
 def _landing_candidate(context: LandingContext, commit: str, tip: str, how: str) -> LandingCandidate:
     terms = contract_hash(context.contract)
     if context.objections:
-        terms = digest(terms, [one.model_dump(mode="json") for one in context.objections])
+        terms = digest(terms, [objection.model_dump(mode="json") for objection in context.objections])
     return LandingCandidate(commit, tip, how, journal_part(context.onto, commit, tip, terms))
 
 
@@ -282,8 +286,8 @@ async def _prove_again(context: LandingContext, candidate: LandingCandidate) -> 
         async def step() -> str:
             return who
 
-        await journal.once(key, digest([one.requirement for one in lacking]), step)
-        requirements = tuple(one.requirement for one in lacking)
+        await journal.once(key, digest([approval.requirement for approval in lacking]), step)
+        requirements = tuple(approval.requirement for approval in lacking)
         journal.emit(ApprovalsCarried(requirements=requirements, who=who), candidate.part)
     return replace(again, approvals=(*carried.contract, *lacking))
 
@@ -291,7 +295,7 @@ async def _prove_again(context: LandingContext, candidate: LandingCandidate) -> 
 async def _confirm_approvals(
     context: LandingContext, candidate: LandingCandidate, lacking: tuple[Approval, ...]
 ) -> str:
-    given = "\n".join(f"  {one.requirement}: {one.who}, {one.why}" for one in lacking)
+    given = "\n".join(f"  {approval.requirement}: {approval.who}, {approval.why}" for approval in lacking)
     text = f"Approved for {context.record.head[:12]}:\n{given}\nDoes this also apply to {candidate.commit[:12]}?"
     answer = await context.person(Question(key="carry", text=text, options=OPTIONS))
     return answer.who if answer and answer.answer == "yes" else ""
@@ -300,7 +304,7 @@ async def _confirm_approvals(
 def _not_proven(context: LandingContext, candidate: LandingCandidate, again: SecondProof) -> LandingResult:
     name, outcome = context.record.id, again.outcome
     carried = carried_approvals(context.contract, again.contract, context.store.approvals(name))
-    lacking = [one.requirement for one in needed_approvals(again, carried.single)]
+    lacking = [approval.requirement for approval in needed_approvals(again, carried.single)]
     then = f"`trued diff {name}` shows the work; run it again from {context.onto}, or fix it by hand and `trued verify`"
     if lacking:
         approved = f"{', '.join(lacking)} for {context.record.head[:12]}"
@@ -381,7 +385,14 @@ async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list
     return said
 
 
-def _emit_landed(context: LandingContext, one: LandingRecord) -> None:
+def _emit_landed(context: LandingContext, landing: LandingRecord) -> None:
     through = context.request.through
-    landed = WorkLanded(onto=one.onto, commit=one.commit, before=one.before, how=one.how, who=one.who, through=through)
-    context.store.writer(context.record).emit(landed, landing_key(one.onto))
+    landed = WorkLanded(
+        onto=landing.onto,
+        commit=landing.commit,
+        before=landing.before,
+        how=landing.how,
+        who=landing.who,
+        through=through,
+    )
+    context.store.writer(context.record).emit(landed, landing_key(landing.onto))

@@ -26,7 +26,7 @@ async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
     """
     record, plan = context.record, _plan(context)
     ids = [task.id for task in plan.tasks]
-    name = next((one for one in ids if one.casefold() == chunk.casefold()), "")
+    name = next((task for task in ids if task.casefold() == chunk.casefold()), "")
     if not name:
         raise BadInput(f"run {record.id} has no chunk {chunk!r}", "--through", f"its chunks are {', '.join(ids)}")
     before = ids[: ids.index(name) + 1]
@@ -53,11 +53,13 @@ def _plan(context: LandingContext) -> Plan:
         raise BadInput(what, "--through", f"land the whole run: trued land {context.record.id}")
     given = context.inputs.requirements.requirements if context.inputs.requirements else ()
     plan = parse_plan(goal.text, goal.source.file)
-    return chosen_parts(plan, settings.chunks, settings.phases, [one.covers for one in given])
+    return chosen_parts(plan, settings.chunks, settings.phases, [requirement.covers for requirement in given])
 
 
 def _judged_at(store: RunStore, record: RunRecord, chunk: str) -> str:
-    found = [one.commit for _, one in of_kind(store.journal.events(record.id), VerdictReached) if one.subject == chunk]
+    found = [
+        event.commit for _, event in of_kind(store.journal.events(record.id), VerdictReached) if event.subject == chunk
+    ]
     return found[-1] if found else ""
 
 
@@ -78,43 +80,45 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
     """The unsettled objections against requirements of this part. An objection with a case is run again on the part's
     commit; any other stands until a person accepts the requirement."""
     store, run = context.store, context.record.id
-    kept = {one.id for one in part.requirements}
-    others = {one.id for one in context.contract.requirements} - kept
+    kept = {requirement.id for requirement in part.requirements}
+    others = {requirement.id for requirement in context.contract.requirements} - kept
     final = store.final_verdict(run)
     newest = {verdict.subject: verdict for verdict in store.task_verdicts_since_finish(run)}
-    again = {one.id for verdict in newest.values() for one in verdict.requirements}
-    found = [one for one in (final.objections if final else ()) if one.requirement not in again]
-    found += [one for verdict in newest.values() for one in verdict.objections]
+    again = {requirement.id for verdict in newest.values() for requirement in verdict.requirements}
+    found = [objection for objection in (final.objections if final else ()) if objection.requirement not in again]
+    found += [objection for verdict in newest.values() for objection in verdict.objections]
     if newest or not final:  # no final verdict covers the newest work
         found += await _idle_chunks(context, part, chunks)
-    about = [one for one in found if one.requirement not in others]
-    return tuple(one for number, one in enumerate(about) if one not in about[:number])
+    about = [objection for objection in found if objection.requirement not in others]
+    return tuple(objection for number, objection in enumerate(about) if objection not in about[:number])
 
 
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
     """An objection to each requirement of a chunk for which nothing was changed; none for chunks that were skipped."""
     record, found = context.record, list[Finding]()
     events = context.store.journal.events(record.id)
-    skipped = {one.task for _, one in of_kind(events, TaskSkipped)}
+    skipped = {event.task for _, event in of_kind(events, TaskSkipped)}
     # `starts`: chunk → the commit before anybody worked on it; rounds that a person grants later do not change it.
     # `ends`: chunk → the commit on which it was judged last.
     starts, ends, last = dict[str, str](), dict[str, str](), record.base
-    for _, one in of_kind(events, VerdictReached):
-        starts.setdefault(one.subject, last)
-        ends[one.subject] = last = one.commit
+    for _, event in of_kind(events, VerdictReached):
+        starts.setdefault(event.subject, last)
+        ends[event.subject] = last = event.commit
     owned = context.store.owned_files(record.id)
     for name in chunks:
         start, end = starts.get(name, last), ends.get(name, last)
         changed = paths_outside(await context.workspace.changed_files(start, end), owned)
         if not changed and name not in skipped:
             what = f"nothing was changed for chunk {name}: earlier work belongs to other chunks"
-            found += [Finding(what=what, requirement=one.id, by="the engine") for one in part.serving(name)]
+            found += [
+                Finding(what=what, requirement=requirement.id, by="the engine") for requirement in part.serving(name)
+            ]
     return found
 
 
 def _narrowed(contract: Contract, plan: Plan, chunks: list[str]) -> Contract:
     """The contract of only these chunks. Requirements that also need other chunks are named in `undecided`."""
-    part = chosen_parts(plan, chunks, (), [one.covers for one in contract.requirements])
-    kept = tuple(one for one in contract.requirements if stands_for_part(one, plan, part))
-    said = tuple(one for one in part.undecided if one not in contract.undecided)
+    part = chosen_parts(plan, chunks, (), [requirement.covers for requirement in contract.requirements])
+    kept = tuple(requirement for requirement in contract.requirements if stands_for_part(requirement, plan, part))
+    said = tuple(note for note in part.undecided if note not in contract.undecided)
     return contract.model_copy(update={"requirements": kept, "undecided": (*contract.undecided, *said)})

@@ -110,14 +110,16 @@ def begun_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
 def finished_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
     """Landings that were finished, oldest first."""
     landings_ended = of_kind(store.journal.events(run_id), WorkLanded)
-    begun = {(one.onto, one.commit): one for one in begun_landings(store, run_id)}
-    pairs = [(one.onto, one.commit) for _, one in landings_ended]
+    begun = {(landing.onto, landing.commit): landing for landing in begun_landings(store, run_id)}
+    pairs = [(landing.onto, landing.commit) for _, landing in landings_ended]
     return [begun[pair] for pair in pairs if pair in begun]
 
 
-def contract_and_verdict(store: RunStore, run_id: str, one: LandingRecord) -> tuple[Contract, Verdict] | None:
+def contract_and_verdict(store: RunStore, run_id: str, landing: LandingRecord) -> tuple[Contract, Verdict] | None:
     """Contract and verdict of a landed commit that was proven again; None if it is the run's own commit."""
-    contract, verdict = [store.journal.step(run_id, key) if key else None for key in (one.contract, one.verdict)]
+    contract, verdict = [
+        store.journal.step(run_id, key) if key else None for key in (landing.contract, landing.verdict)
+    ]
     if contract is None or verdict is None:
         return None
     return Contract.model_validate_json(contract), Verdict.model_validate_json(verdict)

@@ -48,29 +48,39 @@ def carried_approvals(before: Contract, after: Contract, approvals: Iterable[App
     same; a rejection applies until the person takes it back or the work is changed."""
     given = tuple(approvals)
     same = _agreed(before) == _agreed(after)
-    asked = {one.id for one in after.requirements}
-    rejected = [one for one in given if one.rejected and not one.stale and one.requirement in asked]
+    asked = {requirement.id for requirement in after.requirements}
+    rejected = [
+        approval for approval in given if approval.rejected and not approval.stale and approval.requirement in asked
+    ]
     return CarriedApprovals(
-        (*rejected, *(one for one in given if one.is_of_contract and not one.rejected and same)),
-        tuple(one for one in given if not one.is_of_contract and not (one.rejected or one.stale)),
+        (*rejected, *(approval for approval in given if approval.is_of_contract and not approval.rejected and same)),
+        tuple(
+            approval for approval in given if not approval.is_of_contract and not (approval.rejected or approval.stale)
+        ),
     )
 
 
 def _agreed(contract: Contract) -> dict[str, object]:
     """What an approval of the contract covers: everything but guards, which can only refute."""
 
-    def approved_parts(one: Requirement) -> tuple[object, ...]:
-        checks = {check_hash(check) for check in one.checks} - set(contract.guards)
-        return one.text, one.keep, one.supersedes, frozenset(checks), frozenset(one.parts)
+    def approved_parts(requirement: Requirement) -> tuple[object, ...]:
+        checks = {check_hash(check) for check in requirement.checks} - set(contract.guards)
+        return (
+            requirement.text,
+            requirement.keep,
+            requirement.supersedes,
+            frozenset(checks),
+            frozenset(requirement.parts),
+        )
 
-    return {one.id: approved_parts(one) for one in contract.requirements}
+    return {requirement.id: approved_parts(requirement) for requirement in contract.requirements}
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
     """The approvals in `single` that make the new commit acceptable. Empty if it is accepted without them, or not even
     with them."""
-    short = {one.id for one in again.found.requirements if not one.grade.is_met(again.accept)}
-    useful = tuple(one for one in single if one.requirement in short)
+    short = {requirement.id for requirement in again.found.requirements if not requirement.grade.is_met(again.accept)}
+    useful = tuple(approval for approval in single if approval.requirement in short)
     if again.outcome.state == "done" or not useful:
         return ()
     whole = replace(again, approvals=(*again.approvals, *useful))
@@ -97,7 +107,7 @@ class RebasedProof:
         """
         journal = self.store.writer(self.record)
         self.workspace.base = base
-        against = [one.model_dump(mode="json") for one in self.objections]
+        against = [objection.model_dump(mode="json") for objection in self.objections]
         given = digest(contract_hash(contract), base, commit, *([against] if against else []))
 
         def emit(event: JournalEvent) -> None:
@@ -109,7 +119,7 @@ class RebasedProof:
 
         sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal_on_base))
         carried = carried_approvals(contract, sealed, self.store.approvals(self.record.id)).contract
-        is_approved = any(not one.rejected for one in carried)
+        is_approved = any(not approval.rejected for approval in carried)
 
         def emit_judged(event: JournalEvent) -> None:
             """Emit the event. If an approval of the contract is carried over, first drop "nobody approved it" from the
@@ -119,7 +129,7 @@ class RebasedProof:
             emit(event)
 
         async def prove_commit() -> str:
-            ids = [one.id for one in sealed.requirements]
+            ids = [requirement.id for requirement in sealed.requirements]
             owned = self.store.owned_files(self.record.id)
             verdict = await prove(
                 self.workspace,

@@ -84,10 +84,10 @@ class GitHubForge:
         listed = repository.get_pulls(state="all", sort="created", direction="desc", head=head)
         first = listed.get_page(0)  # the newest hundred pull requests of one branch are enough
         # A server that does not know the `head` filter lists the pull requests of all branches.
-        return sorted((one for one in first if one.head.ref == branch), key=lambda one: one.number, reverse=True)
+        return sorted((pull for pull in first if pull.head.ref == branch), key=lambda pull: pull.number, reverse=True)
 
     def _existing_open(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest | None":
-        return next((one for one in self._pulls(repository, offer.branch) if one.state == "open"), None)
+        return next((pull for pull in self._pulls(repository, offer.branch) if pull.state == "open"), None)
 
     def _create(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest":
         import github

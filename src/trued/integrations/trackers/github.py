@@ -26,7 +26,7 @@ class GitHubTracker:
                 raise unexpected_answer(self._at, doing)
             if data.get("pull_request"):
                 raise BadInput(f"#{found.key} of {self._repository} is a pull request", self._at.host, "name an issue")
-            labels = tuple(_name_field(one) for one in data.get("labels") or ())
+            labels = tuple(_name_field(label) for label in data.get("labels") or ())
             return TrackerIssue(
                 key=f"#{found.key}",
                 title=data["title"],

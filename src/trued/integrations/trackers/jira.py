@@ -43,14 +43,14 @@ class JiraTracker:
         return self._issue_from(str(raw.get("key") or found.key), fields, raw.get("names"))
 
     def _issue_from(self, key: str, fields: Mapping[str, Any], names: object) -> TrackerIssue:
-        attached = [one for one in fields.get("attachment") or () if isinstance(one, dict)]
+        attached = [attachment for attachment in fields.get("attachment") or () if isinstance(attachment, dict)]
         pictures = {
-            str(one.get("filename")): str(one.get("content") or "")
-            for one in attached
-            if str(one.get("mimeType", "")).startswith("image/")
+            str(attachment.get("filename")): str(attachment.get("content") or "")
+            for attachment in attached
+            if str(attachment.get("mimeType", "")).startswith("image/")
         }
         known = names if isinstance(names, dict) else {}
-        labels = tuple(str(one) for one in fields.get("labels") or ())
+        labels = tuple(str(label) for label in fields.get("labels") or ())
         kind = fields.get("issuetype")
         return TrackerIssue(
             key=key,
@@ -75,9 +75,13 @@ class JiraTracker:
             if text.strip():
                 own = ACCEPTANCE if {id_.casefold(), name.casefold()} & criteria else name
                 found[own] = f"{found[own]}\n\n{text}" if own in found else text
-        components = [one for one in fields.get("components") or () if isinstance(one, dict) and one.get("name")]
+        components = [
+            component
+            for component in fields.get("components") or ()
+            if isinstance(component, dict) and component.get("name")
+        ]
         if components:
-            found["Components"] = "\n".join(f"- {one['name']}" for one in components)
+            found["Components"] = "\n".join(f"- {component['name']}" for component in components)
         return found
 
 

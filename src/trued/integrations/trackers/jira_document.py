@@ -20,7 +20,7 @@ def markdown_of_document(document: Node, pictures: Pictures) -> str:
 
 def _nodes(node: Node) -> list[Node]:
     content = node.get("content")
-    return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    return [child for child in content if isinstance(child, dict)] if isinstance(content, list) else []
 
 
 def _attributes(node: Node) -> Node:
@@ -34,13 +34,13 @@ def _attributes(node: Node) -> Node:
 def _blocks(node: Node, pictures: Pictures, depth: int) -> list[str]:
     found: list[str] = []
     loose: list[Node] = []  # text between blocks, outside a paragraph
-    for one in _nodes(node) if depth else ():
-        if one.get("type") in RUNS:
-            loose.append(one)
+    for child in _nodes(node) if depth else ():
+        if child.get("type") in RUNS:
+            loose.append(child)
             continue
         found += [_paragraph(loose, pictures)] if loose else []
         loose = []
-        found.append(_block(one, pictures, depth - 1))
+        found.append(_block(child, pictures, depth - 1))
     return [*found, _paragraph(loose, pictures)] if loose else found
 
 
@@ -55,7 +55,7 @@ def _block(node: Node, pictures: Pictures, depth: int) -> str:
     if kind in LISTS:
         return _list(node, pictures, depth)
     if kind == "codeBlock":
-        code = "".join(str(one.get("text") or "") for one in _nodes(node))
+        code = "".join(str(child.get("text") or "") for child in _nodes(node))
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", code)), default=0))
         return f"{fence}{attributes.get('language') or ''}\n{code}\n{fence}"
     if kind == "table":
@@ -85,7 +85,7 @@ def _list(node: Node, pictures: Pictures, depth: int) -> str:
         sign = f"{number}. " if node.get("type") == "orderedList" else "- "
         done = _attributes(item).get("state") == "DONE"
         box = ("[x] " if done else "[ ] ") if item.get("type") == "taskItem" else ""
-        code = any(one.get("type") in ("codeBlock", "table") for one in _nodes(item))
+        code = any(child.get("type") in ("codeBlock", "table") for child in _nodes(item))
         text = ("\n\n" if code else "\n").join(_blocks(item, pictures, depth - 1))
         lines.append(sign + box + text.replace("\n", "\n" + " " * len(sign)))
     return "\n".join(lines)
@@ -112,7 +112,7 @@ def _paragraph(nodes: list[Node], pictures: Pictures) -> str:
 
 
 def _inline_markdown(nodes: list[Node], pictures: Pictures) -> str:
-    return "".join(_inline_node(one, pictures) for one in nodes)
+    return "".join(_inline_node(node, pictures) for node in nodes)
 
 
 def _inline_node(node: Node, pictures: Pictures) -> str:
@@ -124,12 +124,12 @@ def _inline_node(node: Node, pictures: Pictures) -> str:
     if kind in ("media", "mediaInline"):
         return _picture(attributes, pictures)
     texts = (attributes.get(name) for name in ("text", "shortName", "url", "timestamp"))
-    return next((str(one) for one in texts if one), "") or _inline_markdown(_nodes(node), pictures)
+    return next((str(text) for text in texts if text), "") or _inline_markdown(_nodes(node), pictures)
 
 
 def _formatted(text: str, marks: object) -> str:
     """The text with its formatting as Markdown; the words are not changed."""
-    known = {str(one.get("type")): one for one in marks if isinstance(one, dict)} if isinstance(marks, list) else {}
+    known = {str(mark.get("type")): mark for mark in marks if isinstance(mark, dict)} if isinstance(marks, list) else {}
     core = text.strip()
     if not core:
         return text

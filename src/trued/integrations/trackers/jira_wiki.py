@@ -71,7 +71,7 @@ class _Conversion:
         if kind in _FENCES and closed and before.strip():  # inside a sentence, a list item or a table
             return f"{before}{{{{{code}}}}}{rest}" if code.strip() else f"{before}{rest}"
         self.lines += [self._prefix + _convert_line(before, self.pictures, self.lines)] if before.strip() else []
-        kinds = [one for one, _ in self.quoted]
+        kinds = [kind for kind, _ in self.quoted]
         if kind in _FENCES:
             self.lines.append(f"{self._prefix}```")
             self.fence = kind
@@ -93,7 +93,7 @@ class _Conversion:
                 return match
             if kind in _QUOTATIONS:
                 self.marks += 1
-                if self.marks not in self.literal or kind in [one for one, _ in self.quoted]:
+                if self.marks not in self.literal or kind in [quoted_kind for quoted_kind, _ in self.quoted]:
                     return match
         return None
 
