@@ -36,7 +36,7 @@ def test_an_agents_question_takes_any_words_but_none(each: Each, journal: Sqlite
         assert said in one_sentence(one)
     assert ASKS in shown.stdout
     assert json.loads(done.stdout)["answer"] == "by adding, please"
-    assert "asks nothing" in one_sentence(again)
+    assert "has no open question" in one_sentence(again)
 
 
 @contextmanager

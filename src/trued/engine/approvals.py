@@ -188,7 +188,9 @@ def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Questio
     if key and any(question.key == key for question in questions):
         _refuse_second_answer(store, record, key)
     if not still_open:
-        raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` lists what it waits for")
+        raise BadInput(
+            f"run {record.id} has no open question", then=f"`trued show {record.id}` lists what it waits for"
+        )
     named = "; ".join(
         f"{question.key} ({question.text.strip().partition(chr(10))[0][:SHOWN]})" for question in still_open
     )

@@ -269,8 +269,8 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
 
 
 def hold_lock(path: Path) -> IO[str]:
-    """Make this file and lock it. Whoever removes leftovers may have taken it for one before it was locked, and removed
-    it: then it is made again."""
+    """Create this file and lock it. Before it is locked, another process might take it for a leftover and remove it; it
+    is then created again."""
     while True:
         lock = path.open("w")
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -15,11 +15,11 @@ from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
-MOST_INSIDE = 50  # at most this many nested repositories are checked: each takes several calls of git
-# the GIT_ variables that git gets, because the user sets them; the others may come from a hook
+MOST_INSIDE = 50  # each nested repository takes several calls of git
+# GIT_ variables that are passed on, because the user sets them; the others might come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-# Git ignores replacements and grafts: with these, whoever can write to `.git` could give a commit another tree or other
-# parents.
+# Makes git ignore replacements and grafts, with which anyone who can write to `.git` could give a commit another tree
+# or other parents.
 _BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": NO_FILE}
 
 
