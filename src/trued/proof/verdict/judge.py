@@ -243,14 +243,15 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
     stands = on_base(base, facts.own_modules)
     lacks = lacking(base) | lasting(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
+    guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
     if not stands:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in stands.items():
         if superseded := _note_if_superseded(case, facts):
             count.notes.append(superseded)
             continue
-        own = name not in facts.guards and is_own_case(requirement, check, case)
-        if name in facts.guards and stood is not Base.GUARD and facts.suite:
+        own = not guard and is_own_case(requirement, check, case)
+        if facts.suite and stood is not Base.GUARD:
             continue  # the case did not pass on the base, so it guards nothing
         if case in facts.elsewhere and not own:
             continue  # the case counts for the requirement that has it as its own
@@ -262,7 +263,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             )
             count.notes.append(f"{case} {always}: not counted")
             continue
-        if name in facts.guards and stood is not Base.GUARD:
+        if guard and stood is not Base.GUARD:
             _place_kept(count, case, stood, head)
             continue
         placed = _Count() if _is_setup(check, case) else count
