@@ -96,7 +96,8 @@ class UnguardedCode:
             left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
             interpreter = await interpreter_of(self.workspace, self.contract)
-            turned = await turned_tests(self.workspace, self.contract, self.trial.commit, interpreter)
+            commit, kept = self.trial.commit, self.trial.kept
+            turned = await turned_tests(self.workspace, self.contract, commit, interpreter, kept=kept)
             self.turned = turned.facts
             left = await self._unwatched(turned)
         return await self._by_requirement(left)
@@ -243,10 +244,12 @@ class UnguardedCode:
             )
         return self._replaced
 
-    async def replaced_and_failing(self) -> list[str]:
-        """These files, if existing tests fail with the head's version of them."""
+    async def failing_with_product(self) -> tuple[list[str], list[str]]:
+        """The existing tests that fail with the head's version of these files, and the files; both empty if all
+        pass."""
         files = await self.replaced_product()
-        return files if files and await self.trial.tests_failing_with({}, kept=files) else []
+        failing = await self.trial.tests_failing_with({}, kept=files) if files else []
+        return failing, files if failing else []
 
     def _seconds_of_existing_tests(self) -> float:
         """How long all existing tests took on the base."""
