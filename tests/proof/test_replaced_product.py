@@ -15,7 +15,7 @@ import pytest
 from tests.proof.trial import Change, Trial
 from trued.model import Grade, Judged, Outcomes
 from trued.proof.build import run_build
-from trued.proof.reach.replaced_product import new_product
+from trued.proof.reach.replaced_product import _leads_to, new_product
 
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="Node.js is not installed")
 needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
@@ -154,6 +154,19 @@ async def test_new_product_is_there_for_the_tests_of_the_change_for_builds_and_f
     assert any(note.startswith("src/load-spec.mjs: ") for note in verdicts[0].undecided)
     built = await run_build(trial.workspace, contract, "npm run shout", commits[0])
     assert built.tried.outcome is Outcomes.PASSED, built
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "uses"),
+    [
+        ("lab/all.py", "[import_module(one.name) for one in pkgutil.iter_modules(tests.__path__)]", True),
+        ("lab/all.py", "[import_module(one.stem) for one in HERE.iterdir() if one.suffix == '.py']", True),
+        ("lab/all.py", "[import_module(one.stem) for one in HERE.iterdir() if one.suffix == '.so']", False),
+        ("shop/all.py", "[import_module(one.name) for one in pkgutil.iter_modules(shop.__path__)]", False),
+    ],
+)
+def test_product_that_lists_modules_loads_them(path: str, text: str, *, uses: bool) -> None:
+    assert _leads_to(path, text, "lab/tests/panel.py") is uses
 
 
 LAB_WORK = {"lab/shout.py": SHOUT_PY}

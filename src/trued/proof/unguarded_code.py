@@ -63,6 +63,7 @@ from trued.proof.verdict.judge import is_superseded
 from trued.support.tables import json_table
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
+MOST_CODE = 5000  # at most this many files of code are searched for the names of data
 MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them
 # With more than `FEW_HELPERS`, they are undone only if all these runs of the existing tests will not take longer.
 FEW_HELPERS, LONGEST_S = 4, 1800.0
@@ -320,7 +321,13 @@ class UnguardedCode:
         pictures, manifests, lock files and settings that no code of the base reads."""
         idle = [path for path in paths if _is_idle(path)]
         known = await self.workspace.blobs(self.contract.base)
-        texts = await self._texts_on_base(tests=True, suffixes=(*CODE, *NAMING, "")) if idle else {}
+        if not idle:
+            return [*paths]
+        # Code first, so that data of the project does not crowd it out. What was not read may read the data.
+        code = await self._texts_on_base(tests=True, suffixes=CODE, most=MOST_CODE)
+        if len(code) < sum(path.endswith(CODE) for path in known):
+            return [*paths]
+        texts = code | await self._texts_on_base(tests=True, suffixes=(*NAMING, ""))
         read = read_files(texts, idle, known)
         manifests = [path for path in read if is_package_json(path) and _has_code_below(path, known)]
         before, after = await self._both(manifests)
@@ -469,7 +476,9 @@ class UnguardedCode:
                 found.setdefault(_last_part(owner), set()).add(name)
         return found
 
-    async def _texts_on_base(self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
+    async def _texts_on_base(
+        self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",), most: int = MOST_FILES
+    ) -> dict[str, str]:
         """Path → text of the base's files with these suffixes, with or without tests and their helpers. The suffix ""
         stands for names without one."""
         ends = tuple(one for one in suffixes if one)
@@ -478,7 +487,7 @@ class UnguardedCode:
             for path in await self.workspace.blobs(self.contract.base)
             if path.endswith(ends) or ("" in suffixes and "." not in PurePosixPath(path).name)
         ]
-        wanted = [path for path in known if tests or not is_test(path)][:MOST_FILES]
+        wanted = [path for path in known if tests or not is_test(path)][:most]
         if unread := [path for path in wanted if path not in self._texts]:
             self._texts |= dict.fromkeys(unread, "") | await self._read_base(unread)
         return {path: self._texts[path] for path in wanted}

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from trued.model import CommandCheck, Contract, TestsCheck
 from trued.proof.reach.altered_python import imported_modules
-from trued.proof.reach.file_readers import without_remarks
+from trued.proof.reach.file_readers import LISTS, without_remarks
 from trued.proof.reach.uncollected_tests import TITLED
 from trued.proof.reach.used_by_tests import uses_file
 from trued.proof.room.frozen_files import (
@@ -46,7 +46,7 @@ _PACKAGE_MANAGERS = re.compile(r"(?<![\w.-])(?:npm|npx|pnpm|yarn|bunx?)(?![\w.-]
 _TEST_ENDING = re.compile(r"[._-](?:test|spec)s?\.\w+$")
 _TEST_BEGINNING = re.compile(r"(?:test|spec)s?[._-]")
 _UNASKED = frozenset(("__mocks__", "__tests__"))  # Jest loads the files of these folders by itself
-_LISTS = re.compile(r"\b(?:r?glob|walk|walk_packages)\b")  # code that finds files below a folder
+_LISTS_MODULES = re.compile(r"\b(?:iter_modules|walk_packages)\b")  # Python finds these without an ending
 _LOADS_COMPUTED = re.compile(
     r"\b(?:import_module|__import__)\(|(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])"
 )
@@ -241,7 +241,7 @@ def _leads_to(path: str, text: str, one: str) -> bool:
     folder, ending = posixpath.dirname(path), PurePosixPath(one).suffix
     above = posixpath.commonpath([folder or ".", posixpath.dirname(one) or "."]) if folder else ""
     inner = posixpath.relpath(one, above or ".").split("/")[:-1]
-    if above == folder and folder and _LISTS.search(text) and ending in text:
+    if above == folder and folder and LISTS.search(text) and (ending in text or _LISTS_MODULES.search(text)):
         return True
     if inner:
         return all(part in text and re.search(rf"""["'`/.\\]{re.escape(part)}["'`/.\\]""", text) for part in inner)

@@ -333,8 +333,10 @@ def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence])
     shows as much as any other; if it still fails, nothing got worse, but the sentence is not shown."""
     if stood not in (Base.RED, Base.UNSTABLE):
         return
-    if stood is Base.UNSTABLE or on_head(case, head)[0] is not Head.PASSED:
+    if on_head(case, head)[0] is not Head.PASSED:
         count.still_red.append(case)
+    elif stood is Base.UNSTABLE:
+        _add_uncounted(count, case, stood)
     elif _is_self_made(case, head):
         count.self_made.append(case)
     else:
