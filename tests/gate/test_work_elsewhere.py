@@ -233,9 +233,17 @@ def test_nothing_is_hidden_where_the_turn_began_by_going_elsewhere(
     assert answer.get("decision") == ("block" if hide else None)
 
 
+def under_a_tag_and_behind_an_empty_worktree(yard: Yard) -> None:
+    (yard.repository / ".git" / "worktrees" / "x").mkdir(parents=True)
+    under_a_tag(yard)
+
+
 @pytest.mark.many(1)
 @pytest.mark.spec("DAY-10")
-@pytest.mark.parametrize("hide", [in_a_new_worktree, under_a_tag, on_a_branch_without_commits])
+@pytest.mark.parametrize(
+    "hide",
+    [in_a_new_worktree, under_a_tag, under_a_tag_and_behind_an_empty_worktree, on_a_branch_without_commits],
+)
 def test_neither_worktrees_nor_tags_nor_an_empty_branch_hide_work(yard: Yard, hide: Callable[[Yard], None]) -> None:
     yard.install("claude")
     yard.prompt("work")
@@ -408,6 +416,7 @@ def test_looking_at_an_old_commit_in_another_worktree_is_no_work(yard: Yard) -> 
     yard.install("claude")
     yard.prompt("question")
     yard.git("worktree", "add", "-q", "--detach", str(yard.top / "old"), "HEAD~1")
+    (yard.repository / ".git" / "worktrees" / "x").mkdir()  # as git leaves it when it is interrupted
     assert "decision" not in yard.stop(prompt_id="question")
 
 

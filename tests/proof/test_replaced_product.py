@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Change, Trial
-from trued.model import Grade, Judged
+from trued.model import Grade, Judged, Outcomes
+from trued.proof.build import run_build
+from trued.proof.reach.replaced_product import _leads_to, new_product
 
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="Node.js is not installed")
 needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
@@ -99,6 +101,74 @@ async def test_a_product_module_named_like_a_test_is_the_heads_for_cases(tmp_pat
     assert {*grades(found).values()} == {Grade.PROVEN}, found
 
 
+@pytest.mark.slow
+@needs_node
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.parametrize(
+    ("new", "text", "using", "stays"),
+    [
+        (
+            "src/speed-test.mjs",
+            "export const isEmpty = (text) => /^$/.test(text);\n",
+            "import './speed-test.mjs';",
+            True,
+        ),
+        ("src/tests/speed.mjs", "", "export const load = (name) => import(`./tests/${name}.mjs`);", True),
+        ("src/tests/speed.mjs", "", "import {\n  // quick\n} from './tests/speed.mjs';", True),
+        ("__mocks__/axios.mjs", "", "import '../__mocks__/axios.mjs';", False),
+        ("src/__tests__/zz.mjs", "", "import './__tests__/zz.mjs';", False),
+        ("src/zz-spec.mjs", "test('passes', () => {});\n", "import './zz-spec.mjs';", False),
+        ("src/zz.test.mjs", "import './one.mjs';\n", "import './zz.test.mjs';", False),  # named like the base's test
+        ("src/zz-spec.mjs", "", "// src/zz-spec.mjs", False),
+        ("src/tests/zz.mjs", "", "/* import './tests/zz.mjs' */", False),
+    ],
+)
+async def test_a_new_file_stays_only_if_the_product_alone_loads_it(
+    tmp_path: Path, new: str, text: str, using: str, stays: bool
+) -> None:
+    trial = Trial(tmp_path, NET, asked_to_shout("src/shout.mjs:shout"))
+    contract = await trial.seal_with_existing_tests()
+    commit = await trial.head({new: text, "src/shout.mjs": f"{using}\n{SHOUT_JS}"})
+    assert await new_product(trial.workspace, contract, commit) == ([new] if stays else [])
+
+
+@pytest.mark.slow
+@needs_node
+@pytest.mark.spec("LAW-4", "LAW-5")
+async def test_new_product_is_there_for_the_tests_of_the_change_for_builds_and_for_red_suites(tmp_path: Path) -> None:
+    own_test = "test/shout.test.mjs"
+    base = {**NET, "package.json": package(scripts={"test": "node --test test/", "shout": "node src/shout.mjs"})}
+    checks = [{"kind": "tests", "command": "npm test", "files": [own_test]}]
+    trial = Trial(tmp_path, base, [{"id": "shout", "text": "shout(text)", "checks": checks}])
+    contract = await trial.seal_with_existing_tests()
+    work = {
+        "src/load-spec.mjs": f"{SHOUT_JS}export const isEmpty = (text) => /^$/.test(text);\n",
+        "src/shout.mjs": "export { shout } from './load-spec.mjs';\n",
+        own_test: f"{NODE_TEST}import {{ shout }} from '../src/shout.mjs';\n"
+        "test('shout', () => { assert.equal(shout('a'), 'A!'); });\n",
+    }
+    stub = {**work, "src/load-spec.mjs": SHOUT_JS.replace("'!'", "''")}
+    commits = [await trial.head(work), await trial.head(stub)]
+    verdicts = [await trial.prove(contract, commit) for commit in commits]
+    assert [one.requirements[0].grade for one in verdicts] == [Grade.SELF_TESTED, Grade.UNPROVEN]
+    assert any(note.startswith("src/load-spec.mjs: ") for note in verdicts[0].undecided)
+    built = await run_build(trial.workspace, contract, "npm run shout", commits[0])
+    assert built.tried.outcome is Outcomes.PASSED, built
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "uses"),
+    [
+        ("lab/all.py", "[import_module(one.name) for one in pkgutil.iter_modules(tests.__path__)]", True),
+        ("lab/all.py", "[import_module(one.stem) for one in HERE.iterdir() if one.suffix == '.py']", True),
+        ("lab/all.py", "[import_module(one.stem) for one in HERE.iterdir() if one.suffix == '.so']", False),
+        ("shop/all.py", "[import_module(one.name) for one in pkgutil.iter_modules(shop.__path__)]", False),
+    ],
+)
+def test_product_that_lists_modules_loads_them(path: str, text: str, *, uses: bool) -> None:
+    assert _leads_to(path, text, "lab/tests/panel.py") is uses
+
+
 LAB_WORK = {"lab/shout.py": SHOUT_PY}
 NET_WORK = {"src/shout.mjs": SHOUT_JS}
 STUB = PANEL.replace("sum(values) / len(values)", "0  # TODO")
@@ -139,8 +209,13 @@ async def test_existing_tests_must_pass_with_the_heads_product_among_tests(tmp_p
         "nothing": LAB_WORK,
     }
     base = {**LAB, "tests/test_main.py": MAIN_TEST}
-    found = grades(await judged(tmp_path, base, heads, "lab.shout:shout"))
-    wrong, right = [*heads][:3], [*heads][3:]
+    verdicts = await judged(tmp_path, base, heads, "lab.shout:shout")
+    found, wrong, right = grades(verdicts), [*heads][:3], [*heads][3:]
+    # Agents learn which existing tests fail with which files, and have to fix them; for honest work there is nothing.
+    assert [verdicts[name].holds for name in heads] == [*[False] * 3, *[True] * 3], verdicts
+    assert all("lab/tests/" in verdicts[name].gaps[0].what for name in wrong), verdicts
+    assert all("tests/test_" in verdicts[name].gaps[0].what for name in wrong), verdicts
+    assert not any(verdicts[name].gaps for name in right), verdicts
     assert found == {**dict.fromkeys(wrong, Grade.UNPROVEN), **dict.fromkeys(right, Grade.PROVEN)}, found
 
 

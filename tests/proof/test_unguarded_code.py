@@ -130,6 +130,18 @@ async def test_what_may_alter_unguarded_code_is_tested_at_most(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_thousand_files_of_data_hide_no_code_that_reads_other_data(tmp_path: Path) -> None:
+    base = {**BASE, **{f"aaa/{number}.json": "{}" for number in range(1010)}}
+    heads: dict[str, Change] = {
+        "a page that code reads": {**WORK, "docs/pages/welcome.md": "TODO\n"},
+        "a document that none reads": {**WORK, "docs/guide.md": "b\n"},
+    }
+    found = await graded(tmp_path, base, heads)
+    assert [*grades(found).values()] == [Grade.TESTED, Grade.PROVEN], found
+
+
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 async def test_a_file_name_is_written_on_one_line(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, asked_three())

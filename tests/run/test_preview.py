@@ -62,6 +62,17 @@ async def test_a_preview_shows_the_head_by_the_contracts_command_and_is_gone_aft
         assert await server.start() == "", "the same port again, as after a restart"
 
 
+@pytest.mark.slow
+@pytest.mark.spec("TIC-5")
+async def test_a_preview_has_the_product_that_lies_among_tests(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path)
+    contract = contract.model_copy(update={"frozen": {"tests/test_pages.py": ""}})  # as if a suite guarded the base
+    commit = await trial.head({"shop/pages.py": f"import shop.tests.panel\n{HEAD}", "shop/tests/panel.py": ""})
+    async with shown(trial, contract, commit) as showing:
+        assert await showing.up() == ""
+        assert await fetched(showing.show.port, "/page") == "new /page"
+
+
 @pytest.mark.spec("TIC-5")
 async def test_a_server_that_never_answers_is_one_sentence(tmp_path: Path) -> None:
     trial, contract = await sealed(tmp_path)

@@ -170,11 +170,12 @@ class Checkout:
 
     def _moves_of_heads(self, busy: Collection[str]) -> list[list[Move]]:
         """What the reflogs of HEAD say, for each worktree."""
-        logs = {str(self.common.parent): self.common / "logs" / "HEAD"}
+        logs = [(str(self.common.parent), self.common / "logs" / "HEAD")]  # a list, so that none hides another
         for folder in self.common.glob("worktrees/*"):
             place = next(iter(_words(folder / "gitdir", lines=True)), "")
-            logs[os.path.realpath(Path(place).parent)] = folder / "logs" / "HEAD"
-        return [_moves(log) for root, log in logs.items() if root not in busy]
+            root = os.path.realpath(Path(place).parent) if place else ""
+            logs.append((root, folder / "logs" / "HEAD"))
+        return [_moves(log) for root, log in logs if root not in busy]
 
     def not_on_a_remote(self, commits: Collection[str]) -> set[str]:
         """Those of the commits that no remote-tracking branch contains."""

@@ -8,6 +8,7 @@ from trued.model import CommandCheck, Contract, Outcomes, Tried
 from trued.proof.checks.command import ID
 from trued.proof.checks.tests import package_scripts
 from trued.proof.disclosure import Scanner, discard_event
+from trued.proof.reach.replaced_product import new_product
 from trued.proof.room.bench import Bench, CaseSelection
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.environment import interpreter_of
@@ -79,7 +80,8 @@ async def _run(workspace: Workspace, contract: Contract, command: str, commit: s
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     try:
         interpreter = await interpreter_of(workspace, contract)
-        async with clean_room(workspace, contract, commit, interpreter) as (bench, _):
+        kept = await new_product(workspace, contract, commit)
+        async with clean_room(workspace, contract, commit, interpreter, kept=kept) as (bench, _):
             if bench.broken:
                 return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[1], detail=bench.broken))
             own = [

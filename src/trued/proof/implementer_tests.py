@@ -25,9 +25,16 @@ MOST_BYTES = 4 * 2**20
 
 
 async def try_own_tests(
-    workspace: Workspace, contract: Contract, due: tuple[Requirement, ...], commit: str, interpreter: Interpreter
+    workspace: Workspace,
+    contract: Contract,
+    due: tuple[Requirement, ...],
+    commit: str,
+    interpreter: Interpreter,
+    *,
+    kept: Collection[str] = (),
 ) -> tuple[dict[str, OwnTests], list[Evidence]]:
-    """Run the head's own tests on base and head. Returns requirement → what they show, and the evidence."""
+    """Run the head's own tests on base and head. Returns requirement → what they show, and the evidence. `kept`: see
+    `BothSides`."""
     found: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:
@@ -40,7 +47,7 @@ async def try_own_tests(
                 absent = await _absent(workspace, contract, commit, check)
                 found[requirement.id] = replace(before, absent=(*before.absent, *absent))
                 continue
-            sides = BothSides(workspace, _without_absent_files(contract), commit, interpreter, own_files)
+            sides = BothSides(workspace, _without_absent_files(contract), commit, interpreter, own_files, kept)
             tried = await run_on_both_sides(sides, requirement, check)
             found[requirement.id] = _add_results(found.get(requirement.id, OwnTests()), tried, own_files)
             evidence += tried.facts
@@ -108,18 +115,26 @@ def _without_absent_files(contract: Contract) -> Contract:
 
 @dataclass(frozen=True, slots=True)
 class BothSides:
-    """Base and head, both with the head's own tests (`own_files`), and without tests that came with the contract."""
+    """Base and head, both with the head's own tests (`own_files`), and without tests that came with the contract.
+    `kept`: new product of the head among tests (see `new_product`), which stays on the head."""
 
     workspace: Workspace
     contract: Contract
     commit: str
     interpreter: Interpreter
     own_files: Mapping[str, str]
+    kept: Collection[str] = ()
 
     def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
         """A clean room of one of the two commits, with these tests in it."""
         return clean_room(
-            self.workspace, self.contract, commit, self.interpreter, over=self.own_files, packages_of=self.commit
+            self.workspace,
+            self.contract,
+            commit,
+            self.interpreter,
+            over=self.own_files,
+            packages_of=self.commit,
+            kept=self.kept,
         )
 
 

@@ -18,6 +18,7 @@ from trued.model import (
 from trued.proof.room.frozen_files import is_among_tests
 from trued.proof.room.project_folders import import_roots
 from trued.proof.verdict.missing import module_not_installed, program_not_installed
+from trued.proof.verdict.reasons import on_one_line
 from trued.protocols import Workspace
 from trued.support.tables import table_at, toml_table
 
@@ -59,7 +60,7 @@ class ProjectFiles:
 
 def path_line(folder: str) -> str:
     """The line of a requirements file with which checks find the modules in a folder."""
-    return f'`environment: {{path: [".", "{folder}"]}}`'
+    return on_one_line(f'`environment: {{path: [".", "{folder}"]}}`')
 
 
 async def project_files(workspace: Workspace, commit: str) -> ProjectFiles:

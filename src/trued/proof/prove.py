@@ -25,7 +25,13 @@ from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitTrial
 from trued.proof.unguarded_code import UnguardedCode
 from trued.proof.verdict import reasons
-from trued.proof.verdict.caps import allow_for_versions, cap, refute_by_existing_tests, without_submodules
+from trued.proof.verdict.caps import (
+    allow_for_versions,
+    cap,
+    fail_with_product,
+    refute_by_existing_tests,
+    without_submodules,
+)
 from trued.proof.verdict.case_status import FORGED, GREEN_TURNS
 from trued.proof.verdict.judge import judge, judge_by_parts
 from trued.proof.verdict.missing import other_versions, unknown_packages
@@ -161,9 +167,8 @@ async def _judge(
     shadows = await unguarded.taking_the_place_of_others()
     found = [cap(one, reasons.in_place_of_others, shadows) for one in found]
     passing = not quick and any(one.grade > Grade.UNPROVEN for one in found)
-    replaced = await unguarded.replaced_and_failing() if passing else []
-    # Not refuted: such a file may also be a helper that the head's own tests need.
-    found = [cap(one, reasons.replaced_product, replaced, Grade.UNPROVEN) for one in found]
+    failing, replaced = await unguarded.failing_with_product() if passing else ([], [])
+    found = [fail_with_product(one, failing, replaced) for one in found]
     found = [cap(cap(one, reasons.submodules_moved, moved), reasons.submodules_not_there, absent) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
     trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))

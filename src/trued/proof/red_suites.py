@@ -4,6 +4,7 @@ A red suite is one in which no test passes on the base. Test-first projects have
 but once they pass, the code that they test counts as checked.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from trued.model import Contract, Evidence, TestsCheck
@@ -26,14 +27,17 @@ class TurnedTests:
     facts: tuple[Evidence, ...] = ()
 
 
-async def turned_tests(workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter) -> TurnedTests:
-    """Run the contract's red suites on base and head, both with the base's test files and test configuration."""
+async def turned_tests(
+    workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter, *, kept: Collection[str] = ()
+) -> TurnedTests:
+    """Run the contract's red suites on base and head, both with the base's test files and test configuration. `kept`:
+    see `BothSides`."""
     ran, names, facts = frozenset[str](), frozenset[str](), list[Evidence]()
     for suite in contract.red_suites:
         for check in suite.checks:
             if not isinstance(check, TestsCheck):
                 continue
-            sides = BothSides(workspace, contract, commit, interpreter, {})
+            sides = BothSides(workspace, contract, commit, interpreter, {}, kept)
             tried = await run_on_both_sides(sides, suite, check)
             facts += tried.facts
             tried = replace(tried, facts=[*tried.facts, *await _earlier_failures(sides, check, tried)])

@@ -123,7 +123,8 @@ async def seal(
 ) -> Contract:
     """Seal the requirements and run every check on the base. Returns the contract. No agent may be running."""
     contract = await _seal_with_all_guards(workspace, asked, terms, tell)
-    idle = [name for name in contract.guards if not _guards_something(contract, name)]
+    guards = dict.fromkeys((*contract.guards, *distinct_checks(contract.suites)))
+    idle = [name for name in guards if not _guards_something(contract, name)]
     return without_guards(contract, idle) if idle else contract
 
 
@@ -132,15 +133,16 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     Requirements keep them: only on the head is it known whether they pass there.
 
     A suite that could not be run is recorded in `unguarded`, because code that only this suite reaches stays
-    unverified. So is a suite in which no test passes: it may only lack something on this machine.
+    unverified. So is a suite in which no test passes: it may only lack something on this machine. But if a requirement
+    has that suite as its own check, all its tests must pass on the head.
     """
     suites = [check_hash(check) for one in contract.suites for check in one.checks]
-    red = [name for name in suites if not _green_cases(contract, name)]
+    red = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
     unusable = [name for name in guards if _could_not_run(contract, name) or name in red]
     said = [
         f"{_command_of(contract, name)}: {_why_idle(contract, name)}, so it guards nothing"
         for name in guards
-        if name not in unusable
+        if name not in unusable and name in contract.guards
     ]
     not_run = [(name, f"{_command_of(contract, name)}: {_why_not_run(contract, name)}") for name in unusable]
     unguarded = [why for name, why in not_run if name in suites]

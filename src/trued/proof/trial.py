@@ -49,7 +49,7 @@ from trued.proof.verdict.judge import (
     is_superseded,
 )
 from trued.proof.verdict.missing import awaited_packages, undeclared_imports
-from trued.proof.verdict.notes import base_taken_again, files_used
+from trued.proof.verdict.notes import base_taken_again, files_used, kept_as_product
 from trued.protocols import Emit, Workspace
 
 TOOLS = ("node", "chromium")  # programs whose versions are recorded in evidence, besides Python and its packages
@@ -119,6 +119,7 @@ class CommitTrial:
             self.tell(EnvironmentBuilding(packages=needed))
         await self._retake_red(interpreter, runs)
         self.kept = await new_product(workspace, self.contract, commit)
+        self.undecided += map(kept_as_product, self.kept)
         head_room = partial(clean_room, workspace, self.contract, commit, interpreter, withheld=carried, kept=self.kept)
         async with head_room() as (bench, graft):
             here = await workspace.blobs(commit)
@@ -159,7 +160,7 @@ class CommitTrial:
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
         self.own_tests, self.own_test_evidence = await try_own_tests(
-            workspace, self.contract, alone, commit, interpreter
+            workspace, self.contract, alone, commit, interpreter, kept=self.kept
         )
 
     async def _read_imports_of_kept_tests(self) -> None:

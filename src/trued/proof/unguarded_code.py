@@ -63,6 +63,7 @@ from trued.proof.verdict.judge import is_superseded
 from trued.support.tables import json_table
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
+MOST_CODE = 5000  # at most this many files of code are searched for the names of data
 MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them
 # With more than `FEW_HELPERS`, they are undone only if all these runs of the existing tests will not take longer.
 FEW_HELPERS, LONGEST_S = 4, 1800.0
@@ -96,7 +97,8 @@ class UnguardedCode:
             left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
             interpreter = await interpreter_of(self.workspace, self.contract)
-            turned = await turned_tests(self.workspace, self.contract, self.trial.commit, interpreter)
+            commit, kept = self.trial.commit, self.trial.kept
+            turned = await turned_tests(self.workspace, self.contract, commit, interpreter, kept=kept)
             self.turned = turned.facts
             left = await self._unwatched(turned)
         return await self._by_requirement(left)
@@ -243,10 +245,12 @@ class UnguardedCode:
             )
         return self._replaced
 
-    async def replaced_and_failing(self) -> list[str]:
-        """These files, if existing tests fail with the head's version of them."""
+    async def failing_with_product(self) -> tuple[list[str], list[str]]:
+        """The existing tests that fail with the head's version of these files, and the files; both empty if all
+        pass."""
         files = await self.replaced_product()
-        return files if files and await self.trial.tests_failing_with({}, kept=files) else []
+        failing = await self.trial.tests_failing_with({}, kept=files) if files else []
+        return failing, files if failing else []
 
     def _seconds_of_existing_tests(self) -> float:
         """How long all existing tests took on the base."""
@@ -317,7 +321,13 @@ class UnguardedCode:
         pictures, manifests, lock files and settings that no code of the base reads."""
         idle = [path for path in paths if _is_idle(path)]
         known = await self.workspace.blobs(self.contract.base)
-        texts = await self._texts_on_base(tests=True, suffixes=(*CODE, *NAMING, "")) if idle else {}
+        if not idle:
+            return [*paths]
+        # Code first, so that data of the project does not crowd it out. What was not read may read the data.
+        code = await self._texts_on_base(tests=True, suffixes=CODE, most=MOST_CODE)
+        if len(code) < sum(path.endswith(CODE) for path in known):
+            return [*paths]
+        texts = code | await self._texts_on_base(tests=True, suffixes=(*NAMING, ""))
         read = read_files(texts, idle, known)
         manifests = [path for path in read if is_package_json(path) and _has_code_below(path, known)]
         before, after = await self._both(manifests)
@@ -466,7 +476,9 @@ class UnguardedCode:
                 found.setdefault(_last_part(owner), set()).add(name)
         return found
 
-    async def _texts_on_base(self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
+    async def _texts_on_base(
+        self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",), most: int = MOST_FILES
+    ) -> dict[str, str]:
         """Path → text of the base's files with these suffixes, with or without tests and their helpers. The suffix ""
         stands for names without one."""
         ends = tuple(one for one in suffixes if one)
@@ -475,7 +487,7 @@ class UnguardedCode:
             for path in await self.workspace.blobs(self.contract.base)
             if path.endswith(ends) or ("" in suffixes and "." not in PurePosixPath(path).name)
         ]
-        wanted = [path for path in known if tests or not is_test(path)][:MOST_FILES]
+        wanted = [path for path in known if tests or not is_test(path)][:most]
         if unread := [path for path in wanted if path not in self._texts]:
             self._texts |= dict.fromkeys(unread, "") | await self._read_base(unread)
         return {path: self._texts[path] for path in wanted}

@@ -15,7 +15,7 @@ from trued.model import Contract, Value
 from trued.proof.checks import http as exchanges
 from trued.proof.disclosure import Scanner, discard_event
 from trued.proof.room.bench import Bench, keepable_text
-from trued.proof.room.clean_room import clean_room
+from trued.proof.room.clean_room import clean_room, write_files_of_commit
 from trued.proof.room.environment import interpreter_of
 from trued.protocols import CommandResult, Emit, Server, Workspace
 
@@ -94,6 +94,7 @@ class PreviewServer:
             bench, _ = await self._open.enter_async_context(room)
             if bench.broken:
                 return f"its preparation fails: {bench.broken}"
+            self._open.enter_context(write_files_of_commit(bench))  # as for the cases that judge it
             return await self._serve(bench)
         except CannotJudge as error:
             return str(error)

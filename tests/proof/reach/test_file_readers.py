@@ -1,5 +1,7 @@
 """Who reads a file decides what it is: this is read from texts."""
 
+import time
+
 import pytest
 
 from trued.proof.reach.file_readers import may_read, read_files
@@ -37,6 +39,15 @@ from trued.proof.reach.file_readers import may_read, read_files
 )
 def test_who_may_read_a_file(path: str, text: str, one: str, read: bool) -> None:
     assert may_read(path, text, one, {path, one}) is read
+
+
+@pytest.mark.spec("USE-6")
+def test_a_long_text_that_never_closes_is_read_at_once() -> None:
+    text = "x = '" + r"\"" * 300_000
+    before = time.process_time()
+    assert not may_read("kit/mail.py", text, "kit/pages/welcome.md", {"kit/mail.py", "kit/pages/welcome.md"})
+    assert may_read("kit/mail.py", f"{text}\nopen(HERE / 'pages' / name)", "kit/pages/welcome.md", set())
+    assert time.process_time() - before < 5
 
 
 def test_a_name_means_the_nearest_file_of_that_name() -> None:

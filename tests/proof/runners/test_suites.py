@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,7 @@ def manifest(**fields: object) -> str:
         ({"docs/a.ipynb": "{}", "tox.ini": "[testenv]\ncommands = pytest tests\n"}, [], 0),
         ({"shop/a.py": "", CI: STEPS % 'test "$(python -m shop 1 2)" = 3'}, [], 1),
         ({"shop/a.py": "", CI: STEPS % "|\n          out=$(python shop/a.py)\n          [ $out = 3 ]"}, [], 1),
+        ({"shop/a.py": "", CI: STEPS % 'node "$HERE/shop/a.py" && test -f out'}, [], 1),
         ({"shop/a.py": "", CI: STEPS % "test -f dist/shop.whl"}, [], 0),
         ({"shop/a.py": "", CI: STEPS % "python -m shop --version"}, [], 0),
         ({"shop/a.py": "", CI: STEPS % "python -m pytest && git diff --exit-code shop/a.py"}, [], 0),
@@ -193,6 +195,17 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
     assert [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)] == commands
     assert len(made.unguarded) == unguarded, made.unguarded
     assert [one.id for one in made.requirements] == ["three"]
+
+
+@pytest.mark.spec("USE-6")
+async def test_a_long_path_in_the_settings_of_a_ci_is_passed_over_at_once(tmp_path: Path) -> None:
+    step = f"{'a/' * 20_000} && python -m shop && test -f out"
+    trial = Trial(tmp_path, {"shop/a.py": "", CI: STEPS % step}, ASKED)
+    await trial.workspace.begin()
+    before = time.process_time()
+    made, _ = await with_existing_tests(trial.workspace, trial.asked)
+    assert time.process_time() - before < 3
+    assert len(made.unguarded) == 1, made.unguarded
 
 
 @pytest.mark.slow

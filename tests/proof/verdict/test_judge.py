@@ -552,6 +552,21 @@ def test_what_an_agent_calls_background_is_unproven_until_the_contract_is_approv
     assert lifted.requirements[0].grade is Grade.UNPROVEN
 
 
+@pytest.mark.spec("LAW-5", "LAW-8")
+def test_a_kept_test_that_is_unstable_on_the_base_still_fails_only_if_it_fails_on_the_head() -> None:
+    everything, unstable = TestsCheck(), (F, P, F)
+    guards = frozenset({check_hash(everything)})
+    failing, passing = (
+        judged(everything, {"tests/test_a.py::t": (unstable, turns)}, keep=True, guards=guards)
+        for turns in ((F, F), (P, P))
+    )
+    said = reasons.fails_on_base_too(["tests/test_a.py::t"])
+    assert (failing.grade, passing.grade) == (Grade.UNPROVEN, Grade.UNPROVEN)
+    assert said in failing.why
+    assert said not in passing.why
+    assert any("did not fail all three times" in one for one in passing.why), passing.why
+
+
 @pytest.mark.spec("LAW-6", "LAW-8")
 def test_who_proposes_to_supersede_a_test_is_unproven_and_only_the_bases_own_suite_looks_away() -> None:
     proposer = Requirement(id="r", text="it works", checks=(EXAMPLES,), proposed=("tests/test_a.py::test_old",))

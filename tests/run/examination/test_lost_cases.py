@@ -36,6 +36,7 @@ def read(written: dict[str, Any]) -> Any:
 
 
 CALL = {"call": "tiny:double", "args": [5], "returns": 10, "quotes": "twice"}
+TWO = {"call": "tiny:add", "kwargs": {"a": 1, "b": 2}, "returns": 3}
 RUN = {"run": ["python", "-m", "tiny", "5"], "stdout": "10"}
 EXCHANGE = {"http": {"method": "GET", "path": "/items"}, "json": ["nail"]}
 
@@ -53,6 +54,15 @@ EXCHANGE = {"http": {"method": "GET", "path": "/items"}, "json": ["nail"]}
         (RUN, {**RUN, "exit": 0}, True),
         (RUN, {**RUN, "stdin": "6"}, False),
         (EXCHANGE, {"http": {"path": "/items"}, "json": ["nail"], "quotes": "lists"}, True),
+        (TWO, {"call": "tiny:add", "kwargs": {"b": 2, "a": 1}, "returns": 3}, True),
+        (TWO, {"call": "tiny:add", "args": [1], "kwargs": {"b": 2}, "returns": 3}, True),
+        (TWO, {"call": "tiny:add", "args": [1, 2], "returns": 3}, True),
+        (TWO, {"call": "tiny:add", "kwargs": {"a": 2, "b": 1}, "returns": 3}, False),
+        (TWO, {"call": "tiny:add", "kwargs": {"a": 1, "b": 2, "c": 3}, "returns": 6}, False),
+        (TWO, {"call": "tiny:add", "args": [1, 3], "returns": 4}, False),
+        (EXCHANGE, {**EXCHANGE, "headers": {"content-type": "application/json"}}, True),
+        (EXCHANGE, {**EXCHANGE, "status": 200}, True),
+        (EXCHANGE, {**EXCHANGE, "http": {"method": "GET", "path": "/items/1"}}, False),
         (EXCHANGE, {**EXCHANGE, "json": ["nail", "screw"]}, False),  # there was another exchange before it
     ],
 )

@@ -24,7 +24,7 @@ _DOCSTRINGS = re.compile(r"""^[ \t]*[rRuUbB]*(\"{3}|'{3})[\s\S]*?\1""", re.MULTI
 _WORD = re.compile(r"[\w.@+~-]+")
 # A text in quotes, and what joins it to another one before it.
 _LITERAL = re.compile(
-    r"(\+[ \t]*)?(?:" + "|".join(rf"{one}([^{one}\\\n]*(?:\\.[^{one}\\\n]*)*){one}" for one in "\"'`") + ")"
+    r"(\+[ \t]*)?(?<!\\)(?:" + "|".join(rf"{one}([^{one}\\\n]*(?:\\.[^{one}\\\n]*)*){one}" for one in "\"'`") + ")"
 )
 _KEYS = re.compile(r"""(?:[{,]\s*["'](\w*)["'](?=\s*:)|(?<=[\w)\]])\[["'](\w*)["']\])""")  # names of values, no paths
 _COMPUTED = re.compile(r"[{*%$<]")
@@ -37,7 +37,7 @@ _STARTED = re.compile(r"#!|.*/?(?:GNUm|[Mm])akefile$")
 def _said(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
     """The words of a text; the parts of the paths in its quoted texts; of these, the last ones and those before
     something computed; and the endings that it adds to computed names."""
-    plain = _COMMENTS.sub("", _DOCSTRINGS.sub("", text))
+    plain = without_remarks(text)
     words = {one.rstrip(".") for one in _WORD.findall(plain)}
     parts, ends, endings = set[str](), set[str](), set[str]()
     for joined, *quoted in _LITERAL.findall(_KEYS.sub(" ", plain)):
@@ -51,6 +51,11 @@ def _said(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], fr
         if dot and (not head or head[-1] in "}*s)"):  # `f"{name}.md"`, `"*.md"`, `"%s.md"`
             endings.add(f".{ending}")
     return frozenset(words), frozenset(parts), frozenset(ends), frozenset(endings)
+
+
+def without_remarks(text: str) -> str:
+    """The text of any code without its comments and docstrings."""
+    return _COMMENTS.sub("", _DOCSTRINGS.sub("", text))
 
 
 def may_read(path: str, text: str, one: str, known: Collection[str]) -> bool:

@@ -14,6 +14,8 @@ from pathlib import PurePosixPath
 
 from trued.model import CommandCheck, Contract, TestsCheck
 from trued.proof.reach.altered_python import imported_modules
+from trued.proof.reach.file_readers import LISTS, without_remarks
+from trued.proof.reach.uncollected_tests import TITLED
 from trued.proof.reach.used_by_tests import uses_file
 from trued.proof.room.frozen_files import (
     DRIVERS,
@@ -33,7 +35,7 @@ from trued.proof.room.runner_modules import loaded_by, named_as_product
 from trued.proof.text.commit_texts import as_text
 from trued.proof.text.languages import CODE, is_script
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings
-from trued.proof.text.script_imports import relative_paths
+from trued.proof.text.script_imports import relative_paths, without_comments
 from trued.protocols import Workspace
 
 MOST_READ = 5000  # at most this many files of code are read for the names of files
@@ -41,17 +43,21 @@ _NAMING = (".html", ".htm", ".toml", ".cfg")  # pages and manifests name code of
 _BUILD_FILES = frozenset((*(name for names in DRIVERS.values() for name in names), "setup.py"))
 _SETTINGS = re.compile(r".+\.(?:config|conf)\.\w+|\.[\w-]+rc(?:\..+)?")
 _PACKAGE_MANAGERS = re.compile(r"(?<![\w.-])(?:npm|npx|pnpm|yarn|bunx?)(?![\w.-])|package\.json")
-_LISTS = re.compile(r"\b(?:r?glob|walk|walk_packages)\b")  # code that finds files below a folder
+_TEST_ENDING = re.compile(r"[._-](?:test|spec)s?\.\w+$")
+_TEST_BEGINNING = re.compile(r"(?:test|spec)s?[._-]")
+_UNASKED = frozenset(("__mocks__", "__tests__"))  # Jest loads the files of these folders by itself
+_LISTS_MODULES = re.compile(r"\b(?:iter_modules|walk_packages)\b")  # Python finds these without an ending
 _LOADS_COMPUTED = re.compile(
     r"\b(?:import_module|__import__)\(|(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])"
 )
 
 
 async def replaced_product(
-    workspace: Workspace, contract: Contract, commit: str, replaced: Collection[str]
+    workspace: Workspace, contract: Contract, commit: str, replaced: Collection[str], *, remarks: bool = True
 ) -> list[str]:
     """Of these files, of which the room of the tests did not have the head's version, those that code of the product
-    uses on base or head, or that a test of the base tries like the product."""
+    uses on base or head, or that a test of the base tries like the product. `remarks`: a comment that names a file
+    counts as a use, too."""
     known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = _files_of_tests(contract, known)
     manifests = [path for path in replaced if is_package_json(path)]
@@ -66,7 +72,7 @@ async def replaced_product(
     finder = _Finder({*known, *here}, tests, ScriptAliases({**before, **after}))
     frozen = {path for path, blob in contract.frozen.items() if blob}
     product = [
-        (path, text)
+        (path, text if remarks else _without_remarks(path, text))
         for texts in (before, after)
         for path, text in texts.items()
         if path not in left and path not in frozen and not is_test(path) and not _is_tool(path)
@@ -84,7 +90,8 @@ async def replaced_product(
 async def new_product(workspace: Workspace, contract: Contract, commit: str) -> list[str]:
     """New files of the commit in a folder like `tests` that has no tests on the base, or with the name of a test, that
     the product uses and no test of the base mentions. They can influence existing tests only like any code of the
-    product, so they stay in the room."""
+    product, so they stay in the room. A file that a test runner would load unasked can do more, so it is none of them:
+    a mock, a script with tests, or one with such a name as the tests of the base have."""
     known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = [path for path in {*_files_of_tests(contract, known), *contract.frozen} if is_named_like_a_test(path)]
     added = [path for path in here if path not in known and path.endswith(CODE) and not is_configuration(path)]
@@ -95,12 +102,28 @@ async def new_product(workspace: Workspace, contract: Contract, commit: str) -> 
         if (is_among_tests(path) and not any(is_below(one, _folder_of_tests(path)) for one in tests))
         or (is_named_like_a_script_test(path) and not is_among_tests(path))
     ]
+    named = {_form(path) for path in tests}
+    added = [path for path in added if _form(path) not in named and _UNASKED.isdisjoint(PurePosixPath(path).parts)]
     if not added or not contract.frozen:
         return []
+    contents = await workspace.read_all(commit, added)
+    added = [path for path in added if not TITLED.search(contents.get(path, b""))]
     texts = await _texts(workspace, contract.base, [path for path in known if is_test(path)])
     words = {word for text in texts.values() for word in re.findall(r"[\w-]+", text)}
     unknown = [path for path in added if PurePosixPath(path).name.partition(".")[0] not in words]
-    return await replaced_product(workspace, contract, commit, unknown) if unknown else []
+    return await replaced_product(workspace, contract, commit, unknown, remarks=False) if unknown else []
+
+
+def _form(path: str) -> str:
+    """How a script is named like a test, by which runners find it: `.test.ts`, `-test.js`, `test-*.js`; its path if its
+    name says nothing."""
+    pure = PurePosixPath(path)
+    end, start = _TEST_ENDING.search(pure.name), _TEST_BEGINNING.match(pure.name)
+    return end[0] if end else f"{start[0]}*{pure.suffix}" if start else path
+
+
+def _without_remarks(path: str, text: str) -> str:
+    return without_comments(text) if is_script(path) else without_remarks(text) if path.endswith(CODE) else text
 
 
 def _folder_of_tests(path: str) -> str:
@@ -218,7 +241,7 @@ def _leads_to(path: str, text: str, one: str) -> bool:
     folder, ending = posixpath.dirname(path), PurePosixPath(one).suffix
     above = posixpath.commonpath([folder or ".", posixpath.dirname(one) or "."]) if folder else ""
     inner = posixpath.relpath(one, above or ".").split("/")[:-1]
-    if above == folder and folder and _LISTS.search(text) and ending in text:
+    if above == folder and folder and LISTS.search(text) and (ending in text or _LISTS_MODULES.search(text)):
         return True
     if inner:
         return all(part in text and re.search(rf"""["'`/.\\]{re.escape(part)}["'`/.\\]""", text) for part in inner)

@@ -40,7 +40,7 @@ DOCUMENTS_WITH_EXAMPLES = (".md", ".rst", ".txt")
 _MAY_TEST = re.compile(rb"\bdef test|TestCase\b|doctest|^assert\b", re.MULTILINE)
 _GO_TEST = re.compile(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
 # A test of a script, with its title; `/a/.test("b")` is none.
-_TITLED = re.compile(rb"(?<![.\w$])(?:test|it|describe|suite|specify)(?:\.\w+)*\s*\(\s*[\"'`]")
+TITLED = re.compile(rb"(?<![.\w$])(?:test|it|describe|suite|specify)(?:\.\w+)*\s*\(\s*[\"'`]")
 _ASSERTS_AT_TOP = re.compile(rb"^assert(?:\.\w+)*\s*\(", re.MULTILINE)
 _DOCTESTS = "--doctest-modules"  # the option of pytest
 _GLOB = re.compile(r"--doctest-glob[=\s,'\"]+([^\s'\",\]]+)")
@@ -142,7 +142,7 @@ def _may_hold_tests(path: str) -> bool:
 def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
     if path.endswith(".go"):
         return bool(_GO_TEST.search(content))
-    if has_tests(path, content) or _TITLED.search(content):
+    if has_tests(path, content) or TITLED.search(content):
         return True
     return not habits.is_imported(path) and bool(_ASSERTS_AT_TOP.search(content))
 

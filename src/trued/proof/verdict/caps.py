@@ -5,7 +5,7 @@ Nothing here raises a grade. `prove` calls these functions in order, each with w
 
 from collections.abc import Callable, Sequence
 
-from trued.model import Grade, Judged, Lacks, MissingFromEnvironment
+from trued.model import Finding, Grade, Judged, Lacks, MissingFromEnvironment
 from trued.proof.verdict import reasons
 from trued.proof.verdict.missing import each_once, missing_submodule
 
@@ -26,14 +26,23 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged
     return judged
 
 
-def cap(
-    judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequence[str], ceiling: Grade = Grade.TESTED
-) -> Judged:
-    """The verdict, lowered to `ceiling` if it is higher and there are such paths. `sentence`, one of `reasons`, says
+def cap(judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequence[str]) -> Judged:
+    """The verdict, lowered to `tested` if it is higher and there are such paths. `sentence`, one of `reasons`, says
     what is wrong with them."""
-    if paths and judged.grade > ceiling:
-        return _lowered(judged, ceiling, [sentence(paths)], "attest")
+    if paths and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [sentence(paths)], "attest")
     return judged
+
+
+def fail_with_product(judged: Judged, failing: Sequence[str], files: Sequence[str]) -> Judged:
+    """The verdict, if these existing tests fail with the change's version of these files of the product: unproven, and
+    a gap. It is not refuted, because such a file may also be a helper that the change's own tests need."""
+    if not failing or judged.grade <= Grade.UNPROVEN:
+        return judged
+    lowered = _lowered(judged, Grade.UNPROVEN, [reasons.replaced_product(files)], "")
+    # Nothing held out was ever in the room in which they failed, so their names may be told.
+    gap = Finding(what=f"{judged.id}: {reasons.fail_with_product(failing, files)}", requirement=judged.id)
+    return lowered.model_copy(update={"holds": False, "lacks": "", "gaps": (*judged.gaps, gap)})
 
 
 def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:

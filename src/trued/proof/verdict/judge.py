@@ -243,14 +243,15 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
     stands = on_base(base, facts.own_modules)
     lacks = lacking(base) | lasting(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
+    guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
     if not stands:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in stands.items():
         if superseded := _note_if_superseded(case, facts):
             count.notes.append(superseded)
             continue
-        own = name not in facts.guards and is_own_case(requirement, check, case)
-        if name in facts.guards and stood is not Base.GUARD and facts.suite:
+        own = not guard and is_own_case(requirement, check, case)
+        if facts.suite and stood is not Base.GUARD:
             continue  # the case did not pass on the base, so it guards nothing
         if case in facts.elsewhere and not own:
             continue  # the case counts for the requirement that has it as its own
@@ -262,7 +263,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             )
             count.notes.append(f"{case} {always}: not counted")
             continue
-        if name in facts.guards and stood is not Base.GUARD:
+        if guard and stood is not Base.GUARD:
             _place_kept(count, case, stood, head)
             continue
         placed = _Count() if _is_setup(check, case) else count
@@ -332,8 +333,10 @@ def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence])
     shows as much as any other; if it still fails, nothing got worse, but the sentence is not shown."""
     if stood not in (Base.RED, Base.UNSTABLE):
         return
-    if stood is Base.UNSTABLE or on_head(case, head)[0] is not Head.PASSED:
+    if on_head(case, head)[0] is not Head.PASSED:
         count.still_red.append(case)
+    elif stood is Base.UNSTABLE:
+        _add_uncounted(count, case, stood)
     elif _is_self_made(case, head):
         count.self_made.append(case)
     else:

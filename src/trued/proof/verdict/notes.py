@@ -51,6 +51,11 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
     return [*map(FactNote, used), *graft.lacking]
 
 
+def kept_as_product(path: str) -> FactNote:
+    """A note about a new file of the head that lies among tests, or is named like one, and that its product imports."""
+    return FactNote(f"{path}: added by the change, and used as product, because other code of it imports the file")
+
+
 def _has(is_there: bool) -> str:
     return "has another version" if is_there else "does not have it"
 

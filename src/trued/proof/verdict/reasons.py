@@ -201,6 +201,12 @@ def replaced_product(paths: Sequence[str]) -> str:
     return f"existing tests pass only with the base's version of {listed(paths)}: they fail with the change's"
 
 
+def fail_with_product(tests: Sequence[str], paths: Sequence[str]) -> str:
+    """A sentence for agents: which existing tests fail with which files of the change."""
+    many = "an existing test fails" if len(tests) == 1 else f"{len(tests)} existing tests fail"
+    return f"{many} with the change's own version of {listed(paths)}: {listed(tests)}"
+
+
 def in_place_of_others(paths: Sequence[str]) -> str:
     """A sentence about new files that have the names of modules outside the project."""
     return f"the project imports a module of Python's own, or of a package, whose place {listed(paths)} takes"

@@ -30,11 +30,11 @@ async def with_existing_tests(workspace: Workspace, asked: Requirements) -> tupl
         for check in one.checks
         if not (one.keep and _suites_like(check, tools))
     }
-    suites = [check for check in tools.suites if check_hash(check) not in given]
     made = asked.model_copy(
         update={
             "requirements": requirements,
-            "suites": tuple(_suite(check, number) for number, check in enumerate(suites, 1)),
+            # Also a suite that a requirement names: it still guards the code that other requirements change.
+            "suites": tuple(_suite(check, number) for number, check in enumerate(tools.suites, 1)),
             "unguarded": tools.not_run,
         }
     )

@@ -107,19 +107,43 @@ def is_same_json(one: Any, two: Any) -> bool:
 
 def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
     """Whether somebody who was shown the case `disclosed` knows the result of the case `shown`: the same call or
-    command line, whatever it quotes; or the same exchange. (Another exchange may have the same request, and another
-    result, because of the exchanges before it.)"""
+    command line, whatever it quotes; or the same exchange, if nothing that one expects contradicts the other. (Another
+    exchange may have the same request, and another result, because of the exchanges before it.)"""
     if isinstance(disclosed, CallCase) and isinstance(shown, CallCase):
-        given = [[*one.args, *one.kwargs.values()] for one in (disclosed, shown)]
-        return disclosed.call == shown.call and is_same_json(*given)
+        return disclosed.call == shown.call and _may_be_one_call(disclosed, shown)
     if isinstance(disclosed, RunCase) and isinstance(shown, RunCase):
         inputs = [(one.run, one.stdin, one.files) for one in (disclosed, shown)]
         return inputs[0] == inputs[1]
     if isinstance(disclosed, HttpCase) and isinstance(shown, HttpCase):
         requests = [(one.http.method.upper(), one.http.path, one.http.body) for one in (disclosed, shown)]
-        results = [(one.status, one.json_, one.body, one.headers) for one in (disclosed, shown)]
-        return requests[0] == requests[1] and results[0] == results[1]
+        return requests[0] == requests[1] and _may_be_one_response(disclosed, shown)
     return False
+
+
+def _may_be_one_call(one: CallCase, other: CallCase) -> bool:
+    """Whether both give the same arguments, as far as can be told without the names of the parameters: one may give
+    some by name, in any order, that the other gives by position."""
+    fewer, more = sorted((one, other), key=lambda case: len(case.args))
+    number = len(fewer.args)
+    named = {name: value for name, value in fewer.kwargs.items() if name not in more.kwargs}
+    both = {name: value for name, value in fewer.kwargs.items() if name in more.kwargs}
+    if not (is_same_json(fewer.args, more.args[:number]) and is_same_json(both, dict(more.kwargs))):
+        return False
+    left = [*more.args[number:]]
+    for value in named.values():
+        place = next((place for place, each in enumerate(left) if is_same_json(value, each)), None)
+        if place is None:
+            return False
+        del left[place]
+    return not left
+
+
+def _may_be_one_response(one: HttpCase, other: HttpCase) -> bool:
+    """Whether no expectation of one contradicts the other's. What only one of them expects contradicts nothing."""
+    pairs: list[tuple[Any, Any]] = [(one.status, other.status), (one.json_, other.json_), (one.body, other.body)]
+    headers = [{name.lower(): value for name, value in case.headers.items()} for case in (one, other)]
+    pairs += [(headers[0][name], headers[1][name]) for name in headers[0].keys() & headers[1].keys()]
+    return all(any(each is None for each in pair) or is_same_json(*pair) for pair in pairs)
 
 
 def _input(shown: Case | BrowserCheck) -> str:

@@ -37,7 +37,12 @@ WRITTEN_TESTS = (
 _TESTS_NOTEBOOKS = re.compile(r"\b(?:nbval|nbmake|testbook)\b")
 _STEP = re.compile(r"\n[ \t]*-[ \t]")  # where a step of a CI begins
 _COMPARES = re.compile(r"(?:^|[;&|(\n]|\brun:|\bscript:|\bif|!)[ \t]*(?:test|\[\[?|diff|cmp|grep -\w*q\w*)[ \t]")
-_STARTS = re.compile(r"-m[ \t]+([\w.]+)|(?:^|[\s\"'(./])((?:[\w-]+/)*[\w-]+\.(?:py|[cm]?[jt]s|sh))(?![\w.])")
+# A module after `-m`, or the path of a script, perhaps below a folder that a variable names. Whatever else looks like a
+# path is passed over at once.
+_STARTS = re.compile(
+    r"-m[ \t]+([\w.]+)|(?:(?<![^\s\"'(./])|[\w-]++/)((?:[\w-]++/)*+[\w-]++\.(?:py|[cm]?[jt]s|sh))(?![\w.])"
+    r"|[\w-][\w/-]*+"
+)
 MOST_NAMED = 5  # at most this many such files are named
 _FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
@@ -122,7 +127,7 @@ async def _tested_by_settings(workspace: Workspace, commit: str, blobs: Mapping[
 
 def _has_step_of_tests(text: str, own: Collection[str]) -> bool:
     for step in _STEP.split(text):
-        started = {name.split(".")[0] or path for name, path in _STARTS.findall(step)}
+        started = {name.split(".")[0] or path for name, path in _STARTS.findall(step)} - {""}
         if not started.isdisjoint(own) and _COMPARES.search(step):
             return True
     return False
