@@ -37,7 +37,7 @@ def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
 
 def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[str, str]:
     """Path → content of the metadata with the project's own name, version and entry points, as an editable installation
-    leaves it in a checkout. Only for projects whose code asks for metadata, such as `importlib.metadata.version("pkg")`.
+    leaves it in a checkout. Only for projects whose code asks for metadata, as `importlib.metadata.version` does.
 
     `installed`: package → version in the interpreter. If the project is among them, its metadata there is hidden by
     what is written here. So a version that the checkout does not tell is taken from there, and nothing is written if
