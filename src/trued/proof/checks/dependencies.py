@@ -72,13 +72,13 @@ MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
 _ABOUT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
-# A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
-# nothing.
 # Folders for code of others.
 _VENDORED = re.compile(r"_?vendor(?:ed)?|third[-_]?party|site-packages|node_modules", re.IGNORECASE)
 # Names under which several packages bring modules of their own.
 SHARED = frozenset(("google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib"))
 _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
+# A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
+# nothing.
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
