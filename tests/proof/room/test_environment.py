@@ -300,5 +300,5 @@ def test_checks_find_programs_where_the_users_path_has_them_and_every_sandbox_sh
 )
 def test_a_tool_is_started_where_a_program_stands(command: str, tools: set[str]) -> None:
     asked = Requirement(id="r", text="x", checks=(CommandCheck(command=command),))
-    contract = Contract.model_construct(requirements=(asked,), suites=())
+    contract = Contract.model_construct(base="b", requirements=(asked,), suites=())
     assert started_tools(contract) == tools
