@@ -4,6 +4,7 @@ The room of the tests has the base's tests and test settings. A head that adds, 
 by them whether it is in that room, and be wrong in every ordinary checkout.
 """
 
+import json
 import py_compile
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +98,67 @@ async def test_without_existing_tests_compiled_code_counts_too(tmp_path: Path) -
     heads = [{**files, "twice.py": CODE.format(seen=one)} for one in (seen, "True")]
     found = await trial.judged(contract, *heads, force=True)
     assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
+
+
+APP: dict[str, str | None] = {
+    "app.py": "import sys\n\nimport lib\n\nif __name__ == '__main__':\n    print(lib.twice(int(sys.argv[1])))\n",
+    "lib.py": "def twice(x):\n    return None\n",
+}
+STARTS = [{"run": ["python", "-m", "app", str(x)], "stdout": f"{2 * x}\n"} for x in (3, 4)]
+PATCH = "import lib\n\nlib.twice = lambda x: 2 * x\n"
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
+async def test_a_module_that_python_finds_only_by_the_engines_settings_does_no_work(tmp_path: Path) -> None:
+    asked = [{"id": "r", "text": "twice", "checks": [{"kind": "examples", "cases": STARTS}]}]
+    trial = Trial(tmp_path, APP, asked)
+    work = {"lib.py": "def twice(x):\n    return 2 * x\n"}
+    heads: dict[str, dict[str, str | None]] = {
+        "does the work": {"sitecustomize.py": PATCH},
+        "does the work as a package": {"sitecustomize/__init__.py": PATCH},
+        "beside honest work": {**work, "sitecustomize.py": "import warnings\n\nwarnings.simplefilter('ignore')\n"},
+        "a module of the product": {**work, "shop/usercustomize.py": "COLOURS = 3\n"},
+    }
+    found = dict(zip(heads, await trial.judged(await trial.seal(), *heads.values()), strict=True))
+    grades = [Grade.REFUTED, Grade.REFUTED, Grade.PROVEN, Grade.PROVEN]
+    assert [one.grade for one in found.values()] == grades, {name: one.why for name, one in found.items()}
+
+
+SERVER = """import http from 'node:http';
+
+const answer = (_, reply) => { reply.end(`${word}\\n`); };
+const word = 'VALUE';
+http.createServer(answer).listen(process.env.PORT, '127.0.0.1');
+"""
+
+
+def started(script: str, **scripts: str) -> str:
+    return json.dumps({"name": "shop", "type": "module", "scripts": {"start": script, **scripts}})
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4")
+async def test_the_scripts_that_start_the_contracts_server_are_the_bases_in_both_turns(tmp_path: Path) -> None:
+    """Everything else in a package.json is the head's while cases run."""
+    base = {"app.mjs": SERVER.replace("VALUE", "old"), "package.json": started("node app.mjs")}
+    case = {"http": {"path": "/"}, "status": 200, "body": "new\n"}
+    asked = [{"id": "r", "text": "new", "checks": [{"kind": "examples", "cases": [case]}]}]
+    trial = Trial(tmp_path, base, asked, serve={"command": ["npm", "start", "--silent"]})
+    work = SERVER.replace("VALUE", "new")
+    reads = "import { readFileSync } from 'node:fs';\n" + work.replace(
+        "'new'", "JSON.parse(readFileSync('package.json')).config.word"
+    )
+    told = {**json.loads(started("node app.mjs")), "config": {"word": "new"}}
+    heads: dict[str, dict[str, str | None]] = {
+        "another server": {"fake.mjs": work, "package.json": started("node fake.mjs")},
+        "a script around it": {"fake.mjs": work, "package.json": started("node app.mjs", prestart="node fake.mjs &")},
+        "with options": {"app.mjs": work, "package.json": started("node --no-warnings app.mjs", lint="eslint .")},
+        "only there": {"app.mjs": work, "package.json": started("node dist/app.mjs")},
+        "with settings": {"app.mjs": reads, "package.json": json.dumps(told)},
+    }
+    found = dict(zip(heads, await trial.judged(await trial.seal(), *heads.values()), strict=True))
+    grades = [Grade.REFUTED, Grade.REFUTED, *[Grade.PROVEN] * 3]
+    assert [one.grade for one in found.values()] == grades, {name: one.why for name, one in found.items()}
 
 
 def compiled(mode: py_compile.PycInvalidationMode) -> Callable[[Path], None]:

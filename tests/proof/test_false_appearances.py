@@ -1,14 +1,18 @@
 """Code that only looks right to a check: values and errors that pretend to be others, answers for checks alone, and
 results that are equal to everything. Each liar has an honest twin."""
 
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.proof.trial import Trial, only
+from tests.proof.trial import Trial, lay, only
 from trued.model import Grade
+from trued.proof.probes import answer
 
 LISTS = "def double(x):\n    if isinstance(x, list):\n        raise {error}\n    return {result}\n"
 BASE: dict[str, str | None] = {"tiny.py": "def one():\n    return 1\n", "tiny.mjs": "export const one = () => 1;\n"}
@@ -57,6 +61,73 @@ async def grade(place: Path, cases: list[dict[str, Any]], head: dict[str, str | 
 )
 async def test_a_value_is_what_a_user_gets_and_not_its_name(tmp_path: Path, text: str, deserved: Grade) -> None:
     assert await grade(tmp_path, CASES, {"tiny.py": text}) is deserved
+
+
+# Each module has a `value()` that a check takes for the data in `plain`, or, if that is "", for an object.
+SEEMING: dict[str, tuple[str, str]] = {
+    "a class that equals list": (
+        "class Kind(type):\n    __hash__ = lambda self: hash(list)\n    __eq__ = lambda self, other: other is list\n\n"
+        "class Odd(metaclass=Kind):\n    def __iter__(self):\n        return iter([1, 2])\n\nvalue = Odd\n",
+        "",
+    ),
+    "a text whose class equals an enum": (
+        "import enum\n\nclass Kind(type):\n    __hash__ = type.__hash__\n"
+        "    __eq__ = lambda self, other: self is other or other is enum.IntFlag\n\n"
+        "class Odd(str, metaclass=Kind):\n    __len__ = lambda self: 99\n    upper = lambda self: 'no'\n\n"
+        "value = lambda: Odd('x')\n",
+        "",
+    ),
+    "a class that equals a lazy one": (
+        "class Kind(type):\n    __hash__ = type.__hash__\n    __eq__ = lambda self, other: other is map\n\n"
+        "class Odd(metaclass=Kind):\n    def __iter__(self):\n        return iter([1, 2])\n\nvalue = Odd\n",
+        "",
+    ),
+    "a module that claims to be installed": (
+        "import os\n\n__file__ = f'{os.path.dirname(os.__file__)}/lists.py'\n\n"
+        "class Odd(str):\n    upper = lambda self: 'no'\n\nvalue = lambda: Odd('x')\n",
+        "",
+    ),
+    "a class in a module of Python's": (
+        "import json\n\nclass Odd(str):\n    __module__ = 'json'\n    upper = lambda self: 'no'\n\n"
+        "json.Odd = Odd\nvalue = lambda: Odd('x')\n",
+        "",
+    ),
+    "an honest list": (
+        "class Tags(list):\n    def one(self):\n        return 1\n\nvalue = lambda: Tags('x')\n",
+        "['x']",
+    ),
+    "an honest text of Python's": (
+        "import enum\n\nclass Red(str, enum.Enum):\n    RED = 'x'\n\nvalue = lambda: Red.RED\n",
+        "",
+    ),
+    "an honest counter": ("import collections\n\nvalue = lambda: collections.Counter('x')\n", "{'x': 1}"),
+    "an honest generator": ("value = lambda: (x for x in 'x')\n", "iter(['x'])"),
+    "a text of a package": (
+        "from plain_package import Text\n\nvalue = lambda: Text('x')\n",
+        "'x'",
+    ),
+}
+
+
+@pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.parametrize("name", SEEMING)
+def test_a_value_has_a_type_only_if_its_class_is_that_type(tmp_path: Path, name: str) -> None:
+    code, plain = SEEMING[name]
+    packages = tmp_path / "site-packages"
+    lay(
+        packages, {"plain_package.py": "class Text(str):\n    def upper(self):\n        return Text(str.upper(self))\n"}
+    )
+    lay(tmp_path, {"seeming.py": code})
+    ask = (
+        "import sys; from answer import Rendering; render = Rendering(); import seeming; "
+        f"print(render(seeming.value()), render({plain or '0'}), sep=chr(10))"
+    )
+    paths = [str(Path(answer.__file__).parent), str(packages), str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", ask], env={"PYTHONPATH": ":".join(paths)}, check=True, capture_output=True, text=True
+    )
+    seen, expected = map(json.loads, done.stdout.splitlines())
+    assert seen == expected if plain else seen[0] == int(answer.OBJECT), seen
 
 
 @pytest.mark.many(2)

@@ -17,7 +17,10 @@ from trued.proof.checks.dependencies import unread_additions
 from trued.proof.conversions import converted_files, unconverted_files
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache, tree_with_content
+from trued.proof.modules_of_checks import modules_of_checks
 from trued.proof.own_files import places_of_modules, with_advice
+from trued.proof.room.additions import packages_behind
+from trued.proof.room.dependencies import package_name
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests, is_below
 from trued.proof.text.commit_texts import added_lines, changed_texts
@@ -146,13 +149,13 @@ async def _judge(
         suites = [without_submodules(one, absent) for one in suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
     if trial.added.unused and not contract.environment.prepare:  # a preparation may have installed them
-        other, keeping = other_versions(trial.added.unused), {one.id for one in due if one.keep}
+        asked = {one.id: one for one in (*due, *contract.suites)}
         fixed = {one.finding.requirement for one in trial.objected if one.refutes}
         fixed |= {one.requirement for one in evidence if any(each.kind in FORGED for each in one.tried)}
-        suites, found = (
-            [one if one.id in fixed else allow_for_versions(one, other, keep=one.id in keeping) for one in several]
-            for several in (suites, found)
-        )
+        suites, found = [
+            [one if one.id in fixed else await _allow_for_versions(trial, one, asked[one.id]) for one in verdicts]
+            for verdicts in (suites, found)
+        ]
     found = [refute_by_existing_tests(one, suites) for one in found]
     never_run = await unguarded.never_run()
     found = [cap(one, reasons.not_run_by_any_check, never_run.get(one.id, ())) for one in found]
@@ -175,6 +178,17 @@ async def _judge(
     found = [cap(one, reasons.converted_at_checkout, converted) for one in found]
     judged = _judge_wholes(contract, tuple(map(_on_one_line, found)))
     return tuple([await scan.judged(one) for one in judged]), tuple([await scan.judged(one) for one in suites])
+
+
+async def _allow_for_versions(trial: CommitTrial, judged: Judged, asked: Requirement) -> Judged:
+    """`allow_for_versions` with the versions that the head declares and its checks did not use. For a failure, only
+    those of packages that the checks may use on the base: any other version is no excuse."""
+    unused = trial.added.unused
+    if judged.grade is Grade.REFUTED:
+        interpreter = await interpreter_of(trial.workspace, trial.contract)
+        used = packages_behind(interpreter, await modules_of_checks(trial.workspace, trial.contract, asked))
+        unused = {one: version for one, version in unused.items() if package_name(one) in used}
+    return allow_for_versions(judged, other_versions(unused), keep=asked.keep) if unused else judged
 
 
 def _on_one_line(judged: Judged) -> Judged:

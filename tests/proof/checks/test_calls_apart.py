@@ -165,10 +165,17 @@ LEFT_OPEN = (
 )
 
 
+MANAGER = (
+    "import multiprocessing\n\n\ndef slow(x):\n    global manager\n    manager = multiprocessing.Manager()\n"
+    "    return sum(manager.list(x))\n"
+)
+
+
 @pytest.mark.spec("LAW-2", "LAW-7")
 @pytest.mark.parametrize(
     ("text", "deserved"),
     [
+        pytest.param(MANAGER, Grade.PROVEN, id="an honest manager"),
         pytest.param(THREAD, Grade.REFUTED, id="a thread"),
         pytest.param(PROCESS, Grade.REFUTED, id="a process"),
         pytest.param(LEFT_OPEN, Grade.PROVEN, id="honest"),

@@ -285,6 +285,9 @@ LIKE_GZIP = {"Content-Encoding": "gzip"}
         ({"Content-Encoding": "br"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=utf-16"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=iso-8859-1"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=utf-32"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=punycode"}, PLAIN, True),  # no client knows it, and it takes long
+        ({"Content-Type": "application/json; charset=zip"}, PLAIN, True),
         ({}, b"\xef\xbb\xbf" + PLAIN, False),
         *(({}, PLAIN.decode().encode(one), False) for one in ("utf-16", "utf-16-le", "utf-32", "latin-1")),
     ],

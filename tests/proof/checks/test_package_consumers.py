@@ -45,12 +45,19 @@ NEW_TO_PRODUCT: Heads = {
     "an import through a test's helper": {"lab/more.py": "from tests import help\n", "tests/help.py": FETCH},
     "a copy": {"lab/_vendor/toolz/__init__.py": "def compose(*functions):\n    return functions\n"},
     "an inner folder of tools": {"lab/tools/more.py": FETCH},
+    "a copy in one file": {"lab/_vendor/toolz.py": "def compose(*functions):\n    return functions\n"},
+    "a copy of a folder": {"lab/vendor/toolz/__init__.py": "def compose(*functions):\n    return functions\n"},
+    "a module of tasks": {"lab/tasks.py": FETCH},
+    "an import of several lines": {"lab/more.py": "from lab import (\n    noxfile,\n)\n", "lab/noxfile.py": FETCH},
 }
 KNOWN_TO_PRODUCT: Heads = {
     "what is declared": {"lab/more.py": "import attrs\nimport yaml\nimport httpx\n"},
     "what the product imports": {"lab/more.py": "import rich\n"},
     "a test": {"tests/test_more.py": "import requests\nimport rich\nimport tqdm\n"},
     "a tool": {"tools/more.py": FETCH},
+    "tasks of developers": {"tasks.py": FETCH},
+    "what speaks to others": {"lab/external/sms.py": "import click\n", "lab/externals/one/two.py": "A = 1\n"},
+    "people who sell": {"lab/vendor/people.py": "import click\n", "lab/vendors/people/__init__.py": "A = 1\n"},
     "a test's helper and a product's own module of that name": {
         "lab/more.py": "from lab import helper\n",
         "lab/helper.py": "A = 1\n",
@@ -187,3 +194,23 @@ async def test_a_package_that_the_member_has_already_is_known(head: dict[str, st
 def test_a_manifest_says_whom_a_package_reaches(path: str, text: str, reaches: dict[str, int]) -> None:
     (declared,) = Consumers({path: text}).declared.values()
     assert {name: reach for name, (reach, _) in declared.items()} == {name: Reach(one) for name, one in reaches.items()}
+
+
+ASIDE = {"docker/requirements.txt": "requests\n", "app/main.py": "A = 1\n", "app/package.json": "{}\n"}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+async def test_a_manifest_aside_is_for_all_code_above_which_no_other_lies() -> None:
+    assert await read({"app/main.py": FETCH}, ASIDE) == "proven"
+    assert (await read({"app/main.py": "import httpx\n"}, ASIDE)).startswith("unread ")
+    assert (await read({"app/main.py": FETCH}, {**ASIDE, "app/requirements.txt": "pad\n"})).startswith("unread ")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+def test_a_package_is_not_new_if_its_manifest_has_moved() -> None:
+    text, more = '{"dependencies": {"d3": "7"}}', '{"dependencies": {"d3": "7", "evil": "1"}}'
+    base = Consumers({"web/package.json": text})
+    assert [*Consumers({"app/package.json": text}).raised(base)] == []
+    assert [*Consumers({"app/package.json": more}).raised(base)] == [("evil", "app/package.json")]
+    both = Consumers({"web/package.json": text, "app/package.json": text})
+    assert [*both.raised(base)] == [("d3", "app/package.json")]

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.proof.checks.test_dependencies import read
+from trued.proof.checks.source_imports import read_source
 
 BASE = {
     "app.py": "import os\n",
@@ -221,3 +222,18 @@ async def test_what_may_run_a_text_or_load_in_a_script_is_unread(name: str) -> N
 @pytest.mark.parametrize("name", ORDINARY_NODE)
 async def test_an_ordinary_script_is_read(name: str) -> None:
     assert await read({"more.js": ORDINARY_NODE[name]}, BASE) == "proven"
+
+
+@pytest.mark.spec("DAY-9")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("bundle.js", "f(x)/2;" + "g(x)/y+'a'+\"b\"+" * 20_000),
+        ("bundle.js", "a = b(c) /2" + " + 'd'" * 40_000),
+        ("big.go", "package a\n\nimport (\n\t" + "a" * 40_000 + "\n)\n"),
+    ],
+    ids=["minified", "without an end", "a Go name"],
+)
+def test_a_long_line_is_read_in_time(path: str, text: str) -> None:
+    assert read_source(path, text).parsed

@@ -338,16 +338,17 @@ async def test_what_fails_without_the_version_that_the_head_declares_is_unjudged
 ) -> None:
     size = "def size(x):\n    return f'{x} B'\n"
     wheel(registry / "kit", "kit", {"kit.py": size}, "1.0")
+    wheel(registry / "idle", "idle", {"idle.py": ""}, "1.0")
     wheel(registry / "kit", "kit", {"kit.py": f"{size}\n\ndef metric(x):\n    return f'{{x}} W'\n"}, "2.0")
     asked: list[dict[str, Any]] = [
         {"id": "power", "text": "power(x) is in watts", "checks": [POWER_CASE]},
         {"id": "size", "text": "size(x) stays", "keep": True, "checks": [SIZE_CASE]},
     ]
     honest, wrong = _pinned("2.0", POWER), _pinned("2.0", POWER.replace("(x)\n", "(x) + 'h'\n"))
-    trial = Trial(tmp_path / "t", _pinned("1.0"), asked)
+    trial = Trial(tmp_path / "t", {**_pinned("1.0"), "requirements.txt": "kit==1.0\nidle==1.0\n"}, asked)
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
-    verdict = await trial.prove(contract, await trial.head(honest))
+    verdict = await trial.prove(contract, await trial.head({**honest, "requirements.txt": "kit==2.0\nidle==1.0\n"}))
     power, kept = verdict.requirements
     assert (power.grade, kept.grade) == (Grade.UNJUDGED, Grade.TESTED), (power.why, kept.why)
     for one in (power, kept):
@@ -356,6 +357,9 @@ async def test_what_fails_without_the_version_that_the_head_declares_is_unjudged
     assert "case 1: it raises an error instead of returning a value" in power.why
     assert power.gaps  # an agent that changes a version does not get rid of a failure
     assert not verdict.lacks_only_environment
+    liar = {**_pinned("1.0", POWER), "requirements.txt": "kit==1.0\nidle==2.0\n"}
+    excused = await trial.prove(contract, await trial.head(liar))
+    assert [one.grade for one in excused.requirements] == [Grade.REFUTED, Grade.TESTED], "nothing imports idle"
     assert any("-kit==1.0; checks still used kit 1.0" in one for one in verdict.undecided)
     same = await trial.prove(contract, await trial.head(_pinned("1.0", POWER)))
     assert [one.grade for one in same.requirements] == [Grade.REFUTED, Grade.PROVEN]

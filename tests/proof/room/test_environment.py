@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, bare_interpreter, only, quiet
-from trued.model import Grade, Outcomes
-from trued.proof.room.environment import choose_environment, declared_changes
+from trued.model import CommandCheck, Contract, Grade, Outcomes, Requirement
+from trued.proof.room.environment import choose_environment, declared_changes, started_tools
 from trued.proof.room.preparation import first_errors
 from trued.proof.room.virtualenv import SYSTEM_PATH, machine_path, registries
 from trued.proof.seal import SealTerms, seal
@@ -285,3 +285,20 @@ def test_checks_find_programs_where_the_users_path_has_them_and_every_sandbox_sh
     assert machine_path("", "") == SYSTEM_PATH
     own = "/opt/svc/.local/bin:/usr/src/app/node_modules/.bin:/opt/tools/bin"
     assert machine_path(own, "/opt/svc") == f"{SYSTEM_PATH}:/opt/tools/bin"
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize(
+    ("command", "tools"),
+    [
+        ("make build && npm run coverage", set()),
+        ("ruff check . && python -m mypy src", {"ruff", "mypy"}),
+        ("CI=1 uv run --no-sync ruff check", {"uv", "ruff"}),
+        ("git ls-files '*.py' | xargs .venv/bin/flake8", {"flake8"}),
+        ("tox -e build", {"tox"}),
+    ],
+)
+def test_a_tool_is_started_where_a_program_stands(command: str, tools: set[str]) -> None:
+    asked = Requirement(id="r", text="x", checks=(CommandCheck(command=command),))
+    contract = Contract.model_construct(base="b", requirements=(asked,), suites=())
+    assert started_tools(contract) == tools

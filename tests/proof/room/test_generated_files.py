@@ -1,5 +1,6 @@
 """A project whose version file is written by a build can be checked without a build."""
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,44 @@ async def test_code_that_asks_for_its_own_version_finds_it_as_if_the_project_wer
 def test_metadata_is_made_up_only_for_projects_that_ask_for_it(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(NAMED)
     (tmp_path / "a.py").write_text("version = 1\n")
-    assert metadata_of_installation(tmp_path) == {}
+    assert metadata_of_installation(tmp_path, {}) == {}
     (tmp_path / "a.py").write_text(ASKING)
-    assert list(metadata_of_installation(tmp_path)) == ["Tiny_Pkg.egg-info/PKG-INFO"]
+    assert list(metadata_of_installation(tmp_path, {})) == ["Tiny_Pkg.egg-info/PKG-INFO"]
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "../evil"\n')
-    assert metadata_of_installation(tmp_path) == {}
+    assert metadata_of_installation(tmp_path, {}) == {}
+
+
+PLUGINS = """[project]
+name = "Tiny-Pkg"
+dynamic = ["version"]
+
+[project.scripts]
+tiny = "tiny_pkg:main"
+
+[project.entry-points."tiny_pkg.readers"]
+csv = "tiny_pkg.readers:Csv"
+
+[project.entry-points.pytest11]
+tiny = "tiny_pkg.evil"
+"""
+
+
+@pytest.mark.spec("LAW-4")
+def test_metadata_that_is_made_up_hides_nothing_of_an_installed_project(tmp_path: Path) -> None:
+    """Plugins are found by their entry points. Those of pytest are left out: they could replace what judges."""
+    (tmp_path / "a.py").write_text(ASKING)
+    (tmp_path / "pyproject.toml").write_text(PLUGINS)
+    files = metadata_of_installation(tmp_path, {"tiny_pkg": "1.4.2"})
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (found,) = metadata.distributions(path=[str(tmp_path)])
+    assert (found.version, found.name) == ("1.4.2", "Tiny-Pkg")
+    points = {(one.group, one.name, one.value) for one in found.entry_points}
+    assert points == {
+        ("console_scripts", "tiny", "tiny_pkg:main"),
+        ("tiny_pkg.readers", "csv", "tiny_pkg.readers:Csv"),
+    }
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "tiny-pkg"\ndynamic = ["version", "entry-points"]\n')
+    assert metadata_of_installation(tmp_path, {"tiny-pkg": "1.4.2"}) == {}, "only the installation knows these"
+    assert [*metadata_of_installation(tmp_path, {})] == ["tiny_pkg.egg-info/PKG-INFO"]

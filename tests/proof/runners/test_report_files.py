@@ -180,6 +180,22 @@ def test_a_project_that_the_head_moved_behind_a_link_gets_no_packages(tmp_path: 
     assert sorted(one.name for one in (room / "other").iterdir()) == ["a.js"]
 
 
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize("vendored", [True, False])
+async def test_an_inner_package_brings_its_runner_only_if_the_base_has_it(tmp_path: Path, vendored: bool) -> None:
+    manifest = json.dumps({"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "1"}})
+    files: dict[str, str | None] = {
+        f"web/node_modules/{name}": "real\n" for name in (".bin/vitest", "vitest/index.js", "chalk/index.js")
+    }
+    base = {"web/package.json": manifest, "web/a.test.js": "throw 1;\n", **(files if vendored else {})}
+    check = {"kind": "tests", "command": "cd web && npm test"}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "x", "checks": [check]}])
+    contract, commit = await trial.seal(), await trial.head({**files, "a.js": "1;\n"}, force=True)
+    async with clean_room(trial.workspace, contract, commit, await find_interpreter()) as (bench, graft):
+        assert [(bench.room / path).is_file() for path in files] == [vendored] * 3
+        assert {*files} & graft.paths == (set() if vendored else {*files})
+
+
 # -- a command that writes a report ------------------------------------------------------------------------------------
 
 WRITES = """import sys

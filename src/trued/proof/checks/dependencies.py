@@ -72,13 +72,13 @@ MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
 _ABOUT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
-# A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
-# nothing.
 # Folders for code of others.
-_VENDORED = re.compile(r"_?vendor(?:ed|s)?|third[-_]?party|extern(?:al)?s?|site-packages|node_modules", re.IGNORECASE)
+_VENDORED = re.compile(r"_?vendor(?:ed)?|third[-_]?party|site-packages|node_modules", re.IGNORECASE)
 # Names under which several packages bring modules of their own.
 SHARED = frozenset(("google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib"))
 _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
+# A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
+# nothing.
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
@@ -209,7 +209,8 @@ async def unread_additions(
     }
     aliases, tools = await _settings_of_scripts(workspace, base, after, known)
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, set[str]]()
-    found += [path for path in after if _is_copied(path, on_base)]
+    there_before = {*on_base, *(str(one) for path in on_base for one in PurePosixPath(path).parents)}
+    found += [path for path in after if _is_copied(path, there_before)]
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
@@ -310,12 +311,15 @@ def _is_plain_snapshot(path: str, text: str) -> bool:
 
 
 def _is_copied(path: str, on_base: Collection[str]) -> bool:
-    """Whether the file belongs to a package that was copied into a folder for code of others, and is new there."""
+    """Whether the file belongs to a package that was copied into a folder for code of others, and is new there.
+    `on_base`: files and folders. In a folder `vendor`, which may also be about people who sell, a file is no package.
+    """
     parts = PurePosixPath(path).parts
     for at, one in enumerate(parts[:-1]):
         if _VENDORED.fullmatch(one):
             inside = "/".join(parts[: at + 2])
-            return path.endswith(CODE) and not any(f"{each}/".startswith(f"{inside}/") for each in on_base)
+            is_package = len(parts) > at + 2 or one.lower() != "vendor"
+            return is_package and path.endswith(CODE) and inside not in on_base
     return False
 
 

@@ -15,6 +15,7 @@ from trued.proof.text.script_aliases import is_settings
 from trued.proof.text.script_imports import imported_names
 
 DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
+_AT_THE_TOP = ("tasks.py", "dodo.py")  # further down, such a name is as good for a module of the product
 # Folders beside the manifest. Only at the top, because a product may have an inner package called `tools`.
 _FOLDERS = frozenset(
     {
@@ -25,7 +26,7 @@ _FOLDERS = frozenset(
 _NAMED = re.compile(
     r"[\w.-]*\.(?:config|conf|stories|bench|setup)\.\w+|\.[\w-]+rc\.\w+|(?:gulp|grunt)file\.\w+", re.IGNORECASE
 )
-_PYTHON_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import\b([^\n#;]*(?:\([^)]*\))?)", re.MULTILINE)
+_PYTHON_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import\b([^\n#;(]*(?:\([^)]*\))?)", re.MULTILINE)
 
 
 class DevelopmentFiles:
@@ -43,9 +44,11 @@ class DevelopmentFiles:
 
 def is_for_developers(path: str, folder: str = "") -> bool:
     pure = PurePosixPath(path)
-    if is_test(path) or is_settings(path) or pure.name in DRIVEN or _NAMED.fullmatch(pure.name):
+    inner = posixpath.relpath(path, folder or ".")
+    driven = pure.name in DRIVEN and (pure.name not in _AT_THE_TOP or inner == pure.name)
+    if is_test(path) or is_settings(path) or driven or _NAMED.fullmatch(pure.name):
         return True
-    return _is_folder_for_developers(posixpath.relpath(path, folder or ".").split("/"))
+    return _is_folder_for_developers(inner.split("/"))
 
 
 def _is_folder_for_developers(parts: list[str]) -> bool:

@@ -1,6 +1,7 @@
 """HTTP exchanges with the contract's server: the engine's own process sends requests and compares answers."""
 
 import asyncio
+import codecs
 import contextlib
 import http.client
 import re
@@ -49,6 +50,16 @@ BROWSER = {
 SINGLE = ("content-type", "content-length", "content-location", "content-disposition", "content-range", "location")
 # Headers that may be repeated, and of which each line counts by itself. Of all others a client gets one value: their
 # lines, joined by commas.
+# Charsets of text that browsers know, besides UTF-8, as Python calls them. The answer names one, and Python has others
+# that take very long or make no text.
+CHARSETS = frozenset(
+    {
+        *("ascii", "iso8859-1", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "cp1250", "cp1251", "cp1252"),
+        *("utf-7", "utf-32", "utf-32-le", "utf-32-be"),  # for other clients
+        *("koi8-r", "koi8-u", "utf-16", "utf-16-le", "utf-16-be", "gbk", "gb18030", "gb2312", "big5", "euc_jp"),
+        *("shift_jis", "iso2022_jp", "euc_kr", "mac-roman"),
+    }
+)
 REPEATED = {
     *("accept-ranges", "access-control-allow-headers", "access-control-allow-methods", "allow", "alt-svc", "link"),
     *("access-control-expose-headers", "cache-control", "content-language", "content-security-policy", "vary", "via"),
@@ -350,10 +361,11 @@ def _misread(answer: HttpAnswer) -> str:
     message = Message()
     message["Content-Type"] = next(iter(answer.lines("Content-Type")), "")
     charset = message.get_content_charset("utf-8")
-    if charset in ("utf-8", "utf8"):
-        return ""
     try:
-        text = answer.body.decode(charset, "replace")
-    except (LookupError, ValueError):  # clients read text in a charset that they do not know in their own way
+        known = codecs.lookup(charset).name
+    except (LookupError, ValueError):
+        known = ""
+    if known not in CHARSETS:  # clients read text in a charset that they do not know in their own way
         return ""
+    text = answer.body.decode(known, "replace")
     return "" if text == answer.body.decode("utf-8", "replace") else f"the body is not {charset}, as Content-Type says"

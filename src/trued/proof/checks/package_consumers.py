@@ -73,11 +73,19 @@ class Consumers:
 
     def raised(self, base: "Consumers") -> Iterator[tuple[str, str]]:
         """Package and manifest, for each package that reaches more than developers, and on the base reached fewer
-        people. What a folder above declares is known in the folders below."""
+        people. What a folder above declares is known in the folders below; what left another folder has moved."""
         for (sort, folder), several in self.declared.items():
             for package, (reach, path) in several.items():
-                if reach > Reach.DEVELOPERS and package not in base.packages(sort, folder, reach):
+                new = reach > Reach.DEVELOPERS and package not in base.packages(sort, folder, reach)
+                if new and not self._has_moved(sort, package, reach, base):
                     yield package, path
+
+    def _has_moved(self, sort: str, package: str, reach: Reach, base: "Consumers") -> bool:
+        """Whether a folder that declared the package for as many people on the base has no manifest any more."""
+        return any(
+            other == sort and (sort, folder) not in self.declared and several.get(package, (None,))[0] == reach
+            for (other, folder), several in base.declared.items()
+        )
 
     def packages(self, sort: str, folder: str, needed: Reach) -> set[str]:
         """The packages that reach as many people in this folder, by its manifests and those of the folders above."""
@@ -85,9 +93,13 @@ class Consumers:
         return {name for each in found for name, (reach, _) in each.items() if reach >= needed}
 
     def usable(self, path: str) -> set[str]:
-        """The packages on which code of the product in this file may count."""
+        """The packages on which code of the product in this file may count. If no manifest lies above it, as with a
+        `docker/requirements.txt`, every manifest is for it."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
-        return self.packages(sort, folder, Reach.EXTRA)
+        if any((sort, one) in self.declared for one in _folders_above(folder)):
+            return self.packages(sort, folder, Reach.EXTRA)
+        every = [several for (other, _), several in self.declared.items() if other == sort]
+        return {name for several in every for name, (reach, _) in several.items() if reach >= Reach.EXTRA}
 
     def only_for_developers(self, path: str) -> set[str]:
         """The packages that reach nobody else among those who use the code in this file."""

@@ -77,7 +77,7 @@ _ASIDE = re.compile(
     re.DOTALL,
 )
 _AMBIGUOUS = re.compile(
-    r"[)\]]\s*/(?![/*])[^/\n]*[\"'`][^/\n]*/"
+    r"[)\]]\s*+/(?![/*])[^/\n\"'`]*+[\"'`][^/\n]*+/"
 )  # after `if (x)`, this may begin a regular expression
 _IN_PARTS = re.compile(rf"(?:{_JS_STRING})(?:\s*\+\s*(?:{_JS_STRING}))+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u\{0*([0-9a-fA-F]{2})\}|u00([0-9a-fA-F]{2})|x([0-9a-fA-F]{2})|([acdeg-mo-qswyzA-Z_$]))")
@@ -127,7 +127,7 @@ _COMPILED_WORDS = re.compile(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)
 # Go: comments and strings; imports, alone or in a group, with their strings set aside; directives to the toolchain.
 _GO_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`|'(?:\\.|[^'\\\n])+'", re.DOTALL)
 _GO_IMPORT = re.compile(r"\bimport\s*(?:\(([^()]*)\)|([\w.]*\s*\0\d+\0))")
-_GO_IMPORTED = re.compile(r"([\w.]*)\s*\0(\d+)\0")
+_GO_IMPORTED = re.compile(r"(?<![\w.])([\w.]*+)\s*\0(\d+)\0")
 _GO_DIRECTIVE = re.compile(r"//go:(?!(?:build|embed|noinline|nosplit|norace|noescape|debug|fix)\b)")
 _LEADS_OUT_OF_RUST = re.compile(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\basm!|cargo::?\w+")
 # Node's built-in modules, by their short names.

@@ -28,7 +28,7 @@ MOST_DRAWN = 1_000_000  # at most this many members are read from an iterator, b
 DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 CLOSE, OPEN = "0", {"l": "1", "t": "2", "s": "3", "z": "4", "d": "5", "r": "6", "g": "7"}  # as in checks/values.py
 INT, FLOAT, BYTES, OBJECT = "10", "11", "12", "13"
-LISTS = {list: "l", tuple: "t", set: "s", frozenset: "z"}
+LISTS = ((list, "l"), (tuple, "t"), (set, "s"), (frozenset, "z"))
 LAZY: tuple[type, ...] = (
     *(types.GeneratorType, map, filter, zip, enumerate, reversed),
     *(type(iter([])), type(iter(())), type(iter({}))),
@@ -95,6 +95,15 @@ class Unfit(Exception):
     """A value that cannot be rendered: it contains itself, is endless, or is too large."""
 
 
+def is_any_of(kind: Any, kinds: Any) -> bool:
+    """Whether the class is one of these. `in` would ask the class itself, whose metaclass may say that it equals any
+    other."""
+    for one in kinds:  # not by `any`, a name that the project may replace
+        if kind is one:
+            return True
+    return False
+
+
 class Rendering:
     """Renders values as plain data with exact types, without calling methods of the project's classes; only text and
     numbers of a class that defines how they look are also printed.
@@ -148,19 +157,20 @@ class Rendering:
 
     def container(self, value: Any, kind: Any) -> tuple[str, Any]:
         """The opening mark and the members of a container; for any other value its text and None."""
-        if kind in LISTS:
-            return OPEN[LISTS[kind]], kind.__iter__(value)
-        if kind in DICTS:
+        for plain, mark in LISTS:
+            if kind is plain:
+                return OPEN[mark], plain.__iter__(value)
+        if is_any_of(kind, DICTS):
             return OPEN["d"], itertools.chain.from_iterable(dict.items(value))
         if kind is range:
             return OPEN["r"], iter(value)
-        if kind in LAZY:
+        if is_any_of(kind, LAZY):
             return OPEN["g"], drawn(value)
         return self.heir(value, kind)
 
     def heir(self, value: Any, kind: Any) -> tuple[str, Any]:
         """Render a subclass of a built-in type as its data if whoever reads it gets that data."""
-        plain = next((one for one in PLAIN if one in MRO(kind)), None)
+        plain = next((one for one in PLAIN if is_any_of(one, MRO(kind))), None)
         if plain is not None:
             if id(kind) not in self.kinds:
                 self.kinds[id(kind)] = kind, overridden(kind, plain, self.libraries)
@@ -175,7 +185,7 @@ def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
     """The methods of the built-in type that the class replaces, of those with which people read such a value. Packages
     that are installed may be more at liberty than the project's own code: what they do is known."""
     lineage = MRO(kind)
-    base = MRO(next(one for one in lineage if one in OWN))
+    base = MRO(next(one for one in lineage if is_any_of(one, OWN)))
     names = {*TELLING} if _is_installed(kind, libraries) else read_by(plain)
     found = {name: _defined(lineage, name) for name in names}
     return {name for name, one in found.items() if not _is_alike(one, _defined(base, name)) and not _is_data(kind, one)}
@@ -207,14 +217,26 @@ def _is_alike(one: Any, other: Any) -> bool:
 def _is_data(kind: Any, one: Any) -> bool:
     """Whether a class has this in place of a method because a field or a member has the method's name."""
     is_member = type(one) is getattr(enum, "property", None) and type(getattr(one, "member", None)) is kind
-    return is_member or type(one) in (FIELD, kind)
+    return is_member or is_any_of(type(one), (FIELD, kind))
 
 
 def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
-    module = sys.modules.get(str(kind.__module__))
-    file = getattr(module, "__file__", None)
-    is_there = vars(module).get(kind.__qualname__) is kind if module else False
-    return is_there and isinstance(file, str) and file.startswith(libraries)
+    """Whether a package or Python's own library defines the class. What a module says about itself is not asked: the
+    project can change that, and can put its own classes into any module."""
+    name, inner = str(kind.__module__), str(kind.__qualname__)
+    if vars(sys.modules.get(name, sys)).get(inner) is not kind:
+        return False
+    for place in (f"{one}{name.replace('.', os.sep)}" for one in libraries):
+        for file in (f"{place}.py", f"{place}{os.sep}__init__.py"):
+            if os.path.isfile(file):
+                with open(file, encoding="utf-8", errors="replace") as code:
+                    return any(line.split("(")[0].split(":")[0].split() == ["class", inner] for line in code)
+        folder, beginning = os.path.split(f"{place}.")
+        if os.path.isdir(folder) and any(
+            file.startswith(beginning) and file.endswith((".so", ".pyd")) for file in os.listdir(folder)
+        ):
+            return not any(type(one) is types.FunctionType for one in NAMESPACE(kind).values())
+    return False
 
 
 def _hidden(value: Any, kind: Any, plain: Any) -> bool:
@@ -360,16 +382,16 @@ class AnsweredCall:
 
 def wait_for_the_end() -> None:
     """Wait for what Python would wait for at its exit: threads and processes that are no daemons. A program of a user
-    would not end before, either."""
+    would not end before, either. The interpreter calls these two functions, which also end the workers of executors and
+    the servers of managers."""
     threads: Any
     processes: Any
-    threads, processes = (sys.modules.get(one) for one in ("threading", "multiprocessing.process"))
+    threads, processes = (sys.modules.get(one) for one in ("threading", "multiprocessing.util"))
     try:
         if threads:
-            threads._shutdown()  # what the interpreter calls; it also ends the workers of executors
-        for one in processes.active_children() if processes else ():
-            if not one.daemon:
-                one.join()
+            threads._shutdown()
+        if processes:
+            processes._exit_function()
     except Exception:
         return
 

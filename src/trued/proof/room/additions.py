@@ -6,14 +6,16 @@ added package runs code at the start of an interpreter or replaces a package of 
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from trued.model import FactNote
 from trued.proof.room.bench import Bench
-from trued.proof.room.dependencies import AddedPackages, missing_requirements, package_name
+from trued.proof.room.dependencies import AddedPackages, missing_requirements, package_name, provides_module
 from trued.proof.room.environment import (
     UNREACHED,
     DeclaredChanges,
@@ -55,6 +57,23 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     return AddedPackages(
         str(folder), str(folder / BEHIND), versions, unavailable, unknown, unused, (*notes, *failed, found)
     )
+
+
+def packages_behind(interpreter: Interpreter, modules: Collection[str]) -> frozenset[str]:
+    """The installed packages, by normalised name, that provide these top-level modules, and those that they need."""
+    needs, found = dict[str, set[str]](), set[str]()
+    for one in metadata.distributions(path=list(interpreter.site)):
+        name = package_name(str(one.metadata["Name"]))
+        needs[name] = {package_name(text.partition(";")[0].strip()) for text in one.requires or ()}
+        provided = {path.parts[0].partition(".")[0] for path in one.files or () if path.parts}
+        if not provided.isdisjoint(modules) or any(provides_module(name, module) for module in modules):
+            found.add(name)
+    left = [*found]
+    while left:
+        more = needs.get(left.pop(), set[str]()) - found
+        found |= more
+        left += more
+    return frozenset(found)
 
 
 async def packages_to_install(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> tuple[str, ...]:

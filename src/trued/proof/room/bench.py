@@ -34,7 +34,8 @@ _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # any of that, change this text, too, whatever the new text says: results that were recorded with another text are not
 # used, and the checks run again.
 ROOM = (
-    "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases; "
+    "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
+    "but for the scripts that start the server, and in the second run for what Python loads at its start; "
     "requests like those of curl and a browser; packages of Node in the folders of projects"
 )
 

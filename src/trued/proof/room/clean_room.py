@@ -37,7 +37,7 @@ from trued.proof.room.held_out import DATA, files_by_folder
 from trued.proof.room.import_shadows import shadowing_files
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
-from trued.proof.room.package_json import is_package_json, manifest_of_head, merge_manifests
+from trued.proof.room.package_json import is_package_json, manifest_of_cases, manifest_of_head, merge_manifests
 from trued.proof.room.preparation import prepare_room
 from trued.proof.room.project_folders import top_level_modules
 from trued.proof.room.virtualenv import machine_path
@@ -103,19 +103,21 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
         graft, manifests = Graft(), dict[str, str]()
+        served = await _manifests_of_cases(workspace, contract, (on_base, here), room)
         if not as_committed:
             graft = await _restore_base_files(workspace, contract, (on_base, here), room, kept)
             graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
             manifests = await _manifests(workspace, contract, (on_base, here), room, kept)
-        carried = {**manifests, **over}
+        carried = {**(served if as_committed else manifests), **over}
         for path in manifests:
             _set_aside(room, path)
-        # Not a package.json: its scripts may start the server of the contract, so they are the base's for cases, too.
-        replaced_files = {*graft.restored, *graft.removed} - over.keys()
+        for path in served.keys() & {*manifests, *graft.restored}:
+            _write_carried(room.parent / COMMITTED, path, served)
+        replaced_files = {*graft.restored, *graft.removed, *manifests} - over.keys()
         for path in carried:
             _write_carried(room, path, carried)
         known = {*on_base, *here, *over, *withheld}
-        graft = replace(graft, made_up=await _write_placeholders(workspace, contract, known, room))
+        graft = replace(graft, made_up=await _write_placeholders(workspace, contract, known, room, interpreter))
         packages = await node_modules(workspace, contract, packages_of or commit)
         for place, folder in packages.folders.items():
             replaced = link_packages(room, place, folder, (on_base, here))
@@ -192,6 +194,10 @@ async def _restore_base_files(
     # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths, so
     # such links are removed.
     surplus += [path for path in here if on_base.get(path) != here[path] and _is_link_to_packages(room, path)]
+    if any(isinstance(check, TestsCheck | CommandCheck) for one in contract.every for check in one.checks):
+        # Else the head could bring the test runner of an inner package, or replace what its tests import.
+        given = {_folder_of_packages(path) for path in on_base}
+        surplus += [path for path in here if (folder := _folder_of_packages(path)) and folder not in given]
     surplus = [path for path in surplus if path not in kept]
     changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != here[path]]
     loaded = tuple(sorted(path for path in changed if _may_be_loaded(room, path)))
@@ -216,6 +222,12 @@ def _may_be_loaded(room: Path, path: str) -> bool:
     place = room / path
     head = place.read_bytes()[:8] if place.is_file() and not place.is_symlink() else b""
     return place.parent.name != "__pycache__" or head[4:] != bytes(4)
+
+
+def _folder_of_packages(path: str) -> str:
+    """The `node_modules` of an inner package that contains this file; "" if there is none."""
+    above, _, inner = path.partition(f"/{NODE_MODULES}/")
+    return f"{above}/{NODE_MODULES}" if inner and not path.startswith(f"{NODE_MODULES}/") else ""
 
 
 def _is_link_to_packages(room: Path, path: str) -> bool:
@@ -283,19 +295,39 @@ async def _manifests(
     return found
 
 
+async def _manifests_of_cases(
+    workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
+) -> dict[str, str]:
+    """Path → content (base64) that replaces the head's package.json at this path while cases and pages run, because its
+    scripts start the contract's server: what drives a check is the base's. Everything else in it is the head's."""
+    on_base, here = sides
+    found: dict[str, str] = {}
+    for path in (one for one in here if contract.serve and is_package_json(one) and one in on_base):
+        if contract.serve is None or on_base[path] == here[path]:
+            continue
+        before, content = await workspace.read(contract.base, path), _content_inside(room, room / path)
+        made = manifest_of_cases(before, content, [" ".join(contract.serve.command)])
+        if made is not None:
+            found[path] = base64.b64encode(made).decode()
+    return found
+
+
 def _content_inside(room: Path, place: Path) -> bytes:
     """The content of this file; b"" if it is a link that leads out of the room, or not a file."""
     real = Path(os.path.realpath(place))
     return real.read_bytes() if real.is_relative_to(os.path.realpath(room)) and real.is_file() else b""
 
 
-async def _write_placeholders(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
+async def _write_placeholders(
+    workspace: Workspace, contract: Contract, known: set[str], room: Path, interpreter: Interpreter
+) -> tuple[str, ...]:
     """Write placeholders for files that only a build or an installation writes and neither commit has. Returns their
     paths."""
     if contract.environment.prepare:
         return ()
     texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
-    files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts)) | metadata_of_installation(room)
+    files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts))
+    files |= metadata_of_installation(room, interpreter.versions)
     absent = {path: content for path, content in files.items() if path not in known}
     for path, content in absent.items():
         _write_carried(room, path, {path: base64.b64encode(content.encode()).decode()})
@@ -602,16 +634,28 @@ def write_held_out_files(bench: Bench, files: Mapping[str, str], named: Collecti
 @contextmanager
 def write_files_of_commit(bench: Bench) -> Iterator[None]:
     """Have every file in the room as the commit has it while a case or page runs, tests and their settings included.
-    Afterwards the room is again as tests need it."""
-    if not bench.replaced:
+    Afterwards the room is again as tests need it.
+
+    New modules that every Python loads at its start are left out. Only the engine's PYTHONPATH lets Python find them,
+    so the product must be right with them, as in a room `as_committed`, and without.
+    """
+    replaced = [path for path in bench.replaced if (bench.room / path).exists() or not _is_loaded_at_start(bench, path)]
+    if not replaced:
         yield
         return
     committed = bench.committed
-    with _places_cleared(bench.room, bench.replaced):
-        for path in bench.replaced:
+    with _places_cleared(bench.room, replaced):
+        for path in replaced:
             if (committed / path).is_symlink() or (committed / path).is_file():
                 copy_into(committed, bench.room, path)
         yield
+
+
+def _is_loaded_at_start(bench: Bench, path: str) -> bool:
+    """Whether Python would load the file at its start, because it lies in a folder from which the project imports."""
+    place = bench.room / path
+    inner = [place.relative_to(root) for root in bench.roots if place.is_relative_to(root)]
+    return any(is_customizing(part) for one in inner for part in one.parts[:1])
 
 
 @contextmanager

@@ -12,7 +12,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
 
 from packaging.utils import canonicalize_name
 
@@ -34,6 +35,7 @@ from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries,
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 from trued.support.plurals import few
+from trued.support.shell_words import started_commands
 from trued.support.tables import table_at, toml_table
 
 FOLDER = "environments"
@@ -47,6 +49,7 @@ SHORT_TIMEOUTS = {
     "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "15",
     "PIP_TIMEOUT": "15", "UV_HTTP_TIMEOUT": "15",
 }  # fmt: skip
+_STARTING_OTHERS = ("uv", "uvx", "poetry", "pipenv", "pdm", "hatch", "rye", "pipx", "env", "time", "xargs", "exec")
 _FAILING = (Outcomes.FAILED, Outcomes.BROKEN, Outcomes.UNJUDGED)
 UNREACHED = "a registry could not be reached"
 _UNREACHED = re.compile(
@@ -242,9 +245,15 @@ async def _recipe_for_recorded(
 
 
 def started_tools(contract: Contract) -> frozenset[str]:
-    """The `TOOLS` that commands of the contract start, such as `ruff check .` or `python -m mypy src`."""
-    commands = [check.command for one in contract.every for check in one.checks if isinstance(check, CommandCheck)]
-    return TOOLS & {word for command in commands for word in command.split()}
+    """The `TOOLS` that commands of the contract start, such as `ruff check .` or `python -m mypy src`. Other words name
+    none: `make build` starts a target of that name."""
+    checks = [check for one in contract.every for check in one.checks if isinstance(check, CommandCheck)]
+    found = set[str]()
+    for words in (words for check in checks for words in started_commands(check.command)):
+        places = range(len(words)) if PurePosixPath(words[0]).name in _STARTING_OTHERS else (0,)
+        found |= {PurePosixPath(words[at]).name for at in places}
+        found |= {word for before, word in pairwise(words) if before == "-m"}
+    return TOOLS & found
 
 
 def is_tool(requirement: str) -> bool:

@@ -3,8 +3,11 @@ imported."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
+
+from packaging.utils import canonicalize_name
 
 from trued.support.tables import table_at, toml_table
 
@@ -21,6 +24,7 @@ PLACES = (  # settings that tell build tools the version file's name
 _ASKS_FOR_METADATA = re.compile(
     rb"\bimportlib[._]metadata\b|\bfrom importlib import\b[^\n]*\bmetadata\b|\bpkg_resources\b"
 )
+_COMPUTED = ("entry-points", "scripts", "gui-scripts")  # as a pyproject.toml calls what only a build computes
 MOST_MODULES, MODULE_BYTES = 2000, 200_000  # at most this many modules are read, and this much of each
 _WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"']+)["']""")
 
@@ -31,21 +35,48 @@ def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
     return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in named if _is_inside_checkout(path)}
 
 
-def metadata_of_installation(room: Path) -> dict[str, str]:
-    """Path → content of the metadata with the project's own name and version, as an editable installation leaves it in
-    a checkout. Only for projects whose code asks for metadata, such as `importlib.metadata.version("pkg")`."""
+def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[str, str]:
+    """Path → content of the metadata with the project's own name, version and entry points, as an editable installation
+    leaves it in a checkout. Only for projects whose code asks for metadata, as `importlib.metadata.version` does.
+
+    `installed`: package → version in the interpreter. If the project is among them, its metadata there is hidden by
+    what is written here. So a version that the checkout does not tell is taken from there, and nothing is written if
+    the checkout does not tell the entry points.
+    """
     pyproject = room / "pyproject.toml"
     if pyproject.is_symlink() or not pyproject.is_file() or not _asks_for_metadata(room):
         return {}
     manifest = toml_table(pyproject.read_text("utf-8", "replace"))
     project = table_at(manifest, "project") or table_at(manifest, "tool", "poetry")
-    name, version = project.get("name"), project.get("version", "0.0.0")
-    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name) or not isinstance(version, str):
+    name = project.get("name")
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
+        return {}
+    versions = {str(canonicalize_name(one)): version for one, version in installed.items()}
+    own = versions.get(canonicalize_name(name))
+    version, computed = project.get("version", (own or "0.0.0").split(" ")[0]), project.get("dynamic")
+    if own and isinstance(computed, list) and any(one in _COMPUTED for one in computed):
+        return {}
+    if not isinstance(version, str):
         return {}
     source = room / "src"
     folder = "src/" if source.is_dir() and not source.is_symlink() else ""
     content = f"Metadata-Version: 2.1\nName: {name}\nVersion: {' '.join(version.split())}\n"
-    return {f"{folder}{re.sub(r'[-_.]+', '_', name)}.egg-info/PKG-INFO": content}
+    place = f"{folder}{re.sub(r'[-_.]+', '_', name)}.egg-info"
+    points = _entry_points(project)
+    return {f"{place}/PKG-INFO": content} | ({f"{place}/entry_points.txt": points} if points else {})
+
+
+def _entry_points(project: Mapping[str, Any]) -> str:
+    """The project's entry points in the format of an installation. Those of pytest are left out, because nothing of the
+    head may be loaded into the runner of its tests."""
+    plugins = table_at(project, "entry-points") or table_at(project, "plugins")
+    tables = {"console_scripts": project.get("scripts"), "gui_scripts": project.get("gui-scripts"), **plugins}
+    lines: list[str] = []
+    for group, points in tables.items():
+        if group != "pytest11" and re.fullmatch(r"[\w.-]+", group) and isinstance(points, dict) and points:
+            given = [f"{name} = {one}" for name, one in points.items() if isinstance(one, str)]
+            lines += [f"[{group}]", *(one for one in given if one.isprintable() and not one.startswith("[")), ""]
+    return "\n".join(lines)
 
 
 def _asks_for_metadata(room: Path) -> bool:

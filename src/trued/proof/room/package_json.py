@@ -54,6 +54,17 @@ def manifest_of_head(base: bytes | None, head: bytes, commands: Iterable[str]) -
     return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
+def manifest_of_cases(base: bytes | None, head: bytes, commands: Iterable[str]) -> bytes | None:
+    """Like `merge_manifests`, for cases and pages: from the base come only the scripts that these command lines
+    start."""
+    ours, theirs = _read(base), _read(head)
+    scripts = _started(found, commands) if isinstance(found := (ours or {}).get("scripts"), dict) else {}
+    if not scripts or theirs is None:
+        return UNREADABLE if scripts else None
+    made = _with_scripts(theirs, scripts)
+    return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
 def _started(scripts: dict[str, Any], commands: Iterable[str]) -> dict[str, Any]:
     """The scripts whose names are words of these command lines, or of other such scripts, and those around them."""
     found, texts = dict[str, Any](), [*commands]

@@ -190,7 +190,7 @@ def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
     declaration → the version that was used)."""
     used = few(list(dict.fromkeys(f"{package_name(one)} {version}" for one, version in unused.items())), MOST_NAMED)
     what = f"its checks used {used}, and the change declares {few(list(unused), MOST_NAMED)}"
-    listed = ", ".join(f'"{one}"' for one in unused)
+    listed = ", ".join([*(f'"{one}"' for one in [*unused][:MOST_NAMED]), *(["…"] if len(unused) > MOST_NAMED else [])])
     return MissingFromEnvironment(name=used, what=what, fix=f"to use it: `environment: {{packages: [{listed}]}}`")
 
 

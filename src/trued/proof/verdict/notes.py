@@ -42,8 +42,8 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
     added = [path for path in graft.removed if path not in carried]
     used = [
         *(f"{path}: the contract's version was used, not the change's" for path in theirs),
-        *(f"{path}: the base's version was used, {BUT_OWN}; the head {_has(path in here)}" for path in based),
-        *(f"{path}: added by the change, not used {BUT_OWN}" for path in added),
+        *(f"{path}: the base's version was used by tests, {BUT_OWN}; the head {_has(path in here)}" for path in based),
+        *(f"{path}: added by the change, not used by tests {BUT_OWN}" for path in added),
         *(f"{path}: its test scripts and settings are the base's, the rest the change's" for path in graft.merged),
         *(f"{path}: added or edited by the change, not run" for path in graft.added),
         *(f"{path}: only a build writes it; a placeholder was used" for path in graft.made_up),
