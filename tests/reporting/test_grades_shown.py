@@ -18,5 +18,8 @@ def test_a_grade_is_drawn_everywhere(grade: Grade) -> None:
         "page/static/page.css": f".g-{grade} " in (PAGE / "static/page.css").read_text(),
         "scale in page/templates/parts.html.j2": f'"{grade}"' in (PAGE / "templates/parts.html.j2").read_text(),
         "reporting/html/templates/style.css": f".g-{grade} " in (REPORT / "templates/style.css").read_text(),
+        "its colour in page/static/page.css": f"--{grade}: light-dark(" in (PAGE / "static/page.css").read_text(),
+        # one colour for light and one for dark
+        "its colours in style.css": (REPORT / "templates/style.css").read_text().count(f"--{grade}: #") == 2,
     }
     assert [place for place, drawn in places.items() if not drawn] == []
