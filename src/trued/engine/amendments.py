@@ -177,7 +177,7 @@ async def _sealed(
     tell: Emit,
 ) -> Contract:
     """Seal the changed requirements. `fresh`: the files that they were read from."""
-    asked = await with_server(asked, partial(find_server, workspace, asked.environment, tell=tell))
+    asked = await with_server(asked, partial(find_server, workspace, asked.environment, emit=tell))
     guards = list(contract.guards)
     if change.requirements or change.keep:
         asked, more = await with_existing_tests(workspace, asked)
