@@ -286,6 +286,8 @@ LIKE_GZIP = {"Content-Encoding": "gzip"}
         ({"Content-Type": "application/json; charset=utf-16"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=iso-8859-1"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=utf-32"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=windows-1254"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=iso-8859-9"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=punycode"}, PLAIN, True),  # no client knows it, and it takes long
         ({"Content-Type": "application/json; charset=zip"}, PLAIN, True),
         ({}, b"\xef\xbb\xbf" + PLAIN, False),

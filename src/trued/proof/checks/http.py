@@ -48,18 +48,19 @@ BROWSER = {
 # Headers with one value only (RFC 9110, Fetch) by which a client decides what an answer is, or where it goes next. Two
 # different values contradict each other, and each client settles that in its own way.
 SINGLE = ("content-type", "content-length", "content-location", "content-disposition", "content-range", "location")
-# Headers that may be repeated, and of which each line counts by itself. Of all others a client gets one value: their
-# lines, joined by commas.
-# Charsets of text that browsers know, besides UTF-8, as Python calls them. The answer names one, and Python has others
-# that take very long or make no text.
+# Charsets of text that browsers know (those of the Encoding Standard), besides UTF-8, as Python calls them. The answer
+# names one, and Python has others that take very long or make no text.
 CHARSETS = frozenset(
     {
-        *("ascii", "iso8859-1", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "cp1250", "cp1251", "cp1252"),
+        *("ascii", *(f"iso8859-{part}" for part in (*range(1, 12), 13, 14, 15, 16))),
+        *(*(f"cp{page}" for page in range(1250, 1259)), "cp866", "cp874", "cp932", "cp949", "tis-620"),
+        *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "utf-16", "utf-16-le", "utf-16-be", "gbk", "gb18030"),
+        *("gb2312", "big5", "euc_jp", "shift_jis", "iso2022_jp", "euc_kr"),
         *("utf-7", "utf-32", "utf-32-le", "utf-32-be"),  # for other clients
-        *("koi8-r", "koi8-u", "utf-16", "utf-16-le", "utf-16-be", "gbk", "gb18030", "gb2312", "big5", "euc_jp"),
-        *("shift_jis", "iso2022_jp", "euc_kr", "mac-roman"),
     }
 )
+# Headers that may be repeated, and of which each line counts by itself. Of all others a client gets one value: their
+# lines, joined by commas.
 REPEATED = {
     *("accept-ranges", "access-control-allow-headers", "access-control-allow-methods", "allow", "alt-svc", "link"),
     *("access-control-expose-headers", "cache-control", "content-language", "content-security-policy", "vary", "via"),
