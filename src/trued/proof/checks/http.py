@@ -171,7 +171,8 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
 def _is_foreign(module: str, bench: Bench) -> bool:
     """Whether a manifest in the room declares the package that provides this module, or code in the room imports the
     module although the project does not have it."""
-    folders = [bench.room, *map(Path, bench.project_roots)]
+    inside = [one for root in bench.project_roots for one in (Path(root), *Path(root).parents)]  # also above its `src`
+    folders = {bench.room, *(one for one in inside if one.is_relative_to(bench.room))}
     files = [path for one in folders for path in one.glob("*") if is_dependency_manifest(path.name) and path.is_file()]
     declared = read_declarations({str(path): path.read_text(errors="replace") for path in files})
     if any(provides_module(name, module) for name in declared.names):
@@ -181,9 +182,11 @@ def _is_foreign(module: str, bench: Bench) -> bool:
 
 
 def _imported_by_project(bench: Bench) -> set[str]:
-    """The modules that the project's code imports, without its tests: by files at the top, in `src` or one level
-    deeper."""
-    files = [path for depth in ("*", "*/*", "src/*/*") for path in bench.room.glob(f"{depth}.py") if path.is_file()]
+    """The modules that the project's code imports, without its tests: by files at the top, in `src`, in an import root
+    of a project folder, or one level deeper."""
+    roots = [bench.room, bench.room / "src", *map(Path, bench.project_roots)]
+    found = [path for root in roots for depth in ("*", "*/*") for path in root.glob(f"{depth}.py")]
+    files = [path for path in dict.fromkeys(found) if path.is_file()]
     code = [path for path in files if not is_test(path.relative_to(bench.room).as_posix())][:MOST_FILES]
     return set[str]().union(*(modules_asked(as_text(path.read_bytes())) for path in code))
 
