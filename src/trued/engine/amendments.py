@@ -74,7 +74,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
     if not change.what:
         raise BadInput(
             "the amendment changes nothing",
-            then="name --requirements, --add, --criterion, --remove, --keep or --supersedes",
+            then="pass at least one of --requirements, --add, --criterion, --remove, --keep, --supersedes",
         )
     asked, fresh = _changed(store, record, contract, change)
     refuse_if_agent_could_answer(store, record)

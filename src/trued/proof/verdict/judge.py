@@ -305,7 +305,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _add_details_of_whole_check(count, base)
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
-    # Of these, the base's text is quoted, because the head could put anything into its own.
+    # What could not be judged on the base, whole checks, and failed imports: quote the base's text, because the head
+    # could put anything into its own.
     on_both = {*count.blind, *(case for case, tried in count.unjudged if case == WHOLE_CHECK or tried.kind == IMPORT)}
     alike = {(one.id, one.kind): one for fact in base for one in fact.tried}  # the base's details are never hidden
     unjudged = [alike.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in on_both]
