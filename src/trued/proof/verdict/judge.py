@@ -119,9 +119,8 @@ class _Count:
     """The cases of one check, sorted by what they show."""
 
     proving: list[str] = field(default_factory=list)
-    self_made: list[str] = field(
-        default_factory=list
-    )  # red before, green now, but only with build files, scripts or settings that the change wrote
+    # red before, green now, but only with build files, scripts or settings that the change wrote
+    self_made: list[str] = field(default_factory=list)
     guarding: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
@@ -265,75 +264,99 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     if isinstance(check, ManualCheck):
         return count
     name = check_hash(check)
-    base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
-    head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
-    stands = on_base(base, facts.own_modules)
+    base = [fact for fact in facts.base if fact.check == name and fact.requirement == requirement.id]
+    head = [fact for fact in facts.head if fact.check == name and fact.requirement == requirement.id]
     lacks = lacking(base) | lasting(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
-    guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
-    if not stands:
+    is_guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
+    status_on_base = on_base(base, facts.own_modules)
+    if not status_on_base:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
-    for case, stood in stands.items():
-        if superseded := _note_if_superseded(case, facts):
-            count.notes.append(superseded)
-            continue
-        own = not guard and is_own_case(requirement, check, case)
-        if facts.suite and stood is not Base.GUARD:
-            continue  # the case did not pass on the base, so it guards nothing
-        if case in facts.elsewhere and not own:
-            continue  # the case counts for the requirement that has it as its own
-        if full_name(check.kind, name, case) in facts.order_bound:
-            always = (
-                "fails on the base, too, in another order or with other values"
-                if stood is Base.GUARD
-                else "depends on the date"
-            )
-            count.notes.append(f"{case} {always}: not counted")
-            continue
-        if guard and stood is not Base.GUARD:
+    for case, stood in status_on_base.items():
+        is_own = not is_guard and is_own_case(requirement, check, case)
+        why_left_out = _why_left_out(case, full_name(check.kind, name, case), stood, facts, is_own=is_own)
+        if why_left_out is not None:
+            count.notes += [f"{case} {why_left_out}: not counted"] if why_left_out else []
+        elif is_guard and stood is not Base.GUARD:
             _place_kept(count, case, stood, head)
-            continue
-        placed = _Count() if _is_setup(check, case) else count
-        _place(placed, case, stood, on_head(case, head, lacks), must=own)
-        if case in placed.proving and _is_self_made(case, head):
-            placed.proving.remove(case)
-            placed.self_made.append(case)
-        if placed is not count:  # a case that only sets up others can fail, but its pass shows nothing
-            count.failed += placed.failed
-            count.unjudged += placed.unjudged
-            continue
-        if isinstance(check, DATA) and _has_passed_only_once(case, head):
-            count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
+        elif _is_setup(check, case):
+            _place_setup(count, case, stood, on_head(case, head, lacks), must=is_own)
+        else:
+            _place(count, case, stood, on_head(case, head, lacks), must=is_own)
+            if case in count.proving and _is_self_made(case, head):
+                count.proving.remove(case)
+                count.self_made.append(case)
+            if isinstance(check, DATA) and _has_passed_only_once(case, head):
+                count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _add_details_of_whole_check(count, base)
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
-    # What could not be judged on the base, whole checks, and failed imports: quote the base's text, because the head
-    # could put anything into its own.
-    on_both = {*count.blind, *(case for case, tried in count.unjudged if case == WHOLE_CHECK or tried.kind == IMPORT)}
-    alike = {(one.id, one.kind): one for fact in base for one in fact.tried}  # the base's details are never hidden
-    unjudged = [alike.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in on_both]
-    on_base_too = [one for fact in base for one in fact.tried if one.id in on_both]
-    unjudged += [one for one in on_base_too if is_unjudged_on_base(one) or one.kind == IMPORT]
-    count.missing += [facts.awaited.get(one.kind) or missing_part(check, one) for one in unjudged]
+    count.missing += _missing_for(check, count, base, facts)
     return count
 
 
+def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bool) -> str | None:
+    """Why the case counts for nothing here, whatever it shows on the head; "" if people need not know; None if it
+    counts. `name`: its full name, as in `Facts.order_bound`."""
+    if superseded := _why_superseded(case, facts):
+        return superseded
+    if facts.suite and stood is not Base.GUARD:
+        return ""  # the case did not pass on the base, so it guards nothing
+    if case in facts.elsewhere and not is_own:
+        return ""  # the case counts for the requirement that has it as its own
+    if name in facts.order_bound:
+        unstable = "fails on the base, too, in another order or with other values"
+        return unstable if stood is Base.GUARD else "depends on the date"
+    return None
+
+
+def _missing_for(check: Check, count: _Count, base: Sequence[Evidence], facts: Facts) -> list[MissingFromEnvironment]:
+    """What the environment lacked for the cases that could not be judged.
+
+    Where the base lacked it, too (cases not judged there, whole checks, failed imports), the base's text is quoted,
+    because the head could put anything into its own.
+    """
+    unjudged_on_both = {
+        *count.blind,
+        *(case for case, tried in count.unjudged if case == WHOLE_CHECK or tried.kind == IMPORT),
+    }
+    seen_on_base = {
+        (tried.id, tried.kind): tried for fact in base for tried in fact.tried
+    }  # its details are not hidden
+    unjudged = [
+        seen_on_base.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in unjudged_on_both
+    ]
+    on_base_too = [tried for fact in base for tried in fact.tried if tried.id in unjudged_on_both]
+    unjudged += [tried for tried in on_base_too if is_unjudged_on_base(tried) or tried.kind == IMPORT]
+    return [facts.awaited.get(tried.kind) or missing_part(check, tried) for tried in unjudged]
+
+
 def _is_setup(check: Check, case: str) -> bool:
+    """Whether the case is an HTTP exchange that only prepares others: it can fail, but its pass shows nothing."""
     number = case.removeprefix("case ")
-    one = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
-    return isinstance(one, HttpCase) and one.setup
+    exchange = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
+    return isinstance(exchange, HttpCase) and exchange.setup
 
 
 def _is_self_made(case: str, head: Sequence[Evidence]) -> bool:
-    return any(one.kind == BY_OWN_DRIVERS for fact in head for one in results_with_id(case, fact))
+    return any(tried.kind == BY_OWN_DRIVERS for fact in head for tried in results_with_id(case, fact))
 
 
 def _has_passed_only_once(case: str, head: Sequence[Evidence]) -> bool:
-    turns = {fact.turn: one.outcome for fact in head for one in results_with_id(case, fact)}
+    turns = {fact.turn: tried.outcome for fact in head for tried in results_with_id(case, fact)}
     return turns.get(1) is Outcomes.PASSED and turns.get(2) is Outcomes.FAILED
 
 
-def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried]], *, must: bool) -> None:
-    """Add one case to the count, by its status on the base and what it showed on the head."""
-    state, bad = showed
+def _place_setup(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
+    """Add an exchange that only prepares others: its failure counts, nothing else."""
+    alone = _Count()
+    _place(alone, case, stood, shown, must=must)
+    count.failed += alone.failed
+    count.unjudged += alone.unjudged
+
+
+def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
+    """Add one case to the count, by its status on the base and what it showed on the head. `must`: it is the
+    requirement's own case, so it counts whatever its status on the base was."""
+    state, bad = shown
     if stood is Base.BROKEN:
         count.broken.append((case, "broken on the base"))
     elif stood is Base.UNREACHED:
@@ -386,23 +409,23 @@ def _add_uncounted(count: _Count, case: str, stood: Base) -> None:
 
 def _add_details_of_whole_check(count: _Count, base: Sequence[Evidence]) -> None:
     for fact in base:
-        for one in fact.tried:
+        for tried in fact.tried:
             # `missing` already says why a preparation failed; the rest of its output differs between runs.
-            if one.id == WHOLE_CHECK and one.kind != "prepare" and one.detail not in count.notes:
-                count.notes.append(one.detail)
+            if tried.id == WHOLE_CHECK and tried.kind != "prepare" and tried.detail not in count.notes:
+                count.notes.append(tried.detail)
 
 
-def _note_if_superseded(case: str, facts: Facts) -> str:
-    if any(is_superseded(case, one) for one in facts.superseded):
-        return f"{case} is superseded: not counted"
-    proposed = facts.suite and any(is_superseded(case, one) for one in facts.proposed)
-    return f"{case} is superseded, if a person agrees: not counted" if proposed else ""
+def _why_superseded(case: str, facts: Facts) -> str:
+    if any(is_superseded(case, named) for named in facts.superseded):
+        return "is superseded"
+    proposed = facts.suite and any(is_superseded(case, named) for named in facts.proposed)
+    return "is superseded, if a person agrees" if proposed else ""
 
 
 def is_superseded(case: str, named: str) -> bool:
     """Whether `named` (a test, a group of tests or a file) covers this test id."""
-    parts = ("[", "::", " > ", "/") if "::" in named else ("::",)
-    return case == named or any(case.startswith(f"{named}{one}") for one in parts)
+    separators = ("[", "::", " > ", "/") if "::" in named else ("::",)
+    return case == named or any(case.startswith(f"{named}{separator}") for separator in separators)
 
 
 def is_own_case(requirement: Requirement, check: Check, case: str) -> bool:
