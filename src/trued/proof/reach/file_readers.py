@@ -17,7 +17,7 @@ from trued.proof.text.languages import CODE
 # Other files that name code or data of the product: pages and templates, manifests and settings.
 PAGES = (".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb")
 SETTINGS = (".xml", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml")
-NAMING = (*PAGES, *SETTINGS)
+PAGES_AND_SETTINGS = (*PAGES, *SETTINGS)
 LISTS = re.compile(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(?:Sync)?|iter_modules|walk_packages)\b")
 _COMMENTS = re.compile(r"(?:^[ \t]*(?:#(?!!)|//|/\*|\*(?=[ /])|<!--)|[ \t](?:#|//)[ \t]).*$", re.MULTILINE)
 _DOCSTRINGS = re.compile(r"""^[ \t]*[rRuUbB]*(\"{3}|'{3})[\s\S]*?\1""", re.MULTILINE)

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from trued.proof.reach.file_readers import LISTS, NAMING
+from trued.proof.reach.file_readers import LISTS, PAGES_AND_SETTINGS
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE, is_script
 
@@ -13,7 +13,7 @@ Read = Callable[[Collection[str]], Awaitable[Mapping[str, str]]]  # paths → th
 
 MOST_READ = 5000  # if words lead to more files than this, any file counts as reached
 # Files that are not code, and may name others: settings, templates, manifests, documents with examples.
-_LEADING = (*NAMING, ".sql", ".md", ".rst", ".txt", ".graphql", ".pth", "")
+_LEADING = (*PAGES_AND_SETTINGS, ".sql", ".md", ".rst", ".txt", ".graphql", ".pth", "")
 _MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # they may give a file another name
 # Manifests and other files that say what a program's name starts.
 _STARTING = frozenset(("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Makefile", "makefile", "Procfile"))
