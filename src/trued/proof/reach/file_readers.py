@@ -18,7 +18,7 @@ from trued.proof.text.languages import CODE
 PAGES = (".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb")
 SETTINGS = (".xml", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml")
 PAGES_AND_SETTINGS = (*PAGES, *SETTINGS)
-LISTS = re.compile(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(?:Sync)?|iter_modules|walk_packages)\b")
+LISTS_FOLDERS = re.compile(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(?:Sync)?|iter_modules|walk_packages)\b")
 _COMMENTS = re.compile(r"(?:^[ \t]*(?:#(?!!)|//|/\*|\*(?=[ /])|<!--)|[ \t](?:#|//)[ \t]).*$", re.MULTILINE)
 _DOCSTRINGS = re.compile(r"""^[ \t]*[rRuUbB]*(\"{3}|'{3})[\s\S]*?\1""", re.MULTILINE)
 _WORD = re.compile(r"[\w.@+~-]+")
@@ -71,7 +71,7 @@ def may_read(path: str, text: str, one: str, known: Collection[str]) -> bool:
     )
     if is_test(path):  # expected results are often found by their names' beginnings, or one beside the other
         return bool(named or above or pure.suffix in endings)
-    if pure.parent.name in ends or (not ends.isdisjoint(above) and LISTS.search(text)):
+    if pure.parent.name in ends or (not ends.isdisjoint(above) and LISTS_FOLDERS.search(text)):
         return True
     folder = PurePosixPath(path).parent
     if named:
@@ -80,7 +80,7 @@ def may_read(path: str, text: str, one: str, known: Collection[str]) -> bool:
         )
     # A module that finds files in its own folder.
     inside = folder != PurePosixPath() and pure.is_relative_to(folder)
-    return inside and (pure.suffix in endings or bool(LISTS.search(text)))
+    return inside and (pure.suffix in endings or bool(LISTS_FOLDERS.search(text)))
 
 
 def read_files(texts: Mapping[str, str], files: Iterable[str], known: Collection[str]) -> frozenset[str]:
@@ -97,7 +97,10 @@ def read_files(texts: Mapping[str, str], files: Iterable[str], known: Collection
         every, found = frozenset[str]().union(*names.values()), set[str]()
         for path in readers:
             text = texts[path]
-            lists, said = LISTS.search(text), {name for name in every if name in text}  # quick: most texts say none
+            lists, said = (
+                LISTS_FOLDERS.search(text),
+                {name for name in every if name in text},
+            )  # quick: most texts say none
             near = [
                 one for one in asked if one not in found and one != path and (lists or not said.isdisjoint(names[one]))
             ]

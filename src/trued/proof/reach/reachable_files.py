@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from trued.proof.reach.file_readers import LISTS, PAGES_AND_SETTINGS
+from trued.proof.reach.file_readers import LISTS_FOLDERS, PAGES_AND_SETTINGS
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE, is_script
 
@@ -138,7 +138,7 @@ class _Reach:
         found = self.named_in(text)
         if path.endswith(".go"):  # a Go file leads to all files of its package
             found |= self.inside[f"{PurePosixPath(path).parent}/"]
-        if LISTS.search(text):
+        if LISTS_FOLDERS.search(text):
             found |= {one for word in _words(text) for one in self.inside.get(word, ())}
         beside = _MANIFESTS if is_script(path) else ("conftest.py",) if is_test(path) else ()
         above = [str(folder / name) for folder in PurePosixPath(path).parents for name in beside]
