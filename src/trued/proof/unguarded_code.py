@@ -42,7 +42,7 @@ from trued.proof.reach.altered_python import (
     without_idle_tests,
     without_tests,
 )
-from trued.proof.reach.file_readers import NAMING, read_files
+from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, files_that_code_reads
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
@@ -327,8 +327,8 @@ class UnguardedCode:
         code = await self._texts_on_base(tests=True, suffixes=CODE, most=MOST_CODE)
         if len(code) < sum(path.endswith(CODE) for path in known):
             return [*paths]
-        texts = code | await self._texts_on_base(tests=True, suffixes=(*NAMING, ""))
-        read = read_files(texts, idle, known)
+        texts = code | await self._texts_on_base(tests=True, suffixes=(*PAGES_AND_SETTINGS, ""))
+        read = files_that_code_reads(texts, idle, known)
         manifests = [path for path in read if is_package_json(path) and _has_code_below(path, known)]
         before, after = await self._both(manifests)
         read -= {path for path in manifests if _only_packages_differ(before[path], after.get(path, ""))}

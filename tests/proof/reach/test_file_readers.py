@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from trued.proof.reach.file_readers import may_read, read_files
+from trued.proof.reach.file_readers import files_that_code_reads, may_read
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_settings_read_files_only_if_code_reads_the_settings() -> None:
         "bin/run": "#!/bin/sh\ncat c.md\n",
         ".github/workflows/ci.yml": "paths: [README.md]\n",
     }
-    assert read_files(texts, files, {*texts, *files}) == {"pages/b.md", "c.md"}
+    assert files_that_code_reads(texts, files, {*texts, *files}) == {"pages/b.md", "c.md"}

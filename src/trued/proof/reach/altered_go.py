@@ -15,11 +15,11 @@ _STRING = r"\"(?:\\[^\n]|[^\"\\\n])*\"?|`[^`]*`?|'(?:\\[^\n]|[^'\\\n])*'?"
 _STRINGS = re.compile(_STRING)
 _TOKEN = re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_STRING}|\w+|[^\S\n]+|\n\s*|.", re.DOTALL)
 _DIRECTIVE = re.compile(r"//(?:go:|export\b|\s*\+build\b)[^\n]*")  # a comment that has an effect
-_STARTS = frozenset(("func", "type", "var", "const", "import"))
-_UNFINISHED = frozenset("=+-*/%&|^<>!,:~([{")  # after these, a declaration continues on the next line
+_DECLARATION_KEYWORDS = frozenset(("func", "type", "var", "const", "import"))
+_UNFINISHED_ENDS = frozenset("=+-*/%&|^<>!,:~([{")  # after these, a declaration continues on the next line
 _FUNCTION = re.compile(r"func\s+(?:\(\s*(?:\w+\s+)?\*?\s*(\w+)\s*(?:\[[^\]]*\])?[\s,]*\)\s*)?(\w+)")
-_NAMED = re.compile(r"(?:type|var|const)\s+(\w+)\b(?!\s*,)")
-_IMPORTED = re.compile(r"([\w.]*)\s*(\"[^\"\n]*\"|`[^`]*`)")
+_NAMED_DECLARATION = re.compile(r"(?:type|var|const)\s+(\w+)\b(?!\s*,)")
+_IMPORT = re.compile(r"([\w.]*)\s*(\"[^\"\n]*\"|`[^`]*`)")
 _CLAUSE = re.compile(r"package\s+\w+")
 _PREDECLARED = frozenset(
     (
@@ -29,7 +29,7 @@ _PREDECLARED = frozenset(
         *("uint16", "uint32", "uint64", "uintptr", "float32", "float64", "complex64", "complex128"),
     )
 )
-_NAMELESS = frozenset(("_", "init"))  # nothing can use them
+_UNUSABLE_NAMES = frozenset(("_", "init"))  # nothing can use them
 _WORD = re.compile(r"\w+")
 
 
@@ -44,34 +44,34 @@ def altered_declarations(before: str, after: str) -> frozenset[str]:
     New functions, types and constants do not count. `PACKAGE` stands for anything else, such as a new variable, a new
     `init`, or an import that takes the place of another. `before` is empty for a new file."""
     was, now = _read(before), _read(after)
-    altered = {name for name in was.declared if now.declared.get(name) != was.declared[name]}
-    found = set(altered)
+    changed = {name for name in was.declared if now.declared.get(name) != was.declared[name]}
+    altered = set(changed)
     for name in now.declared.keys() - was.declared.keys():
         owner, _, last = name.rpartition(".")
         if owner and (owner in was.declared or owner not in now.declared):
-            found.add(owner)  # a new method may make the type fit an interface
+            altered.add(owner)  # a new method may make the type fit an interface
         elif not owner and (last in _PREDECLARED or now.declared[name].startswith("var")):
-            found.add(PACKAGE)
-    pieces = [one.declared[name] for name in altered for one in (was, now) if name in one.declared]
-    if any(one.startswith("var") and "(" in one for one in pieces):
-        found.add(PACKAGE)  # its value may do anything when the package is loaded
+            altered.add(PACKAGE)
+    changed_pieces = [go_file.declared[name] for name in changed for go_file in (was, now) if name in go_file.declared]
+    if any(piece.startswith("var") and "(" in piece for piece in changed_pieces):
+        altered.add(PACKAGE)  # its value may do anything when the package is loaded
     if was.imports - now.imports and now.imports - was.imports:
-        found.add(PACKAGE)  # the new import may have the name of the old one
+        altered.add(PACKAGE)  # the new import may have the name of the old one
     is_new = not before and _CLAUSE.fullmatch(now.other)
-    return frozenset(found | ({PACKAGE} if was.other != now.other and not is_new else set()))
+    return frozenset(altered | ({PACKAGE} if was.other != now.other and not is_new else set()))
 
 
 def _read(text: str) -> _GoFile:
     head, *pieces = _pieces(text)
     declared, imports, others = dict[str, str](), set[str](), [head]
-    counts = Counter(map(_name, pieces))
+    counts = Counter(map(_declared_name, pieces))
     for piece in pieces:
-        name = _name(piece)
+        name = _declared_name(piece)
         if name and counts[name] == 1:
             declared[name] = piece
             others += _DIRECTIVE.findall(piece)
         elif piece.startswith("import"):
-            for alias, path in _IMPORTED.findall(piece.removeprefix("import")):
+            for alias, path in _IMPORT.findall(piece.removeprefix("import")):
                 if alias:
                     others.append(f"{alias} {path}")
                 else:
@@ -86,34 +86,34 @@ def _read(text: str) -> _GoFile:
 def _pieces(text: str) -> Iterator[str]:
     """What comes before the first declaration of a Go file, and then each declaration, without comments. A directive
     belongs to the declaration that follows it."""
-    piece, depth, last, starts = list[str](), 0, "", True
+    piece, depth, last_lexeme, may_start = list[str](), 0, "", True
     only_directives = False
-    for part in _TOKEN.findall(text):
-        if part.startswith(("//", "/*")) and not _DIRECTIVE.match(part):
-            part = "\n" if "\n" in part else " "
-        if part.isspace():
-            starts |= "\n" in part and last != "chan" and last[-1:] not in _UNFINISHED
-            piece.append("\n" if "\n" in part else " ")
+    for lexeme in _TOKEN.findall(text):
+        if lexeme.startswith(("//", "/*")) and not _DIRECTIVE.match(lexeme):
+            lexeme = "\n" if "\n" in lexeme else " "
+        if lexeme.isspace():
+            may_start |= "\n" in lexeme and last_lexeme != "chan" and last_lexeme[-1:] not in _UNFINISHED_ENDS
+            piece.append("\n" if "\n" in lexeme else " ")
             continue
-        is_directive = part.startswith("//")
-        if not depth and not only_directives and (is_directive or (starts and part in _STARTS)):
+        is_directive = lexeme.startswith("//")
+        if not depth and not only_directives and (is_directive or (may_start and lexeme in _DECLARATION_KEYWORDS)):
             yield "".join(piece).strip("; \n")
             piece.clear()
             only_directives = True
         only_directives &= is_directive
-        piece.append(part)
-        depth = max(0, depth + (part in "([{") - (part in ")]}"))
-        last, starts = part, part == ";"
+        piece.append(lexeme)
+        depth = max(0, depth + (lexeme in "([{") - (lexeme in ")]}"))
+        last_lexeme, may_start = lexeme, lexeme == ";"
     yield "".join(piece).strip("; \n")
 
 
-def _name(piece: str) -> str:
+def _declared_name(piece: str) -> str:
     """The name that only this declaration has: `Name`, or `Type.Method`. "" if it has none or several."""
     if match := _FUNCTION.match(piece):
-        return "" if match.group(2) in _NAMELESS else ".".join(one for one in match.groups() if one)
-    match = _NAMED.match(piece)
+        return "" if match.group(2) in _UNUSABLE_NAMES else ".".join(part for part in match.groups() if part)
+    match = _NAMED_DECLARATION.match(piece)
     is_alias = piece.startswith("type") and "=" in _STRINGS.sub("", piece)
-    return match.group(1) if match and not is_alias and match.group(1) not in _NAMELESS else ""
+    return match.group(1) if match and not is_alias and match.group(1) not in _UNUSABLE_NAMES else ""
 
 
 def used_declarations(texts: Mapping[str, str], tests: Iterable[str]) -> frozenset[str]:
@@ -122,20 +122,20 @@ def used_declarations(texts: Mapping[str, str], tests: Iterable[str]) -> frozens
 
     `texts`: path → text of the Go files whose declarations may be used."""
     files = {path: _read(text).declared for path, text in texts.items()}
-    pieces: dict[str, set[str]] = defaultdict(set)  # last part of a name → words of its declarations
+    words_by_name: dict[str, set[str]] = defaultdict(set)  # last part of a name → words of its declarations
     for declared in files.values():
         for name, piece in declared.items():
-            pieces[name.rpartition(".")[2]].update(_words(piece))
-    found = set[str]()
+            words_by_name[name.rpartition(".")[2]].update(_words(piece))
+    used = set[str]()
     for test in tests:
         path, _, name = test.partition("::")
-        left = _words(files.get(path, {}).get(name.split("::")[0].split("/")[0], ""))
-        while left:
-            word = left.pop()
-            if word not in found:
-                found.add(word)
-                left += pieces.get(word, ())
-    return frozenset(found)
+        waiting = _words(files.get(path, {}).get(name.split("::")[0].split("/")[0], ""))
+        while waiting:
+            word = waiting.pop()
+            if word not in used:
+                used.add(word)
+                waiting += words_by_name.get(word, ())
+    return frozenset(used)
 
 
 def _words(piece: str) -> list[str]:

@@ -61,10 +61,10 @@ DECORATORS = frozenset(
         *("unique", "runtime_checkable"),
     }
 )
-_KEEPING = DECORATORS - {"property", "cached_property"}  # reading what is below these runs nothing
+_NO_GETTERS = DECORATORS - {"property", "cached_property"}  # reading what is below these runs nothing
 PROPERTIES = ("setter", "getter", "deleter")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_ASKS_FOR_FIXTURES = ("usefixtures", "getfixturevalue")  # functions of pytest whose arguments are names of fixtures
+_FIXTURE_REQUESTS = ("usefixtures", "getfixturevalue")  # functions of pytest whose arguments are names of fixtures
 _WORD = re.compile(r"\w+")
 
 
@@ -79,16 +79,18 @@ def altered_names(
         was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset({MODULE})
-    found = {name for name, body in was.bound.items() if now.bound.get(name) != body and name not in was.imported}
-    found |= {name for name in was.imported & now.bound.keys() if now.bound[name] != was.bound[name]}
-    found -= {name for name in found if _has_only_grown(was.collections.get(name), now.collections.get(name))}
-    gone = was.imported - now.bound.keys()
-    found |= gone & {*exported, *now.offered}
-    found |= {name for name, used in now.names.items() if not gone.isdisjoint(used)}
-    found |= set(_altered_classes(was, now))
-    moved = was.others != now.others or _kept_order(was, now) != _kept_order(now, was)
+    altered = {name for name, body in was.code.items() if now.code.get(name) != body and name not in was.imported}
+    altered |= {name for name in was.imported & now.code.keys() if now.code[name] != was.code[name]}
+    altered -= {name for name in altered if _has_only_appended(was.collections.get(name), now.collections.get(name))}
+    removed_imports = was.imported - now.code.keys()
+    altered |= removed_imports & {*exported, *now.exported}
+    altered |= {name for name, free_names in now.free_names.items() if not removed_imports.isdisjoint(free_names)}
+    altered |= set(_altered_classes(was, now))
+    is_reordered = _order_of_kept_names(was, now) != _order_of_kept_names(now, was)
+    # Only after `_altered_classes`, which needs all computed members; `_has_side_effects` needs those that are new.
     now.computed = now.computed - was.computed | {*computed}
-    return frozenset(found | ({MODULE} if moved or _has_side_effects(was, now) else set()))
+    is_module_altered = was.other_statements != now.other_statements or is_reordered or _has_side_effects(was, now)
+    return frozenset(altered | ({MODULE} if is_module_altered else set()))
 
 
 def computed_members(before: str, after: str) -> frozenset[str]:
@@ -107,47 +109,47 @@ def added_names(before: str, after: str) -> frozenset[str]:
         was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    return frozenset(now.bound.keys() - was.bound.keys())
+    return frozenset(now.code.keys() - was.code.keys())
 
 
-def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
-    """The variables and classes that both files bind equally often, in the order in which `one` binds them. If this
+def _order_of_kept_names(outline: "_Outline", other: "_Outline") -> list[str]:
+    """The variables and classes that both files bind equally often, in the order in which `outline` binds them. If this
     order differs between base and head, the change has moved code."""
-    return [name for name in one.order if one.bindings[name] == other.bindings[name]]
+    return [name for name in outline.order if outline.binding_counts[name] == other.binding_counts[name]]
 
 
 def new_statements(before: str, after: str) -> frozenset[str]:
     """The names and string literals in a Python file's new statements, and every name that the file's code reaches from
     them. Definitions that the engine recognises as harmless do not count. If the file is no Python, every word of it is
     returned; if its code is nested too deeply to be read, `MODULE`, because its statements may use any name."""
-    first = set[str]()
+    mentioned = set[str]()
     try:
-        known = {ast.dump(one) for one in ast.parse(before).body}
-        for one in ast.parse(after).body:
-            if ast.dump(one) not in known and altered_names("", ast.unparse(one)) == {MODULE}:
-                first |= _mentioned(one)
+        old_statements = {ast.dump(statement) for statement in ast.parse(before).body}
+        for statement in ast.parse(after).body:
+            if ast.dump(statement) not in old_statements and altered_names("", ast.unparse(statement)) == {MODULE}:
+                mentioned |= _mentioned_names(statement)
     except SyntaxError:
         return frozenset(_WORD.findall(after))
     except (ValueError, RecursionError, MemoryError):
         return frozenset({MODULE})
-    return reached_names([after], first)
+    return reached_names([after], mentioned)
 
 
 def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
     """Classes of the base with a new member that their old code may use. Such a member is a method that Python calls,
     may override a member of a base class, or is a field from which a decorator makes methods."""
-    for name in now.bound.keys() - was.bound.keys():
+    for name in now.code.keys() - was.code.keys():
         owner, _, member = name.rpartition(".")
         if owner not in was.classes:
             continue
-        stored = member in now.computed and member in was.stored  # a property in place of an attribute
+        stored = member in now.computed and member in was.assigned_attributes  # a property in place of an attribute
         if name in now.fields or stored or _is_dunder(member) or _may_override(member, was.classes[owner]):
             yield owner
 
 
 def _may_override(member: str, bases: tuple[str, ...]) -> bool:
-    known = [getattr(builtins, one, None) for one in bases]
-    return any(one is None or hasattr(one, member) for one in known)
+    built_in = [getattr(builtins, base, None) for base in bases]
+    return any(base is None or hasattr(base, member) for base in built_in)
 
 
 def _is_dunder(name: str) -> bool:
@@ -156,23 +158,40 @@ def _is_dunder(name: str) -> bool:
 
 def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
     """Whether an addition may change something other than itself when the module is loaded, or hides a built-in."""
-    added = now.bound.keys() - was.bound.keys()
+    added = now.code.keys() - was.code.keys()
     if any(name in MODULES_OWN or name.rpartition(".")[2] in HOOKS for name in added):
         return True
-    if was.bound or was.others:  # a new file has no old code that could be affected
-        starred = any("alias(name='*'" in one for one in was.others)
-        hidden = frozenset[str]().union(*was.names.values()) if starred else frozenset[str]()
-        if any("." not in name and (_is_dunder(name) or hasattr(builtins, name) or name in hidden) for name in added):
+    if was.code or was.other_statements:  # a new file has no old code that could be affected
+        has_star_import = any("alias(name='*'" in statement for statement in was.other_statements)
+        module_names_used = frozenset[str]().union(*was.free_names.values()) if has_star_import else frozenset[str]()
+        if any(
+            "." not in name and (_is_dunder(name) or hasattr(builtins, name) or name in module_names_used)
+            for name in added
+        ):
             return True
-    fresh = [one for name, several in now.run.items() for one in several if one not in was.run.get(name, ())]
-    registered = Counter(key for several in was.run.values() for one in several for key in one.registers)
+    new = [
+        expression
+        for name, expressions in now.load_time_expressions.items()
+        for expression in expressions
+        if expression not in was.load_time_expressions.get(name, ())
+    ]
+    registrations = Counter(
+        key
+        for expressions in was.load_time_expressions.values()
+        for expression in expressions
+        for key in expression.registers
+    )
     # A new decorator may replace what an equal decorator of the base has registered, such as a route. A function of a
     # module (`click.option`) registers nothing, and neither does a decorator that the base already has twice.
-    taken = {key for key, times in registered.items() if times == 1 and not was.is_in_module(key[0])}
+    taken = {key for key, times in registrations.items() if times == 1 and not was.is_in_module(key[0])}
     return not all(
-        now.is_understood(one)
-        or (one.decorator in was.decorators and now.makes_arguments(one) and taken.isdisjoint(one.registers))
-        for one in fresh
+        now.is_understood(expression)
+        or (
+            expression.decorator in was.decorators
+            and now.makes_arguments(expression)
+            and taken.isdisjoint(expression.registers)
+        )
+        for expression in new
     )
 
 
@@ -198,13 +217,13 @@ class NameGraph:
 
     def reached(self, entry_points: Iterable[str]) -> frozenset[str]:
         """The names that these entry points use, directly or indirectly."""
-        left, found = list(entry_points), set[str]()
-        while left:
-            name = left.pop()
-            if name not in found:
-                found.add(name)
-                left += self._uses.get(name, ())
-        return frozenset(found)
+        waiting, reached = list(entry_points), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting += self._uses.get(name, ())
+        return frozenset(reached)
 
 
 def defined_names(text: str) -> frozenset[str]:
@@ -213,7 +232,7 @@ def defined_names(text: str) -> frozenset[str]:
         outline = _Outline(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    return frozenset(name.rpartition(".")[2] for name in outline.bound.keys() - outline.imported)
+    return frozenset(name.rpartition(".")[2] for name in outline.code.keys() - outline.imported)
 
 
 def imported_modules(text: str) -> frozenset[str]:
@@ -223,11 +242,11 @@ def imported_modules(text: str) -> frozenset[str]:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
-            found |= {node.module or "", *(f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names)}
-    return frozenset(found - {""})
+            modules |= {node.module or "", *(f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names)}
+    return frozenset(modules - {""})
 
 
 def used_attributes(text: str) -> frozenset[str]:
@@ -249,49 +268,57 @@ def used_names(text: str) -> frozenset[str]:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    found = {node.id for node in nodes if isinstance(node, ast.Name)}
-    found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    return frozenset(found | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names})
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return frozenset(names | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names})
 
 
 def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: bool) -> frozenset[str]:
     """The names that these tests (`file::group::test`, or a whole file) use, directly or through helpers and fixtures
     in the same files. `strings`: any string in a test may be a name that it uses; otherwise only names of fixtures
     are read from strings."""
-    wanted: dict[str, set[tuple[str, ...]]] = {}
-    for path, *inner in map(_parts, ids):
-        wanted.setdefault(path, set()).add(tuple(inner))
-    found = set[str]()
-    for path, tests in wanted.items():
+    tests_by_file: dict[str, set[tuple[str, ...]]] = {}
+    for path, *parts in map(_parts_of_test, ids):
+        tests_by_file.setdefault(path, set()).add(tuple(parts))
+    names = set[str]()
+    for path, tests in tests_by_file.items():
         text = texts.get(path, "")
         if () in tests:
-            found |= used_names(text)
+            names |= used_names(text)
         else:
-            found |= reached_names([text], _used_by_tests(text, tests, strings=strings))
-    return frozenset(found)
+            names |= reached_names([text], _used_by_tests(text, tests, strings=strings))
+    return frozenset(names)
 
 
 def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding: Collection[str]) -> dict[str, str]:
     """These Python files without the functions that only idle tests run. A function stays if a guarding test runs it,
     too: with other parameters, or because a class inherits it. Other files may use helpers of a file that is idle as a
     whole, so only the functions that are named like tests are removed from it."""
-    off, on = {*map(_parts, idle)}, {*map(_parts, guarding)}
-    files = {one[0] for one in off | on}
-    read = {path: text for path, text in texts.items() if path in files or "def test" in text}
-    known = {(path, *name) for path, text in read.items() if (path,) not in on for name in _function_names(text)}
-    names = {one[-1] for one in known}
-    inherited_off, inherited_on = (
-        {_origin(one[-1], names) for one in ids - known if len(one) > 1} - {""} for ids in (off, on)
+    idle_tests, guarding_tests = {*map(_parts_of_test, idle)}, {*map(_parts_of_test, guarding)}
+    test_files = {test[0] for test in idle_tests | guarding_tests}
+    parsed = {path: text for path, text in texts.items() if path in test_files or "def test" in text}
+    functions = {
+        (path, *name)
+        for path, text in parsed.items()
+        if (path,) not in guarding_tests
+        for name in _function_names(text)
+    }
+    names = {function[-1] for function in functions}
+    # Functions that run for tests whose ids name no function: a class inherits such a test, or a decorator makes it.
+    run_by_idle, run_by_guarding = (
+        {_origin(test[-1], names) for test in tests - functions if len(test) > 1} - {""}
+        for tests in (idle_tests, guarding_tests)
     )
     removed: dict[str, list[str]] = {}
-    for one in known - on:
-        in_idle_file = (one[0],) in off and one[-1].startswith("test")
-        if (in_idle_file or one in off or one[-1] in inherited_off) and one[-1] not in inherited_on:
-            removed.setdefault(one[0], []).append("::".join(one))
+    for function in functions - guarding_tests:
+        in_idle_file = (function[0],) in idle_tests and function[-1].startswith("test")
+        is_idle = in_idle_file or function in idle_tests or function[-1] in run_by_idle
+        if is_idle and function[-1] not in run_by_guarding:
+            removed.setdefault(function[0], []).append("::".join(function))
     return {path: without_tests(text, path, removed.get(path, ())) for path, text in texts.items()}
 
 
-def _parts(name: str) -> tuple[str, ...]:
+def _parts_of_test(name: str) -> tuple[str, ...]:
     """File, classes and function of a test, without its parameters."""
     return tuple(name.split("[")[0].split("::"))
 
@@ -311,16 +338,16 @@ def _function_names(text: str) -> Iterable[tuple[str, ...]]:
 
 def without_tests(text: str, path: str, ids: Collection[str]) -> str:
     """The text of a Python file without these tests (`file::group::test`, or a whole file)."""
-    own = {one[1:] for one in map(_parts, ids) if one[0] == path}
-    if () in own:
+    removed = {parts[1:] for parts in map(_parts_of_test, ids) if parts[0] == path}
+    if () in removed:
         return ""
-    if not own:
+    if not removed:
         return text
     try:
         module = ast.parse(text)
         for name, nodes in _functions_in(module).items():
-            for one in nodes if name in own else ():
-                one.body, one.decorator_list = [ast.Pass()], []
+            for node in nodes if name in removed else ():
+                node.body, node.decorator_list = [ast.Pass()], []
         return ast.unparse(module)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
@@ -328,18 +355,18 @@ def without_tests(text: str, path: str, ids: Collection[str]) -> str:
 
 def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]]:
     """The functions of a module and the methods of its classes, each by the names of its classes and its own."""
-    found: dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
-    left: list[tuple[tuple[str, ...], ast.AST]] = [((), module)]
-    while left:
-        above, node = left.pop()
-        for one in ast.iter_child_nodes(node):
-            if isinstance(one, _FUNCTIONS):
-                found.setdefault((*above, one.name), []).append(one)
-            elif isinstance(one, ast.ClassDef):
-                left.append(((*above, one.name), one))
-            elif isinstance(one, ast.stmt | ast.ExceptHandler):
-                left.append((above, one))
-    return found
+    functions: dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+    waiting: list[tuple[tuple[str, ...], ast.AST]] = [((), module)]
+    while waiting:
+        above, node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, _FUNCTIONS):
+                functions.setdefault((*above, child.name), []).append(child)
+            elif isinstance(child, ast.ClassDef):
+                waiting.append(((*above, child.name), child))
+            elif isinstance(child, ast.stmt | ast.ExceptHandler):
+                waiting.append((above, child))
+    return functions
 
 
 def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bool) -> set[str]:
@@ -349,32 +376,34 @@ def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bo
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {one[-1] for one in tests}
+        return {test[-1] for test in tests}
     functions = _functions_in(module)
-    found = {name[-1] for name, nodes in functions.items() if any(_runs_around_tests(one) for one in nodes)}
+    used = {name[-1] for name, nodes in functions.items() if any(_runs_around_tests(node) for node in nodes)}
     for test in tests:
         for node in functions.get(test, ()):
-            found |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-            found |= {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
-            found |= {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
-            inside = [node] if strings else [one for one in ast.walk(node) if _asks_for_fixtures(one)]
-            found |= {str(one.value) for each in inside for one in ast.walk(each) if isinstance(one, ast.Constant)}
+            used |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+            used |= {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+            used |= {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
+            searched = [node] if strings else [inner for inner in ast.walk(node) if _asks_for_fixtures(inner)]
+            used |= {
+                str(inner.value) for part in searched for inner in ast.walk(part) if isinstance(inner, ast.Constant)
+            }
         if test in functions and not test[-1].startswith("test"):
-            found.add(test[-1])  # a function with examples in its docstring, which test the function itself
+            used.add(test[-1])  # a function with examples in its docstring, which test the function itself
         if test not in functions:
-            found |= {test[-1], *test[:-1], *(name[-1] for name in functions if test[-1].startswith(name[-1]))}
-    return found
+            used |= {test[-1], *test[:-1], *(name[-1] for name in functions if test[-1].startswith(name[-1]))}
+    return used
 
 
 def _asks_for_fixtures(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and _last_name(node.func) in _ASKS_FOR_FIXTURES
+    return isinstance(node, ast.Call) and _last_name(node.func) in _FIXTURE_REQUESTS
 
 
 def _runs_around_tests(node: ast.AST) -> bool:
     """Whether a test framework calls this function by itself: `setUp`, `teardown_module`, an `autouse` fixture."""
     name = getattr(node, "name", "").lower().removeprefix("async")
-    decorators = [one for each in getattr(node, "decorator_list", ()) for one in ast.walk(each)]
-    autouse = any(isinstance(one, ast.keyword) and one.arg == "autouse" for one in decorators)
+    decorator_nodes = [inner for decorator in getattr(node, "decorator_list", ()) for inner in ast.walk(decorator)]
+    autouse = any(isinstance(inner, ast.keyword) and inner.arg == "autouse" for inner in decorator_nodes)
     return autouse or name.startswith(("setup", "teardown", "pytest_"))
 
 
@@ -382,202 +411,234 @@ class _Outline:
     """What a module binds: functions, `Class.method`, variables and imports, each with its code."""
 
     def __init__(self, module: ast.Module) -> None:
-        self.bound: dict[str, str] = {}  # name → its code
-        self.bindings: Counter[str] = Counter()  # name → how often it is bound
+        self.code: dict[str, str] = {}  # name → its code
+        self.binding_counts: Counter[str] = Counter()  # name → how often it is bound
         self.uses: dict[str, set[str]] = {}  # last part of the name → names that it uses
-        self.names: dict[str, set[str]] = {}  # whole name → names that it takes from the module, without attributes
+        self.free_names: dict[str, set[str]] = {}  # whole name → names that it takes from the module, no attributes
         self.imported: set[str] = set()
         self.collections: dict[str, tuple[str, ...]] = {}  # variable that is bound once → elements of its list or dict
-        self.others: list[str] = []  # statements that bind nothing, in order
+        self.other_statements: list[str] = []  # statements that bind nothing, in order
         self.order: list[str] = []  # variables and classes, in order
         self.classes: dict[str, tuple[str, ...]] = {}  # class → names of its base classes
         self.fields: set[str] = set()  # variables of decorated classes
         self.computed: set[str] = set()  # members of classes whose code may run when they are read
-        self.run: dict[str, list[_Run]] = {}  # name → what is run when it is bound
+        self.load_time_expressions: dict[str, list[_LoadTimeExpression]] = {}  # name → what is run when it is bound
         self.origins: dict[str, set[str]] = {}  # imported name → top-level modules it comes from; "": this package
-        self.stored = {
-            one.attr for one in ast.walk(module) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+        self.assigned_attributes = {
+            node.attr
+            for node in ast.walk(module)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
         }
-        for one in module.body:
-            self._add(one)
+        for statement in module.body:
+            self._add(statement)
         # Which blocks do nothing is known only after all names have been read.
-        idle = {ast.dump(one) for one in module.body if isinstance(one, ast.If) and self._is_idle_block(one)}
-        self.others = [one for one in self.others if one not in idle]
-        self.collections = {name: one for name, one in self.collections.items() if self.bindings[name] == 1}
-        self.decorators = {one.decorator for several in self.run.values() for one in several if one.decorator}
-        offers = [one for one in module.body if "__all__" in _targets(one)]
-        self.offered = {str(one.value) for each in offers for one in ast.walk(each) if isinstance(one, ast.Constant)}
+        idle = {ast.dump(block) for block in module.body if isinstance(block, ast.If) and self._is_idle_block(block)}
+        self.other_statements = [dump for dump in self.other_statements if dump not in idle]
+        self.collections = {
+            name: elements for name, elements in self.collections.items() if self.binding_counts[name] == 1
+        }
+        self.decorators = {
+            expression.decorator
+            for expressions in self.load_time_expressions.values()
+            for expression in expressions
+            if expression.decorator
+        }
+        export_lists = [statement for statement in module.body if "__all__" in _targets(statement)]
+        self.exported = {
+            str(node.value)
+            for statement in export_lists
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Constant)
+        }
 
-    def _add(self, one: ast.stmt, above: str = "") -> None:
-        if isinstance(one, ast.ClassDef):
-            self._add_class(one, above)
-        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-            self._bind(f"{above}{one.name}", one, ast.dump(_without_docstring(one)))
-        elif isinstance(one, ast.Import | ast.ImportFrom) and one.names[0].name != "*":
-            self._add_import(one)
-        elif (names := list(_targets(one))) and all(names):
+    def _add(self, statement: ast.stmt, above: str = "") -> None:
+        if isinstance(statement, ast.ClassDef):
+            self._add_class(statement, above)
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            self._bind(f"{above}{statement.name}", statement, ast.dump(_without_docstring(statement)))
+        elif isinstance(statement, ast.Import | ast.ImportFrom) and statement.names[0].name != "*":
+            self._add_import(statement)
+        elif (names := list(_targets(statement))) and all(names):
             for name in names:
-                self._bind(f"{above}{name}", one, ast.dump(one))
+                self._bind(f"{above}{name}", statement, ast.dump(statement))
                 self.order.append(f"{above}{name}")
-            value = getattr(one, "value", None)
+            value = getattr(statement, "value", None)
             if isinstance(value, ast.List | ast.Tuple | ast.Set | ast.Dict) and _has_distinct_keys(value):
                 self.collections[f"{above}{names[0]}"] = tuple(_elements(value))
-        elif not _is_idle(one) or isinstance(one, ast.If):
-            self.others.append(ast.dump(one))
-            self.names.setdefault(MODULE, set()).update(_names_in(one))
+        elif not _is_idle(statement) or isinstance(statement, ast.If):
+            self.other_statements.append(ast.dump(statement))
+            self.free_names.setdefault(MODULE, set()).update(_free_names(statement))
 
-    def _add_class(self, one: ast.ClassDef, above: str) -> None:
-        for inner in one.body:
-            self._add(inner, f"{one.name}.")
-            self.computed |= {*_computed_by(inner)}
-            if one.decorator_list:
-                self.fields |= {f"{one.name}.{name}" for name in _targets(inner)}
-        self.classes[f"{above}{one.name}"] = tuple(map(_last_name, one.bases))
-        is_enum = any("enum" in self.origins.get(_first_name(base), ()) for base in one.bases)
-        if is_enum and not self._is_plain_enum(one):
+    def _add_class(self, definition: ast.ClassDef, above: str) -> None:
+        for statement in definition.body:
+            self._add(statement, f"{definition.name}.")
+            self.computed |= {*_possible_properties(statement)}
+            if definition.decorator_list:
+                self.fields |= {f"{definition.name}.{name}" for name in _targets(statement)}
+        self.classes[f"{above}{definition.name}"] = tuple(map(_last_name, definition.bases))
+        is_enum = any("enum" in self.origins.get(_first_name(base), ()) for base in definition.bases)
+        if is_enum and not self._is_plain_enum(definition):
             # An enum's own methods may run when the class is defined, because Python uses them to make the members.
-            self.run.setdefault(f"{above}{one.name}", []).append(_Run("members of an enum", understood=False))
-        head = ast.ClassDef(one.name, one.bases, one.keywords, [], one.decorator_list)
-        self._bind(f"{above}{one.name}", head, ast.dump(head))
-        self.order.append(f"{above}{one.name}")
-        self.uses[one.name] |= {name.rpartition(".")[2] for name in self.bound if name.startswith(f"{one.name}.")}
+            self.load_time_expressions.setdefault(f"{above}{definition.name}", []).append(
+                _LoadTimeExpression("members of an enum", understood=False)
+            )
+        head = ast.ClassDef(definition.name, definition.bases, definition.keywords, [], definition.decorator_list)
+        self._bind(f"{above}{definition.name}", head, ast.dump(head))
+        self.order.append(f"{above}{definition.name}")
+        self.uses[definition.name] |= {
+            name.rpartition(".")[2] for name in self.code if name.startswith(f"{definition.name}.")
+        }
 
-    def _is_plain_enum(self, one: ast.ClassDef) -> bool:
-        members = [name.rpartition(".")[2] for name in self.bound if name.startswith(f"{one.name}.")]
-        first = [_first_name(base) for base in one.bases]
-        known = [self.origins.get(name) == {"enum"} or self._is_pythons(name) for name in first]
-        return all(known) and not any(_is_dunder(name) and name not in ENUM_MAY_HAVE for name in members)
+    def _is_plain_enum(self, definition: ast.ClassDef) -> bool:
+        members = [name.rpartition(".")[2] for name in self.code if name.startswith(f"{definition.name}.")]
+        base_names = [_first_name(base) for base in definition.bases]
+        are_known = [self.origins.get(name) == {"enum"} or self._is_from_python(name) for name in base_names]
+        return all(are_known) and not any(_is_dunder(name) and name not in ENUM_MAY_HAVE for name in members)
 
-    def _add_import(self, one: ast.Import | ast.ImportFrom) -> None:
-        place = f"{one.level}{one.module}" if isinstance(one, ast.ImportFrom) else ""
-        for alias in one.names:
+    def _add_import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        place = f"{statement.level}{statement.module}" if isinstance(statement, ast.ImportFrom) else ""
+        for alias in statement.names:
             name = alias.asname or alias.name.split(".")[0]
-            module = one.module or "" if isinstance(one, ast.ImportFrom) else alias.name
-            own = isinstance(one, ast.ImportFrom) and one.level > 0
-            self.origins.setdefault(name, set()).add("" if own else module.split(".")[0])
-            self.bound[name] = f"{self.bound.get(name, '')}{place} {alias.name}"
-            self.bindings[name] += 1
+            module = statement.module or "" if isinstance(statement, ast.ImportFrom) else alias.name
+            is_relative = isinstance(statement, ast.ImportFrom) and statement.level > 0
+            self.origins.setdefault(name, set()).add("" if is_relative else module.split(".")[0])
+            self.code[name] = f"{self.code.get(name, '')}{place} {alias.name}"
+            self.binding_counts[name] += 1
             self.imported.add(name)
             self.uses.setdefault(name, set()).add(alias.name.rpartition(".")[2])
 
-    def _is_idle_block(self, one: ast.If) -> bool:
+    def _is_idle_block(self, block: ast.If) -> bool:
         """Whether the block begins with `if TYPE_CHECKING` or `if __name__ == "__main__"`, and the file has not bound
         these names to something else."""
-        if not _is_idle(one):
+        if not _is_idle(block):
             return False
-        name = _first_name(one.test.left if isinstance(one.test, ast.Compare) else one.test)
-        return self.bound.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
+        name = _first_name(block.test.left if isinstance(block.test, ast.Compare) else block.test)
+        return self.code.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
-    def is_understood(self, one: "_Run") -> bool:
+    def is_understood(self, expression: "_LoadTimeExpression") -> bool:
         """Whether the expression only makes a value, and calls only built-ins and the standard library."""
-        return one.understood and self.computed.isdisjoint(one.read) and all(map(self._is_pythons, one.roots))
+        return (
+            expression.understood
+            and self.computed.isdisjoint(expression.attributes)
+            and all(map(self._is_from_python, expression.roots))
+        )
 
-    def makes_arguments(self, one: "_Run") -> bool:
+    def makes_arguments(self, expression: "_LoadTimeExpression") -> bool:
         """Whether the arguments of this decorator only make values, and call only built-ins and the standard
         library."""
-        plain = one.arguments is not None and self.computed.isdisjoint(one.read)
-        return plain and all(map(self._is_pythons, one.arguments or ()))
+        is_plain = expression.arguments is not None and self.computed.isdisjoint(expression.attributes)
+        return is_plain and all(map(self._is_from_python, expression.arguments or ()))
 
     def is_in_module(self, name: str) -> bool:
         """Whether the name is `module.function`, and the file contains `import module`."""
-        return name.count(".") == 1 and self.bound.get(name.partition(".")[0], "").startswith(" ")
+        return name.count(".") == 1 and self.code.get(name.partition(".")[0], "").startswith(" ")
 
-    def _is_pythons(self, name: str) -> bool:
+    def _is_from_python(self, name: str) -> bool:
         if name in self.origins:
-            return self.origins[name] <= sys.stdlib_module_names and name not in self.run
-        return name not in self.bound and hasattr(builtins, name)
+            return self.origins[name] <= sys.stdlib_module_names and name not in self.load_time_expressions
+        return name not in self.code and hasattr(builtins, name)
 
-    def _bind(self, name: str, one: ast.AST, body: str) -> None:
-        again = name in self.bound and name not in self.imported
-        self.run.setdefault(name, []).extend(_run_by(one, again=again))
-        self.bound[name] = f"{self.bound.get(name, '')}{body}"  # for a name that is bound twice, both bodies count
-        self.bindings[name] += 1
-        self.names.setdefault(name, set()).update(_names_in(one))
-        used = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
-        used |= {node.attr for node in ast.walk(one) if isinstance(node, ast.Attribute)}
+    def _bind(self, name: str, binding: ast.AST, body: str) -> None:
+        is_rebinding = name in self.code and name not in self.imported
+        self.load_time_expressions.setdefault(name, []).extend(
+            _load_time_expressions(binding, is_rebinding=is_rebinding)
+        )
+        self.code[name] = f"{self.code.get(name, '')}{body}"  # for a name that is bound twice, both bodies count
+        self.binding_counts[name] += 1
+        self.free_names.setdefault(name, set()).update(_free_names(binding))
+        used = {node.id for node in ast.walk(binding) if isinstance(node, ast.Name)}
+        used |= {node.attr for node in ast.walk(binding) if isinstance(node, ast.Attribute)}
         self.uses.setdefault(name.rpartition(".")[2], set()).update(used)
 
 
-class _Run(NamedTuple):
-    """An expression that is run when a module is loaded."""
+class _LoadTimeExpression(NamedTuple):
+    """An expression, or other code, that is run when a module is loaded."""
 
     text: str
     understood: bool  # it can only make a new value, provided that the functions it calls are what their names say
     roots: frozenset[str] = frozenset()  # the first names of these functions: `a` of `a.b.c()`
     decorator: str = ""  # the decorating function, if this is a decorator
     arguments: frozenset[str] | None = None  # roots of a decorator's arguments; None if they do more than make values
-    registers: frozenset[tuple[str, ...]] = frozenset()  # what the decorator may register (see `_registered`)
-    read: frozenset[str] = frozenset()  # the attributes that it reads
+    registers: frozenset[tuple[str, ...]] = frozenset()  # what the decorator may register (see `_registrations`)
+    attributes: frozenset[str] = frozenset()  # the attributes that it reads
 
 
-def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
-    """What is run when this function, class or variable is bound. `again`: its name was bound before, so a decorator
-    such as `@price.setter` may belong to that earlier binding."""
-    decorators = getattr(one, "decorator_list", ())
+def _load_time_expressions(binding: ast.AST, *, is_rebinding: bool) -> Iterator[_LoadTimeExpression]:
+    """What is run when this function, class or variable is bound. `is_rebinding`: its name was bound before, so a
+    decorator such as `@price.setter` may belong to that earlier binding."""
+    decorators = getattr(binding, "decorator_list", ())
     for decorator in decorators:
-        yield _decorator_run(decorator, one, again=again)
-    if {"property", "cached_property"} & (named := {*map(_last_name, decorators)}) and "classmethod" in named:
-        yield _Run("a property of a class", understood=False)  # its code may run while the class is defined
+        yield _decorator_expression(decorator, binding, is_rebinding=is_rebinding)
+    names = {*map(_last_name, decorators)}
+    if {"property", "cached_property"} & names and "classmethod" in names:
+        # Its code may run while the class is defined.
+        yield _LoadTimeExpression("a property of a class", understood=False)
     values: list[ast.AST | None] = []
-    if isinstance(one, _FUNCTIONS):
-        values = [*one.args.defaults, *one.args.kw_defaults, *_annotations(one)]
-    elif isinstance(one, ast.ClassDef):
-        values = [*one.bases, *(keyword.value for keyword in one.keywords)]
-        if any(keyword.arg != "total" for keyword in one.keywords):
-            yield _Run(ast.dump(one), understood=False)  # a metaclass or `__init_subclass__` runs code
-    elif isinstance(one, ast.Assign | ast.AnnAssign):
-        values = [one.value, getattr(one, "annotation", None)]
+    if isinstance(binding, _FUNCTIONS):
+        values = [*binding.args.defaults, *binding.args.kw_defaults, *_annotations(binding)]
+    elif isinstance(binding, ast.ClassDef):
+        values = [*binding.bases, *(keyword.value for keyword in binding.keywords)]
+        if any(keyword.arg != "total" for keyword in binding.keywords):
+            yield _LoadTimeExpression(
+                ast.dump(binding), understood=False
+            )  # a metaclass or `__init_subclass__` runs code
+    elif isinstance(binding, ast.Assign | ast.AnnAssign):
+        values = [binding.value, getattr(binding, "annotation", None)]
     for value in values:
         if value is not None:
-            yield _Run(ast.dump(value), _is_plain(value), _roots(value), read=_attributes(value))
+            yield _LoadTimeExpression(ast.dump(value), _is_plain(value), _roots(value), attributes=_attributes(value))
 
 
-def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
+def _decorator_expression(decorator: ast.expr, binding: ast.AST, *, is_rebinding: bool) -> _LoadTimeExpression:
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    # `own`: the decorator is `@price.setter` above a function `price`, for a property of the same class
-    own = again and isinstance(function, ast.Attribute) and function.attr in PROPERTIES
-    own = own and ast.unparse(function) == f"{getattr(one, 'name', '')}.{_last_name(function)}"
-    plain = _is_plain(decorator, beside=function)
-    roots = _roots(decorator) | (frozenset() if own else {_first_name(function)})
-    understood = plain and (own or _last_name(function) in DECORATORS)
-    given = [*decorator.args, *decorator.keywords] if isinstance(decorator, ast.Call) else []
-    arguments = frozenset[str]().union(*map(_roots, given)) if plain else None
-    read = frozenset() if own else _attributes(decorator)
-    return _Run(ast.dump(decorator), understood, roots, ast.unparse(function), arguments, _registered(decorator), read)
+    # `is_accessor`: the decorator is `@price.setter` above a function `price`, for a property of the same class
+    is_accessor = is_rebinding and isinstance(function, ast.Attribute) and function.attr in PROPERTIES
+    is_accessor = is_accessor and ast.unparse(function) == f"{getattr(binding, 'name', '')}.{_last_name(function)}"
+    is_plain = _is_plain(decorator, beside=function)
+    roots = _roots(decorator) | (frozenset() if is_accessor else {_first_name(function)})
+    understood = is_plain and (is_accessor or _last_name(function) in DECORATORS)
+    argument_nodes = [*decorator.args, *decorator.keywords] if isinstance(decorator, ast.Call) else []
+    arguments = frozenset[str]().union(*map(_roots, argument_nodes)) if is_plain else None
+    attributes = frozenset() if is_accessor else _attributes(decorator)
+    return _LoadTimeExpression(
+        ast.dump(decorator), understood, roots, ast.unparse(function), arguments, _registrations(decorator), attributes
+    )
 
 
 def _attributes(value: ast.AST) -> frozenset[str]:
-    return frozenset(one.attr for one in ast.walk(value) if isinstance(one, ast.Attribute))
+    return frozenset(node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute))
 
 
-def _computed_by(one: ast.stmt) -> Iterator[str]:
+def _possible_properties(statement: ast.stmt) -> Iterator[str]:
     """The names of members that this statement of a class binds to a decorated function, or to a value that another
     name stands for: each may be a property."""
-    if isinstance(one, _FUNCTIONS) and not {*map(_last_name_called, one.decorator_list)} <= _KEEPING:
-        yield one.name
-    value = getattr(one, "value", None)
-    called = {id(each.func) for each in ast.walk(value) if isinstance(each, ast.Call)} if value else set[int]()
-    if value and any(isinstance(each, ast.Name) and id(each) not in called for each in ast.walk(value)):
-        yield from _targets(one)
+    if isinstance(statement, _FUNCTIONS) and not {*map(_last_name_called, statement.decorator_list)} <= _NO_GETTERS:
+        yield statement.name
+    value = getattr(statement, "value", None)
+    callee_ids = {id(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)} if value else set[int]()
+    if value and any(isinstance(node, ast.Name) and id(node) not in callee_ids for node in ast.walk(value)):
+        yield from _targets(statement)
 
 
-def _registered(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
+def _registrations(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
     """What a decorator may register. `@app.route("/a", methods=["PUT"])` gives `("app.route", "/a", "PUT")`, one such
     tuple for each method. If two decorators register the same thing, such as a route, one may replace the other."""
     if not isinstance(decorator, ast.Call):
         return frozenset()
-    given = [*decorator.args, *(one.value for one in decorator.keywords)]
-    texts = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    methods = [one.value for one in decorator.keywords if one.arg == "methods"]
-    named = [one.value for value in methods for one in ast.walk(value) if isinstance(one, ast.Constant)]
-    return frozenset((ast.unparse(decorator.func), texts[0], str(one).upper()) for one in named or ["GET"] if texts)
+    arguments = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
+    texts = [node.value for node in arguments if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    method_lists = [keyword.value for keyword in decorator.keywords if keyword.arg == "methods"]
+    methods = [node.value for value in method_lists for node in ast.walk(value) if isinstance(node, ast.Constant)]
+    return frozenset(
+        (ast.unparse(decorator.func), texts[0], str(method).upper()) for method in methods or ["GET"] if texts
+    )
 
 
-def _annotations(one: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST | None]:
-    given = one.args
-    for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
-        yield argument.annotation if argument else None
-    yield one.returns
+def _annotations(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST | None]:
+    args = function.args
+    for parameter in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
+        yield parameter.annotation if parameter else None
+    yield function.returns
 
 
 def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
@@ -586,7 +647,7 @@ def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
     if value is beside:
         return True
     if isinstance(value, ast.Lambda):
-        return all(_is_plain(one, beside) for one in (*value.args.defaults, *value.args.kw_defaults) if one)
+        return all(_is_plain(default, beside) for default in (*value.args.defaults, *value.args.kw_defaults) if default)
     if isinstance(value, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
         return False
     if isinstance(value, ast.Attribute | ast.Subscript) and not isinstance(value.ctx, ast.Load):
@@ -606,48 +667,48 @@ def _is_maker(function: ast.expr) -> bool:
     be anything."""
     while isinstance(function, ast.Subscript):  # `list[int]()`
         function = function.value
-    named = _last_name(function) in MAKERS
+    is_named_like_maker = _last_name(function) in MAKERS
     while isinstance(function, ast.Attribute | ast.Call):
         function = function.func if isinstance(function, ast.Call) else function.value
-    return named and isinstance(function, ast.Name)
+    return is_named_like_maker and isinstance(function, ast.Name)
 
 
 def _factory(value: ast.AST) -> ast.expr | None:
     """The function that a `defaultdict(…)` calls for a missing key; None if `value` is not such an expression."""
-    is_one = isinstance(value, ast.Call) and _last_name(value.func) == "defaultdict"
-    return value.args[0] if is_one and isinstance(value, ast.Call) and value.args else None
+    is_defaultdict = isinstance(value, ast.Call) and _last_name(value.func) == "defaultdict"
+    return value.args[0] if is_defaultdict and isinstance(value, ast.Call) and value.args else None
 
 
 def _roots(value: ast.AST) -> frozenset[str]:
     nodes = list(ast.walk(value))
-    calls = [one.func for one in nodes if isinstance(one, ast.Call)]
-    factories = [one for one in map(_factory, nodes) if one and not isinstance(one, ast.Lambda)]
-    return frozenset(_first_name(one) for one in (*calls, *factories))
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    factories = [factory for factory in map(_factory, nodes) if factory and not isinstance(factory, ast.Lambda)]
+    return frozenset(_first_name(function) for function in (*calls, *factories))
 
 
-def _names_in(one: ast.AST) -> set[str]:
+def _free_names(code: ast.AST) -> set[str]:
     """The names that this code takes from its module: those that it reads and does not bind itself."""
-    nodes = list(ast.walk(one))
+    nodes = list(ast.walk(code))
     read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    if isinstance(one, _FUNCTIONS):
+    if isinstance(code, _FUNCTIONS):
         read -= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         read -= {node.arg for node in nodes if isinstance(node, ast.arg)}
         read -= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
     return read
 
 
-def _mentioned(one: ast.AST) -> set[str]:
+def _mentioned_names(node: ast.AST) -> set[str]:
     """Every name, attribute and string literal in this code, except in the bodies of functions. Of `module.name` only
     `name` is included, but of `module.__dict__` both parts are, because it gives access to the whole module."""
-    if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and not _is_dunder(one.attr):
-        return {one.attr}
-    found = {
-        str(getattr(one, field)) for field in ("id", "attr", "value") if isinstance(getattr(one, field, None), str)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and not _is_dunder(node.attr):
+        return {node.attr}
+    mentioned = {
+        str(getattr(node, field)) for field in ("id", "attr", "value") if isinstance(getattr(node, field, None), str)
     }
-    skipped = one.body if isinstance(one, _FUNCTIONS) else ()
-    for inner in ast.iter_child_nodes(one):
-        found |= _mentioned(inner) if inner not in skipped else set()
-    return found
+    skipped = node.body if isinstance(node, _FUNCTIONS) else ()
+    for child in ast.iter_child_nodes(node):
+        mentioned |= _mentioned_names(child) if child not in skipped else set()
+    return mentioned
 
 
 def _first_name(value: ast.expr) -> str:
@@ -667,25 +728,31 @@ def _last_name(value: ast.expr) -> str:
     return value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
 
 
-def _is_idle(one: ast.stmt) -> bool:
+def _is_idle(statement: ast.stmt) -> bool:
     """Whether the statement does nothing when the module is imported: a docstring, `pass`, or a block that only runs
     when the file is started as a program or read by a type checker."""
-    if isinstance(one, ast.If) and not one.orelse:
-        return ast.unparse(one.test) in ("__name__ == '__main__'", "TYPE_CHECKING", "typing.TYPE_CHECKING")
-    return isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+    if isinstance(statement, ast.If) and not statement.orelse:
+        return ast.unparse(statement.test) in ("__name__ == '__main__'", "TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )
 
 
-def _without_docstring(one: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-    if ast.get_docstring(one, clean=False) is None:
-        return one
-    copied = ast.parse(ast.unparse(one)).body[0]
-    assert isinstance(copied, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101  (the text of `one` was parsed again)
-    copied.body = copied.body[1:] or [ast.Pass()]
-    return copied
+def _without_docstring(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+    if ast.get_docstring(function, clean=False) is None:
+        return function
+    copy = ast.parse(ast.unparse(function)).body[0]
+    assert isinstance(copy, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101  (its text was parsed again)
+    copy.body = copy.body[1:] or [ast.Pass()]
+    return copy
 
 
-def _targets(one: ast.stmt) -> Iterator[str]:
-    targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
+def _targets(statement: ast.stmt) -> Iterator[str]:
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
     for target in targets:
         parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
         yield from (part.id if isinstance(part, ast.Name) else "" for part in parts)
@@ -710,5 +777,5 @@ def _elements(value: ast.List | ast.Tuple | ast.Set | ast.Dict) -> Iterator[str]
         yield from map(ast.dump, value.elts)
 
 
-def _has_only_grown(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> bool:
+def _has_only_appended(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> bool:
     return before is not None and after is not None and after[: len(before)] == before

@@ -42,18 +42,18 @@ _GO_TEST = re.compile(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
 # A test of a script, with its title; `/a/.test("b")` is none.
 TITLED = re.compile(rb"(?<![.\w$])(?:test|it|describe|suite|specify)(?:\.\w+)*\s*\(\s*[\"'`]")
 _ASSERTS_AT_TOP = re.compile(rb"^assert(?:\.\w+)*\s*\(", re.MULTILINE)
-_DOCTESTS = "--doctest-modules"  # the option of pytest
-_GLOB = re.compile(r"--doctest-glob[=\s,'\"]+([^\s'\",\]]+)")
+_DOCTEST_OPTION = "--doctest-modules"  # the option of pytest
+_DOCTEST_GLOB = re.compile(r"--doctest-glob[=\s,'\"]+([^\s'\",\]]+)")
 _TESTS_OTHER_MODULES = re.compile(rb"\b(?:DocTestSuite|DocTestFinder|run_docstring_examples|testmod\(\s*[A-Za-z_])")
 _TESTS_DOCUMENTS = re.compile(rb"\b(?:testfile|DocFileSuite)\(")
 _DOCUMENT = re.compile(r"[\"']([\w./-]+\.(?:md|rst|txt))[\"']")
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 _SETTINGS = ("", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".mk", ".sh", ".json")  # endings of files with commands
 _WORD = re.compile(rb"[\w-]+")
-_IMPORTING = re.compile(
+_IMPORT_LINE = re.compile(
     rb"^\s*(?:import|from)\b.*|[\"'`]\.{1,2}/[^\"'`\n]+", re.MULTILINE
 )  # also relative paths of scripts
-_PROGRAM = re.compile(rb"^if __name__ ==", re.MULTILINE)
+_PROGRAM_START = re.compile(rb"^if __name__ ==", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,41 +70,47 @@ class _Habits:
     def is_imported(self, path: str) -> bool:
         return PurePosixPath(path).name.partition(".")[0] in self.imported
 
-    def is_named(self, path: str) -> bool:
+    def names_test_file(self, path: str) -> bool:
         name = PurePosixPath(path).name
-        return is_named_like_a_test(path) or name == TESTS_MODULE or any(fnmatchcase(name, one) for one in self.files)
+        return (
+            is_named_like_a_test(path)
+            or name == TESTS_MODULE
+            or any(fnmatchcase(name, pattern) for pattern in self.files)
+        )
 
     def names_test(self, name: str) -> bool:
-        return any(fnmatchcase(name, f"{one}*") for one in self.names)
+        return any(fnmatchcase(name, f"{pattern}*") for pattern in self.names)
 
 
-async def uncollected_tests(workspace: Workspace, base: str, ids: Iterable[str], idle: Collection[str]) -> list[str]:
-    """The tests of the base that are not among `ids`, each as `file::name`, or as `file` if no test of the file is.
+async def uncollected_tests(
+    workspace: Workspace, base: str, test_ids: Iterable[str], idle: Collection[str]
+) -> list[str]:
+    """The tests of the base that are not among `test_ids`: `file::name`, or `file` if none of its tests is among them.
 
     `idle`: endings of files that are left out, because no suite of them can guard.
     """
     collected: dict[str, set[str]] = defaultdict(set)
-    for one in ids:
-        path, _, name = one.partition("::")
+    for test_id in test_ids:
+        path, _, name = test_id.partition("::")
         collected[path].add(name.split("[")[0])
     blobs = await workspace.blobs(base)
     may_hold = [path for path in blobs if _may_hold_tests(path)]
     data = await data_of_tests(workspace, base, may_hold)
     texts = await workspace.read_all(base, [path for path in may_hold if path not in data])
     habits = await _habits(workspace, base, blobs, texts)
-    found, examples = dict[str, list[str]](), list[str]()  # file → its uncollected tests; [""] for a whole file
+    uncollected, examples = dict[str, list[str]](), list[str]()  # file → its uncollected tests; [""] for a whole file
     for path, content in texts.items():
         if path.endswith(tuple(idle)):
             continue
         if path.endswith(".py"):
-            tests, shown = _uncollected_in(path, content, collected.get(path, set()), habits)
-            examples += (f"{path}::{name}" for name in shown)
+            tests, example_names = _uncollected_in(path, content, collected.get(path, set()), habits)
+            examples += (f"{path}::{name}" for name in example_names)
         else:
             tests = [""] if path not in collected and _has_counted_tests(path, content, habits) else []
-        found |= {path: tests} if tests else {}
-    found = _without_used(found, texts, collected)
-    documents = await _documents(workspace, base, blobs, collected, habits)
-    return [*_as_ids(found, collected, habits), *examples, *documents]
+        uncollected |= {path: tests} if tests else {}
+    uncollected = _without_used(uncollected, texts, collected)
+    documents = await _uncollected_documents(workspace, base, blobs, collected, habits)
+    return [*_test_ids(uncollected, collected, habits), *examples, *documents]
 
 
 def examples_of(path: str, text: str) -> str:
@@ -112,24 +118,26 @@ def examples_of(path: str, text: str) -> str:
     if not path.endswith(DOCUMENTS_WITH_EXAMPLES):
         return text
     try:
-        return "".join(one.source for one in doctest.DocTestParser().get_examples(text))
+        return "".join(example.source for example in doctest.DocTestParser().get_examples(text))
     except ValueError:
         return ""
 
 
 async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -> frozenset[str]:
     """Of these files, those in a folder of data that a test, or a helper of tests, elsewhere reads."""
-    return await read_by_tests(
+    return await files_that_tests_read(
         workspace, base, [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
     )
 
 
-async def read_by_tests(workspace: Workspace, base: str, asked: Sequence[str]) -> frozenset[str]:
+async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence[str]) -> frozenset[str]:
     """Of these files, those that a test, or a helper of tests, among the other files reads."""
-    blobs = await workspace.blobs(base) if asked else {}
-    readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in asked][:MOST_FILES]
-    texts = {path: as_text(one) for path, one in (await workspace.read_all(base, readers)).items()}
-    return frozenset(one for one in asked if any(may_read(path, text, one, blobs) for path, text in texts.items()))
+    blobs = await workspace.blobs(base) if paths else {}
+    readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in paths][:MOST_FILES]
+    texts = {path: as_text(content) for path, content in (await workspace.read_all(base, readers)).items()}
+    return frozenset(
+        path for path in paths if any(may_read(reader, text, path, blobs) for reader, text in texts.items())
+    )
 
 
 def _may_hold_tests(path: str) -> bool:
@@ -149,28 +157,30 @@ def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
 
 async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts: Mapping[str, bytes]) -> _Habits:
     folders = ("", *project_folders(blobs).python)
-    starts = [f"{one}/" if one else "" for one in folders]
+    starts = [f"{folder}/" if folder else "" for folder in folders]
     inner = [(path, path.removeprefix(start)) for start in starts for path in blobs if path.startswith(start)]
     settings = await workspace.read_all(base, [path for path, name in inner if may_start_tests(name)])
-    read = {path: as_text(one) for path, one in settings.items()}
-    configured = [one for folder in folders if (one := _configured_in(folder, read))]
+    settings_texts = {path: as_text(content) for path, content in settings.items()}
+    configured = [path for folder in folders if (path := _configured_in(folder, settings_texts))]
     python = {path: content for path, content in texts.items() if path.endswith(".py") and b"doctest" in content}
-    naming = [as_text(content) for content in python.values() if _TESTS_DOCUMENTS.search(content)]
-    named = {one for every in naming for one in _DOCUMENT.findall(every)}
-    named |= {one for every in read.values() for one in _GLOB.findall(every)}
+    document_runners = [as_text(content) for content in python.values() if _TESTS_DOCUMENTS.search(content)]
+    document_patterns = {document for text in document_runners for document in _DOCUMENT.findall(text)}
+    document_patterns |= {pattern for text in settings_texts.values() for pattern in _DOCTEST_GLOB.findall(text)}
     return _Habits(
-        files=tuple(one for path in configured for one in configured_test_names(path, read[path])),
-        names=tuple(one for path in configured for one in configured_test_functions(path, read[path])),
-        doctests=any(_DOCTESTS in one for one in read.values())
-        or any(_TESTS_OTHER_MODULES.search(one) for one in python.values()),
-        documents=frozenset(one.rpartition("/")[2] for one in named),
+        files=tuple(pattern for path in configured for pattern in configured_test_names(path, settings_texts[path])),
+        names=tuple(
+            pattern for path in configured for pattern in configured_test_functions(path, settings_texts[path])
+        ),
+        doctests=any(_DOCTEST_OPTION in text for text in settings_texts.values())
+        or any(_TESTS_OTHER_MODULES.search(content) for content in python.values()),
+        documents=frozenset(pattern.rpartition("/")[2] for pattern in document_patterns),
         modules=frozenset(
             part for path in blobs if path.endswith(".py") for part in PurePosixPath(path.removesuffix(".py")).parts
         ),
         imported=frozenset(
             word.decode()
             for text in texts.values()
-            for line in _IMPORTING.findall(text)
+            for line in _IMPORT_LINE.findall(text)
             for word in _WORD.findall(line)
         ),
     )
@@ -188,16 +198,16 @@ def may_start_tests(path: str) -> bool:
     return pure.suffix in _SETTINGS and (len(pure.parts) == 1 or pure.parts[0].startswith("."))
 
 
-async def _documents(
+async def _uncollected_documents(
     workspace: Workspace, base: str, blobs: Collection[str], collected: Collection[str], habits: _Habits
 ) -> list[str]:
     """The documents whose examples the project runs, and no check collects."""
-    named = [
+    documents = [
         path
         for path in blobs
-        if path not in collected and any(fnmatchcase(PurePosixPath(path).name, one) for one in habits.documents)
+        if path not in collected and any(fnmatchcase(PurePosixPath(path).name, pattern) for pattern in habits.documents)
     ]
-    texts = await workspace.read_all(base, named) if named else {}
+    texts = await workspace.read_all(base, documents) if documents else {}
     return [path for path, content in texts.items() if _EXAMPLE.search(as_text(content))]
 
 
@@ -207,8 +217,8 @@ def _uncollected_in(
     """The tests of a Python file that were not collected, as `Class::name`, and its functions and classes with examples
     in their docstrings, if the project runs these: they are never collected, because they are part of the code that
     they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
-    among = habits.is_named(path) or is_among_tests(path)
-    may_assert = b"assert" in content and (among or bool(_PROGRAM.search(content)))
+    is_test_file = habits.names_test_file(path) or is_among_tests(path)
+    may_assert = b"assert" in content and (is_test_file or bool(_PROGRAM_START.search(content)))
     if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):
         return [], []
     text = as_text(content)
@@ -216,168 +226,182 @@ def _uncollected_in(
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [], []
-    examples = _with_examples(module) if habits.doctests or "doctest.testmod(" in text else []
+    examples = _names_with_examples(module) if habits.doctests or "doctest.testmod(" in text else []
     examples = [name for name in examples if name not in collected]
     if "" in collected:  # the whole file is reported as one test
         return [], examples
     tests = _defined_tests(path, module, text, habits)
-    if not tests and not collected and _checks_something(path, module, habits, among=among):
+    if not tests and not collected and _checks_something(path, module, habits, is_test_file=is_test_file):
         return [""], examples
-    return _not_among(tests, collected), examples
+    return _without_collected(tests, collected), examples
 
 
-def _with_examples(module: ast.Module) -> list[str]:
+def _names_with_examples(module: ast.Module) -> list[str]:
     """The functions and classes of a Python file with examples in their docstrings."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    found = [one for one in ast.walk(module) if isinstance(one, kinds)]
-    return [one.name for one in found if _EXAMPLE.search(ast.get_docstring(one) or "")]
+    definitions = [node for node in ast.walk(module) if isinstance(node, kinds)]
+    return [node.name for node in definitions if _EXAMPLE.search(ast.get_docstring(node) or "")]
 
 
 def _defined_tests(path: str, module: ast.Module, text: str, habits: _Habits) -> list[str]:
     """The test functions and methods that a Python file defines. A function that is named like a test is one if the
     file is named like a test or imports a test framework, or if the function asserts something."""
-    named = habits.is_named(path)
-    framework = not {"pytest", "unittest"}.isdisjoint(one.split(".")[0] for one in imported_modules(text))
+    is_named_file = habits.names_test_file(path)
+    imports_framework = not {"pytest", "unittest"}.isdisjoint(name.split(".")[0] for name in imported_modules(text))
 
-    found: dict[str, None] = {}
+    tests: dict[str, None] = {}
     # A list instead of a recursion, because each of many `elif`s is one level deeper than the one before.
-    left: list[tuple[ast.AST, str, bool]] = [(one, "", named or framework) for one in reversed(module.body)]
-    while left:
-        one, above, trusted = left.pop()
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-            is_named = one.name.startswith("test") or (named and habits.names_test(one.name))
-            if is_named and not _is_fixture(one) and (trusted or _asserts(one)):
-                found[f"{above}{one.name}"] = None
-        elif isinstance(one, ast.ClassDef):
-            is_named = named and (one.name.startswith("Test") or habits.names_test(one.name))
-            inner = f"{above}{one.name}::"
-            left += [(each, inner, is_named or _is_test_case(one)) for each in reversed(one.body)]
-        elif isinstance(one, ast.stmt | ast.ExceptHandler):  # tests below `if` or `try`
-            left += [(each, above, trusted) for each in reversed([*ast.iter_child_nodes(one)])]
-    return [*found]
+    # Each: a node, the classes above it, and whether the name alone makes a function in it a test.
+    waiting: list[tuple[ast.AST, str, bool]] = [
+        (statement, "", is_named_file or imports_framework) for statement in reversed(module.body)
+    ]
+    while waiting:
+        node, above, is_trusted = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_named = node.name.startswith("test") or (is_named_file and habits.names_test(node.name))
+            if is_named and not _is_fixture(node) and (is_trusted or _asserts(node)):
+                tests[f"{above}{node.name}"] = None
+        elif isinstance(node, ast.ClassDef):
+            is_named = is_named_file and (node.name.startswith("Test") or habits.names_test(node.name))
+            class_prefix = f"{above}{node.name}::"
+            waiting += [(child, class_prefix, is_named or _is_test_case(node)) for child in reversed(node.body)]
+        elif isinstance(node, ast.stmt | ast.ExceptHandler):  # tests below `if` or `try`
+            waiting += [(child, above, is_trusted) for child in reversed([*ast.iter_child_nodes(node)])]
+    return [*tests]
 
 
-def _is_fixture(one: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    decorators = [each.func if isinstance(each, ast.Call) else each for each in one.decorator_list]
-    names = [each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in decorators]
+def _is_fixture(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    decorators = [node.func if isinstance(node, ast.Call) else node for node in function.decorator_list]
+    names = [node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "") for node in decorators]
     return any(name.endswith("fixture") for name in names)  # `usefixtures` is the mark of a test
 
 
 def _asserts(node: ast.AST) -> bool:
-    calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
-    names = [one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in calls]
-    return any(isinstance(one, ast.Assert) for one in ast.walk(node)) or any(one.startswith("assert") for one in names)
+    callees = [inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+    names = [callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "") for callee in callees]
+    has_assert = any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+    return has_assert or any(name.startswith("assert") for name in names)
 
 
 def _is_test_case(node: ast.ClassDef) -> bool:
     """Whether a class derives from `unittest.TestCase` or from a class that is named like it."""
-    names = [one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in node.bases]
+    names = [base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases]
     return any(name.endswith("TestCase") for name in names)
 
 
-def _checks_something(path: str, module: ast.Module, habits: _Habits, *, among: bool) -> bool:
+def _checks_something(path: str, module: ast.Module, habits: _Habits, *, is_test_file: bool) -> bool:
     """Whether a Python file without functions that are named like tests is a test all the same: a file among tests that
     asserts anything, test cases with methods of other names, or a program that nothing imports and that asserts what
     the project's own code returns."""
     if PurePosixPath(path).name in ("conftest.py", "__init__.py"):
         return False
-    if any(isinstance(one, ast.ClassDef) and _is_test_case(one) and _asserts(one) for one in module.body):
+    classes = [statement for statement in module.body if isinstance(statement, ast.ClassDef)]
+    if any(_is_test_case(definition) and _asserts(definition) for definition in classes):
         return True
-    if among:
+    if is_test_file:
         return _asserts(module)
-    own = set[str]()
-    for one in module.body:
-        if isinstance(one, ast.Import):
-            own |= {each.asname or each.name.split(".")[0] for each in one.names if _is_own(each.name, habits)}
-        elif isinstance(one, ast.ImportFrom) and (one.level or _is_own(one.module or "", habits)):
-            own |= {each.asname or each.name for each in one.names}
+    own_names = set[str]()  # names under which the file imports the project's own code
+    for statement in module.body:
+        if isinstance(statement, ast.Import):
+            own_modules = [alias for alias in statement.names if _is_own_module(alias.name, habits)]
+            own_names |= {alias.asname or alias.name.split(".")[0] for alias in own_modules}
+        elif isinstance(statement, ast.ImportFrom) and (
+            statement.level or _is_own_module(statement.module or "", habits)
+        ):
+            own_names |= {alias.asname or alias.name for alias in statement.names}
     if habits.is_imported(path):
         return False  # a module of the product that checks its own surroundings
-    asserted = [one for one in module.body if isinstance(one, ast.Assert)]
-    if any(isinstance(one, ast.Name) and one.id in own for each in asserted for one in ast.walk(each)):
+    at_top = [statement for statement in module.body if isinstance(statement, ast.Assert)]
+    if any(isinstance(node, ast.Name) and node.id in own_names for statement in at_top for node in ast.walk(statement)):
         return True
-    inner = [one for one in ast.walk(module) if isinstance(one, ast.Assert)]
-    calls = [one.func for each in inner for one in ast.walk(each) if isinstance(one, ast.Call)]
-    return any(isinstance(one, ast.Name) and one.id in own for call in calls for one in ast.walk(call))
+    anywhere = [node for node in ast.walk(module) if isinstance(node, ast.Assert)]
+    callees = [node.func for statement in anywhere for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    return any(isinstance(node, ast.Name) and node.id in own_names for callee in callees for node in ast.walk(callee))
 
 
-def _is_own(module: str, habits: _Habits) -> bool:
+def _is_own_module(module: str, habits: _Habits) -> bool:
     return module.split(".")[0] in habits.modules
 
 
-def _not_among(tests: list[str], collected: Collection[str]) -> list[str]:
+def _without_collected(tests: list[str], collected: Collection[str]) -> list[str]:
     """The tests that were not collected. A collected name that the file does not define belongs to a test that a class
     inherits, or was made from one by a decorator (`test_a_0` from `test_a`)."""
-    names = {_bare(one) for one in tests}
-    made = {_bare(one) for one in collected if one not in tests}
-    origins = {max((name for name in names if one.startswith(name)), key=len, default="") for one in made}
-    return [one for one in tests if one not in collected and _bare(one) not in origins]
+    names = {_bare_name(test) for test in tests}
+    derived_names = {_bare_name(test) for test in collected if test not in tests}
+    origins = {
+        max((name for name in names if derived.startswith(name)), key=len, default="") for derived in derived_names
+    }
+    return [test for test in tests if test not in collected and _bare_name(test) not in origins]
 
 
-def _bare(name: str) -> str:
+def _bare_name(name: str) -> str:
     return name.rpartition("::")[2]
 
 
-def _as_ids(found: Mapping[str, list[str]], collected: Collection[str], habits: _Habits) -> Iterator[str]:
+def _test_ids(uncollected: Mapping[str, list[str]], collected: Collection[str], habits: _Habits) -> Iterator[str]:
     """`file` for a file that is nothing but a test, and `file::name` for tests beside other things: collected tests, or
     code that other files import."""
-    among = {path for path in found if habits.is_named(path) or is_among_tests(path) or not path.endswith(".py")}
-    for path, tests in found.items():
-        whole = path not in collected and (path in among or not habits.is_imported(path))
-        yield from [path] if whole or tests == [""] else [f"{path}::{one}" for one in tests]
+    test_files = {
+        path for path in uncollected if habits.names_test_file(path) or is_among_tests(path) or not path.endswith(".py")
+    }
+    for path, tests in uncollected.items():
+        is_whole_file = path not in collected and (path in test_files or not habits.is_imported(path))
+        yield from [path] if is_whole_file or tests == [""] else [f"{path}::{test}" for test in tests]
 
 
 def _without_used(
-    found: Mapping[str, list[str]], texts: Mapping[str, bytes], collected: Mapping[str, set[str]]
+    uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes], collected: Mapping[str, set[str]]
 ) -> dict[str, list[str]]:
     """Leave out the tests that collected tests inherit or call, and files without tests of their own that collected
     tests or a `conftest.py` use."""
-    if not found:
+    if not uncollected:
         return {}
     users = {path for path in texts if path in collected or PurePosixPath(path).name == "conftest.py"}
-    words = {path: {one.decode() for one in _WORD.findall(texts[path])} for path in {*users, *found}}
+    words = {path: {word.decode() for word in _WORD.findall(texts[path])} for path in {*users, *uncollected}}
     stems: dict[str, list[str]] = defaultdict(list)
-    for path in found:
+    for path in uncollected:
         stems[PurePosixPath(path).name.partition(".")[0]].append(path)
     edges = {
-        path: _used_by(
-            path, texts[path], {one: found[one] for stem in words[path] & stems.keys() for one in stems[stem]}
+        path: _files_used_by(
+            path, texts[path], {file: uncollected[file] for stem in words[path] & stems.keys() for file in stems[stem]}
         )
         for path in words
     }
-    seen: dict[str, set[str]] = defaultdict(set)  # file of `found` → words of the files that use it
+    words_of_users: dict[str, set[str]] = defaultdict(set)  # file of `uncollected` → words of the files that use it
     for user in users:
-        own = words[user] | {_bare(one) for one in collected.get(user, ())}
-        left, passed = [(user, own)], set[str]()
-        while left:
-            path, known = left.pop()
-            for one in edges[path]:
-                if one not in passed:
-                    passed.add(one)
-                    seen[one] |= known
-                    left.append((one, known | words[one]))
-    used = {*seen}
+        user_words = words[user] | {_bare_name(test) for test in collected.get(user, ())}
+        waiting, visited = [(user, user_words)], set[str]()
+        while waiting:
+            path, known_words = waiting.pop()
+            for used_file in edges[path]:
+                if used_file not in visited:
+                    visited.add(used_file)
+                    words_of_users[used_file] |= known_words
+                    waiting.append((used_file, known_words | words[used_file]))
+    used_files = {*words_of_users}  # a copy, because the lookups below add keys
     kept = {
-        path: [one for one in tests if (_bare(one) not in seen[path] if one else path not in used)]
-        for path, tests in found.items()
+        path: [
+            test for test in tests if (_bare_name(test) not in words_of_users[path] if test else path not in used_files)
+        ]
+        for path, tests in uncollected.items()
     }
     return {path: tests for path, tests in kept.items() if tests}
 
 
-def _used_by(path: str, content: bytes, found: Mapping[str, list[str]]) -> list[str]:
-    """Of the files in `found`, each with its tests, those that the file at `path` imports. Files without tests of their
-    own may also be started, by their names."""
-    if not found:
+def _files_used_by(path: str, content: bytes, uncollected: Mapping[str, list[str]]) -> list[str]:
+    """Of the files in `uncollected`, each with its tests, those that the file at `path` imports. Files without tests of
+    their own may also be started, by their names."""
+    if not uncollected:
         return []
     modules = imported_modules(as_text(content)) if path.endswith(".py") else frozenset[str]()
-    named = relative_paths(content.decode("utf-8", "replace")) if is_script(path) else []
-    places = {posixpath.normpath(posixpath.join(posixpath.dirname(path), one)) for one in named}
+    references = relative_paths(content.decode("utf-8", "replace")) if is_script(path) else []
+    places = {posixpath.normpath(posixpath.join(posixpath.dirname(path), reference)) for reference in references}
     places |= {f"{place}{end}" for place in places for end in SCRIPTS}
 
-    def is_used(used: str, tests: list[str]) -> bool:
-        if tests == [""] and not is_named_like_a_test(used) and PurePosixPath(used).name.encode() in content:
+    def is_used(file: str, tests: list[str]) -> bool:
+        if tests == [""] and not is_named_like_a_test(file) and PurePosixPath(file).name.encode() in content:
             return True
-        parts = PurePosixPath(used.removesuffix(".py")).parts if used.endswith(".py") else ()
-        return used in places or any(".".join(parts[start:]) in modules for start in range(len(parts)))
+        parts = PurePosixPath(file.removesuffix(".py")).parts if file.endswith(".py") else ()
+        return file in places or any(".".join(parts[start:]) in modules for start in range(len(parts)))
 
-    return [used for used, tests in found.items() if used != path and is_used(used, tests)]
+    return [file for file, tests in uncollected.items() if file != path and is_used(file, tests)]

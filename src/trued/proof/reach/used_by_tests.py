@@ -9,7 +9,7 @@ more with the base's version of the file: they must pass with either version (`C
 import ast
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names, imported_modules
-from trued.proof.reach.file_readers import NAMING, may_read
+from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, may_read
 from trued.proof.room.frozen_files import is_configuration, is_test
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.text.commit_texts import MOST_FILES, as_text
@@ -25,7 +25,7 @@ from trued.proof.text.languages import CODE, is_script
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings, without_aliases
 from trued.protocols import Workspace
 
-_IMPORT = re.compile(
+_IMPORT_STATEMENT = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _TAKES_ALL = re.compile(
@@ -35,7 +35,7 @@ _TAKES_ALL = re.compile(
 _NAMED_CODE = re.compile(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
 NO_ALIASES = ScriptAliases({})
 _COMPILED = (".so", ".pyd", ".pyc")
-_PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
+_NODE_PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,99 +54,110 @@ async def altered_helpers(
     """The changed files that only tests use on the base, and that no requirement names. Files with only harmless
     additions are left out. Each file comes with what undoes its change. New files that only tests of the base ask for
     are undone together, under the name of the first."""
-    known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
-    asked = _code_that_the_user_names(contract)
-    meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
-    suspects = [path for path in meant if not _is_asked_for(path, asked, known)]
-    added = [path for path in here if path not in known and _may_help(path) and not _is_asked_for(path, asked, known)]
-    code = [path for path in known if path.endswith(CODE)]
+    base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
+    user_words = _code_that_the_user_names(contract)
+    # file of the base → the changed path that alters it
+    changes = {file: path for path in changed if (file := _altered_file(path, base_blobs)) and _may_help(file)}
+    suspects = [path for path in changes if not _is_asked_for(path, user_words, base_blobs)]
+    added = [
+        path
+        for path in head_blobs
+        if path not in base_blobs and _may_help(path) and not _is_asked_for(path, user_words, base_blobs)
+    ]
+    code = [path for path in base_blobs if path.endswith(CODE)]
     if not (suspects or added) or not contract.suites or len(code) > MOST_FILES:
         return {}
-    naming = [path for path in known if path.endswith(NAMING) or "." not in PurePosixPath(path).name][:MOST_FILES]
-    texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
+    others = [path for path in base_blobs if path.endswith(PAGES_AND_SETTINGS) or "." not in PurePosixPath(path).name]
+    texts = await _texts(workspace, contract.base, [*code, *others[:MOST_FILES]])
     tests = {path for path in code if is_test(path) or is_configuration(path)}
-    others = [path for path in texts if path not in tests and not is_test(path)]
     aliases = ScriptAliases(texts)
     # Settings that define a short name for a file do not use the file.
     texts |= {path: without_aliases(path, text) for path, text in texts.items() if is_settings(path)}
+    product = {path: text for path, text in texts.items() if path not in tests and not is_test(path)}
 
-    def uses(one: str, path: str) -> bool:
-        return uses_file(one, texts.get(one, ""), path, known, aliases)
+    def uses(user: str, path: str) -> bool:
+        return uses_file(user, texts.get(user, ""), path, base_blobs, aliases)
 
     @cache
     def users_of(path: str) -> tuple[str, ...]:
-        return tuple(one for one in texts if one != path and uses(one, path))
+        return tuple(user for user in texts if user != path and uses(user, path))
 
     def only_tests_use(path: str) -> bool:
         """Whether tests use the file, directly or through other files that only tests use. What no file uses is the
         product."""
-        found, waiting = {path}, [path]
+        chain, waiting = {path}, [path]  # the file, and the files of the product through which it is used
         while waiting:
-            one = waiting.pop()
-            if not users_of(one) or (one != path and _is_asked_for(one, asked, known)):
+            file = waiting.pop()
+            if not users_of(file) or (file != path and _is_asked_for(file, user_words, base_blobs)):
                 return False
-            more = [each for each in users_of(one) if each in product and each not in found]
-            found.update(more)
-            waiting += more
-        return any(each not in product for one in found for each in users_of(one))
+            product_users = [user for user in users_of(file) if user in product and user not in chain]
+            chain.update(product_users)
+            waiting += product_users
+        return any(user not in product for file in chain for user in users_of(file))
 
-    product = {one: texts[one] for one in others}
-    left = [path for path in suspects if only_tests_use(path)]
-    here_code = [path for path in here if path.endswith(".py") and not is_test(path) and here[path] != known.get(path)]
-    fresh = {path: as_text(one) for path, one in (await workspace.read_all(commit, here_code if left else [])).items()}
-    left = [
+    helpers = [path for path in suspects if only_tests_use(path)]
+    changed_python = [path for path in head_blobs if path.endswith(".py") and head_blobs[path] != base_blobs.get(path)]
+    changed_product = [path for path in changed_python if not is_test(path)] if helpers else []
+    product_after = await _texts(workspace, commit, changed_product)
+    helpers = [
         path
-        for path in left
+        for path in helpers
         if not _defines_what_is_asked_for(
-            path,
-            asked,
-            product,
-            fresh,
-            [texts[one] for one in users_of(path)],
+            path, user_words, product, product_after, [texts[user] for user in users_of(path)]
         )
     ]
-    new = [path for path in here if path.endswith(".py") and here[path] != known.get(path)] if left else []
-    after = {path: as_text(one) for path, one in (await workspace.read_all(commit, [*new, *left])).items()}
-    users = {path: {one: texts[one] for one in users_of(path)} for path in left}
+    after = await _texts(workspace, commit, [*(changed_python if helpers else []), *helpers])
+    users = {path: {user: texts[user] for user in users_of(path)} for path in helpers}
     # Some tests are put back to the base's text, the others run with the head's. In neither case may a helper load
     # more.
     put_back = {path: text for path, text in texts.items() if path in tests}
 
-    def has_only_grown(path: str, texts_after: Mapping[str, str]) -> bool:
+    def has_only_harmless_additions(path: str, texts_after: Mapping[str, str]) -> bool:
         # The other helpers are undone: if two helpers load the same file, neither hides the other's load.
-        others_undone = {one: texts.get(one, "") for one in left if one != path}
+        others_undone = {helper: texts.get(helper, "") for helper in helpers if helper != path}
         return (
-            _has_only_grown(path, texts, texts_after, "\n".join(users[path].values()))
-            and not _loads_more(path, users[path], texts, {**texts_after, **others_undone}, here)
-            and not _loads_more(path, users[path], texts, {**texts_after, **others_undone, **put_back}, here)
+            _has_only_harmless_additions(path, texts, texts_after, "\n".join(users[path].values()))
+            and not _loads_more(path, users[path], texts, {**texts_after, **others_undone}, head_blobs)
+            and not _loads_more(path, users[path], texts, {**texts_after, **others_undone, **put_back}, head_blobs)
         )
 
     altered: dict[str, Undoing] = {}
-    awaited = [path for path in added if any(_mentions(one, texts[one], path, known) for one in tests)]
+    awaited = [path for path in added if any(_mentions(test, texts[test], path, base_blobs) for test in tests)]
     if awaited:
-        changed_here = [one for one in here if here[one] != known.get(one) and not is_test(one) and one not in awaited]
-        now = {one: as_text(text) for one, text in (await workspace.read_all(commit, changed_here)).items()}
-        others_now = [*product.items(), *now.items()]
-        awaited = [
-            one for one in awaited if not any(uses_file(at, text, one, here, aliases) for at, text in others_now)
+        changed_files = [
+            path
+            for path in head_blobs
+            if head_blobs[path] != base_blobs.get(path) and not is_test(path) and path not in awaited
         ]
-        altered |= {one: Undoing(dict.fromkeys(awaited, ""), {}) for one in awaited[:1]}
-    for path in left:
-        if meant[path] == path and has_only_grown(path, after):
+        changed_texts = await _texts(workspace, commit, changed_files)
+        possible_users = [*product.items(), *changed_texts.items()]
+        awaited = [
+            path
+            for path in awaited
+            if not any(uses_file(user, text, path, head_blobs, aliases) for user, text in possible_users)
+        ]
+        altered |= {path: Undoing(dict.fromkeys(awaited, ""), {}) for path in awaited[:1]}
+    for path in helpers:
+        is_changed_itself = changes[path] == path  # else a new package takes its place
+        if is_changed_itself and has_only_harmless_additions(path, after):
             continue
-        files = {path: known[path], **_files_in_place_of(path, meant[path], here)}
-        grown = with_new_definitions(texts.get(path, ""), after.get(path, "")) if meant[path] == path else ""
-        helps = bool(grown) and has_only_grown(path, {**after, path: grown})
-        altered[path] = Undoing(files, {path: grown} if helps else {})
+        files = {path: base_blobs[path], **_files_in_place_of(path, changes[path], head_blobs)}
+        grown = with_new_definitions(texts.get(path, ""), after.get(path, "")) if is_changed_itself else ""
+        is_harmless = bool(grown) and has_only_harmless_additions(path, {**after, path: grown})
+        altered[path] = Undoing(files, {path: grown} if is_harmless else {})
     return altered
 
 
-def _mentions(path: str, text: str, new: str, known: Mapping[str, str]) -> bool:
+async def _texts(workspace: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
+    return {path: as_text(content) for path, content in (await workspace.read_all(commit, paths)).items()}
+
+
+def _mentions(path: str, text: str, added: str, base_files: Mapping[str, str]) -> bool:
     """Whether a test of the base, which has this text, asks for a file that only the commit has: it may skip something
     if the file is there."""
-    name = PurePosixPath(new).name
-    if new.endswith(CODE):
-        return uses_file(path, text, new, known)
+    name = PurePosixPath(added).name
+    if added.endswith(CODE):
+        return uses_file(path, text, added, base_files)
     return name in text and bool(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text))
 
 
@@ -154,16 +165,21 @@ def with_new_definitions(before: str, after: str) -> str:
     """The Python text `before`, followed by the statements of `after` that only define new names; "" if none do."""
     added = added_names(before, after)
     try:
-        known = {ast.dump(one) for one in ast.parse(before).body} if added else set[str]()
-        fresh = [one for one in ast.parse(after).body if ast.dump(one) not in known] if added else []
+        old_statements = {ast.dump(statement) for statement in ast.parse(before).body} if added else set[str]()
+        statements = ast.parse(after).body if added else []
+        new_statements = [statement for statement in statements if ast.dump(statement) not in old_statements]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    texts = [ast.unparse(one) for one in fresh if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")]
-    new = [one for one in texts if (names := added_names("", one)) and names <= added]
-    return "\n\n".join((before, *new, "")) if new else ""
+    texts = [
+        ast.unparse(statement)
+        for statement in new_statements
+        if not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
+    ]
+    additions = [text for text in texts if (names := added_names("", text)) and names <= added]
+    return "\n\n".join((before, *additions, "")) if additions else ""
 
 
-def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
+def _has_only_harmless_additions(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
     """Whether a Python file has kept everything from the base, and its additions affect no test that uses it.
 
     For that, the text of these tests (`tests`) must contain none of the added names, import no `*` and load no plugins.
@@ -173,93 +189,100 @@ def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, st
         return False
     was, now = before.get(path, ""), after[path]
     words = frozenset(re.findall(r"\w+", was))  # all count as exported, so that a removed import counts as altered, too
-    new = added_names(was, now)
+    new_names = added_names(was, now)
     # new members of classes that the base has
-    members = {one for one in new if "." in one and one.partition(".")[0] in words}
-    return not altered_names(was, now, words) and not members and new.isdisjoint(re.findall(r"\w+", tests))
+    members = {name for name in new_names if "." in name and name.partition(".")[0] in words}
+    return not altered_names(was, now, words) and not members and new_names.isdisjoint(re.findall(r"\w+", tests))
 
 
 def _loads_more(
-    path: str, tests: Iterable[str], before: Mapping[str, str], after: Mapping[str, str], here: Collection[str]
+    path: str, tests: Iterable[str], before: Mapping[str, str], after: Mapping[str, str], head_files: Collection[str]
 ) -> bool:
     """Whether the helper at `path` now makes these tests load another file that may do something while it is loaded,
     such as replace a function of the product."""
-    now = {**before, **after}
-    more = _loaded_from(tests, now, here) - _loaded_from(tests, {**now, path: before.get(path, "")}, here)
+    texts = {**before, **after}
+    texts_with_old_helper = {**texts, path: before.get(path, "")}
+    newly_loaded = _loaded_from(tests, texts, head_files) - _loaded_from(tests, texts_with_old_helper, head_files)
     return any(
-        not one.endswith(".py") or MODULE in altered_names(before.get(one, ""), now.get(one, "")) for one in more
+        not module.endswith(".py") or MODULE in altered_names(before.get(module, ""), texts.get(module, ""))
+        for module in newly_loaded
     )
 
 
-def _loaded_from(files: Iterable[str], texts: Mapping[str, str], here: Collection[str]) -> set[str]:
+def _loaded_from(files: Iterable[str], texts: Mapping[str, str], head_files: Collection[str]) -> set[str]:
     """The project's modules that these Python files import, at any depth."""
-    binary: dict[str, list[str]] = {}  # module → compiled modules of that name
-    for one in here:
-        if one.endswith(_COMPILED):
-            file = PurePosixPath(one)
-            binary.setdefault(str(file.with_name(file.name.partition(".")[0])), []).append(one)
+    compiled: dict[str, list[str]] = {}  # module → compiled modules of that name
+    for path in head_files:
+        if path.endswith(_COMPILED):
+            file = PurePosixPath(path)
+            compiled.setdefault(str(file.with_name(file.name.partition(".")[0])), []).append(path)
     at_root: dict[str, list[str]] = {}  # name that an absolute import has → modules of that name, one for each root
-    for one in here:
-        if one.endswith(".py"):
-            at_root.setdefault(_name_below_root(one, here), []).append(one)
-    found, waiting = set[str](), [*files]
+    for path in head_files:
+        if path.endswith(".py"):
+            at_root.setdefault(_name_below_root(path, head_files), []).append(path)
+    loaded, waiting = set[str](), [*files]
     while waiting:
         path = waiting.pop()
         modules = imported_modules(texts.get(path, ""))
-        for place in {*_places(path, modules), *(one.replace(".", "/") for one in modules)}:
+        for place in {*_places(path, modules), *(module.replace(".", "/") for module in modules)}:
             packages = [place, *map(str, PurePosixPath(place).parents)]
-            names = [f"{place}.py", *(f"{one}/__init__.py" for one in packages), *binary.get(place, [])]
-            names += [one for package in packages for one in at_root.get(package, ())]
-            more = [one for one in names if one in here and one not in found]
-            found.update(more)
-            waiting += [one for one in more if one.endswith(".py")]
-    return found
+            names = [f"{place}.py", *(f"{package}/__init__.py" for package in packages), *compiled.get(place, [])]
+            names += [module for package in packages for module in at_root.get(package, ())]
+            newly_loaded = [name for name in names if name in head_files and name not in loaded]
+            loaded.update(newly_loaded)
+            waiting += [name for name in newly_loaded if name.endswith(".py")]
+    return loaded
 
 
 def _code_that_the_user_names(contract: Contract) -> str:
     """The user's own words and checks, as far as they can name code. Text that an agent wrote is left out, because an
     agent must not decide which files are the product."""
-    words = [one.text for one in contract.requirements if not one.author]
-    checks = [one for each in contract.requirements for one in each.checks if check_hash(one) not in contract.authors]
+    words = [requirement.text for requirement in contract.requirements if not requirement.author]
+    checks = [
+        check
+        for requirement in contract.requirements
+        for check in requirement.checks
+        if check_hash(check) not in contract.authors
+    ]
     if contract.serve and not contract.authors:  # else an agent may have written the server's command
         words.append(" ".join(contract.serve.command))
     for check in checks:
         if isinstance(check, ExamplesCheck):
-            words += [one.call for one in check.cases if isinstance(one, CallCase)]
-            words += [" ".join(one.run) for one in check.cases if isinstance(one, RunCase)]
+            words += [case.call for case in check.cases if isinstance(case, CallCase)]
+            words += [" ".join(case.run) for case in check.cases if isinstance(case, RunCase)]
         elif isinstance(check, CommandCheck | TestsCheck):
             words.append(f"{check.command}")
     return "\n".join(words)
 
 
-def _files_in_place_of(path: str, changed: str, here: Iterable[str]) -> dict[str, str]:
+def _files_in_place_of(path: str, changed: str, head_files: Iterable[str]) -> dict[str, str]:
     """Path → "" for each file of a new package that Python finds instead of the module `path`. These files have to be
     removed, so that Python finds the module again. Empty if there is no such package."""
     if changed == path:
         return {}
-    return dict.fromkeys((one for one in here if one.startswith(changed.removesuffix("__init__.py"))), "")
+    return dict.fromkeys((file for file in head_files if file.startswith(changed.removesuffix("__init__.py"))), "")
 
 
-def _meant(path: str, known: Mapping[str, str]) -> str:
+def _altered_file(path: str, base_files: Mapping[str, str]) -> str:
     """The file of the base that a changed file alters: the file itself; or, for a new package, the module of the same
     name that Python would no longer find. "" if there is none."""
     module = f"{path.removesuffix('/__init__.py')}.py"
-    return path if path in known else module if path.endswith("/__init__.py") and module in known else ""
+    return path if path in base_files else module if path.endswith("/__init__.py") and module in base_files else ""
 
 
 def _may_help(path: str) -> bool:
     return not is_test(path) and not is_configuration(path)
 
 
-def _is_asked_for(path: str, text: str, known: Collection[str]) -> bool:
+def _is_asked_for(path: str, text: str, base_files: Collection[str]) -> bool:
     """Whether this text of the user names the file: by its path, after `-m`, or as a module, with dots or slashes. The
     name of a top-level module counts only with a function or submodule after it, because alone it may be an ordinary
     word: `support`, `checks`."""
     forms = [re.escape(path)]
-    for module in {_module(path), _name_below_root(path, known)}:
+    for module in {_module(path), _name_below_root(path, base_files)}:
         code = re.escape(module.replace("/", "."))
         forms += [rf"-m {code}", rf"{code}[.:]\w+", *([re.escape(module), code] if "/" in module else [])]
-    return any(re.search(rf"(?<![\w.-])(?:{one})(?![\w-])", text) for one in forms)
+    return any(re.search(rf"(?<![\w.-])(?:{form})(?![\w-])", text) for form in forms)
 
 
 def _defines_what_is_asked_for(
@@ -270,11 +293,13 @@ def _defines_what_is_asked_for(
     `product`: path → text on the base; `changed`: path → text on the commit."""
     if not path.endswith(".py"):
         return False
-    asked = {one for both in _NAMED_CODE.findall(text) for part in both for one in part.split(".") if one}
-    words = {one for each in tests for one in re.findall(r"\w+", each)}
+    asked_for = {
+        name for alternatives in _NAMED_CODE.findall(text) for code in alternatives for name in code.split(".") if name
+    }
+    words = {word for test in tests for word in re.findall(r"\w+", test)}
     used = (defined_names(product.get(path, "")) & words) - {"__init__"}
-    elsewhere = [content for one, content in (*product.items(), *changed.items()) if one != path]
-    return bool(used) and used <= asked and not any(used & defined_names(one) for one in elsewhere)
+    elsewhere = [content for other, content in (*product.items(), *changed.items()) if other != path]
+    return bool(used) and used <= asked_for and not any(used & defined_names(content) for content in elsewhere)
 
 
 def _module(path: str) -> str:
@@ -286,52 +311,57 @@ def _module(path: str) -> str:
 def _is_named(path: str, text: str) -> bool:
     """Whether a text names the file, by its path or as a module."""
     bare = _module(path)
-    names = [one for one in (path, bare, bare.replace("/", ".")) if one in text]  # quick: most texts have none of them
-    return any(re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-])", text) for one in names)
+    # quick: most texts have none of them
+    names = [name for name in (path, bare, bare.replace("/", ".")) if name in text]
+    return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) for name in names)
 
 
-def uses_file(path: str, text: str, one: str, known: Mapping[str, str], aliases: ScriptAliases = NO_ALIASES) -> bool:
-    """Whether the file `path`, which has this text, uses the file `one`, as far as the text shows. `aliases`: the short
-    names by which scripts import files."""
-    folder, _, name = one.rpartition("/")
-    above = PurePosixPath(folder).name
-    if package := _PACKAGE.match(one):
-        outside = path.endswith(CODE) and package[0] not in f"{path}/"  # not a manifest, which names every package
-        return outside and bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text))
-    if not one.endswith(CODE):
-        return may_read(path, text, one, known)
-    if one.endswith(".go"):
-        outside = path.endswith(".go") and posixpath.dirname(path) != folder
-        imported = folder.rpartition("vendor/")[2]
-        return bool(folder) and outside and bool(re.search(rf'["/]{re.escape(imported)}"', text))
+def uses_file(
+    path: str, text: str, target: str, all_files: Mapping[str, str], aliases: ScriptAliases = NO_ALIASES
+) -> bool:
+    """Whether the file `path`, which has this text, uses the file `target`, as far as the text shows. `aliases`: the
+    short names by which scripts import files."""
+    folder, _, name = target.rpartition("/")
+    folder_name = PurePosixPath(folder).name
+    if package := _NODE_PACKAGE.match(target):
+        is_outside = path.endswith(CODE) and package[0] not in f"{path}/"  # not a manifest, which names every package
+        return is_outside and bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text))
+    if not target.endswith(CODE):
+        return may_read(path, text, target, all_files)
+    if target.endswith(".go"):
+        is_outside = path.endswith(".go") and posixpath.dirname(path) != folder
+        import_path = folder.rpartition("vendor/")[2]
+        return bool(folder) and is_outside and bool(re.search(rf'["/]{re.escape(import_path)}"', text))
     if not path.endswith(CODE):
-        return name in text or _is_named(one, text)  # `path` is a page, a template or a manifest
-    if one.endswith(".py"):
+        return name in text or _is_named(target, text)  # `path` is a page, a template or a manifest
+    if target.endswith(".py"):
         if not path.endswith(".py"):
-            return _is_named(one, text)
-        names = _imported_names(text)
-        places, own = _places(path, names), _name_below_root(one, known)
-        # `own`: the name by which any code imports the file, if the file's root is on the import path. In code of the
+            return _is_named(target, text)
+        imported_names = _imported_names(text)
+        places, import_name = _places(path, imported_names), _name_below_root(target, all_files)
+        # `import_name` is what any code imports the file by, if the file's root is on the import path. In code of the
         # product, a name without a package does not count, because it may belong to another module.
-        by_name = is_test(path) or "/" in own
+        counts_by_name = is_test(path) or "/" in import_name
         # An `__init__.py` runs whenever anything of its package is imported. Files of that package are not its users.
         if name == "__init__.py":
-            inside = any(f"{place}/".startswith(f"{folder}/") for place in places)
-            inside |= by_name and any(f"{each}/".startswith(f"{own}/") for each in names)
-            return not path.startswith(f"{folder}/") and (inside or _is_named(one, text))
-        if by_name and own in names:
+            imports_package = any(f"{place}/".startswith(f"{folder}/") for place in places)
+            imports_package |= counts_by_name and any(
+                f"{imported}/".startswith(f"{import_name}/") for imported in imported_names
+            )
+            return not path.startswith(f"{folder}/") and (imports_package or _is_named(target, text))
+        if counts_by_name and import_name in imported_names:
             return True
-        whole = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
-        return one.removesuffix(".py") in places or (whole and not is_test(path)) or _is_named(one, text)
+        imports_folder = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
+        return target.removesuffix(".py") in places or (imports_folder and not is_test(path)) or _is_named(target, text)
     # Code that loads a whole folder names only the folder.
-    if above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}/?["']""", text):
+    if folder_name and not is_test(path) and re.search(rf"""["'/]{re.escape(folder_name)}/?["']""", text):
         return True
-    if is_script(one):
+    if is_script(target):
         loads = is_script(path) and (
-            one in loaded_by(path, text, known)
-            or any(fitting_files(place, [one]) for place in aliases.loaded_by(path, text))
+            target in loaded_by(path, text, all_files)
+            or any(fitting_files(place, [target]) for place in aliases.loaded_by(path, text))
         )
-        return loads or _is_named(one, text)
+        return loads or _is_named(target, text)
     return name in text
 
 
@@ -340,24 +370,28 @@ def _imported_names(text: str) -> frozenset[str]:
     """The modules that a Python text may import, with slashes instead of dots. Found by a regular expression, because
     parsing whole files would take seconds in a large project."""
     names = set[str]()
-    for package, taken, modules in _IMPORT.findall(text):
-        names |= {one.split()[0] for one in modules.split(",") if one.split()}
-        parts = [one.split()[0] for one in taken.strip("()").replace("\n", " ").split(",") if one.split()]
-        names |= {package.lstrip("."), *(f"{package.lstrip('.')}.{one}".lstrip(".") for one in parts)} - {""}
-    return frozenset(one.replace(".", "/") for one in names)
+    for package, taken, modules in _IMPORT_STATEMENT.findall(text):
+        names |= {module.split()[0] for module in modules.split(",") if module.split()}
+        names_taken = [name.split()[0] for name in taken.strip("()").replace("\n", " ").split(",") if name.split()]
+        names |= {package.lstrip("."), *(f"{package.lstrip('.')}.{name}".lstrip(".") for name in names_taken)} - {""}
+    return frozenset(name.replace(".", "/") for name in names)
 
 
-def _name_below_root(path: str, known: Collection[str]) -> str:
+def _name_below_root(path: str, all_files: Collection[str]) -> str:
     """The name by which a module is imported if its root is on the import path, with slashes instead of dots. The root
     is the nearest folder above the module that is no package. For `lib/kit/core.py`, if only `kit` has an
     `__init__.py`: `kit/core`."""
     file = PurePosixPath(path)
-    root = next(one for one in file.parents if f"{one}/__init__.py".removeprefix("./") not in known or str(one) == ".")
+    root = next(
+        folder
+        for folder in file.parents
+        if f"{folder}/__init__.py".removeprefix("./") not in all_files or str(folder) == "."
+    )
     name = file.relative_to(root).with_suffix("")
     return str(name.parent if name.name == "__init__" and name.parent.name else name)
 
 
 def _places(path: str, modules: Iterable[str]) -> frozenset[str]:
     """The paths, without their suffix, at which the file at `path` may find these modules."""
-    names, folders = [one.replace(".", "/") for one in modules], ["src", *map(str, PurePosixPath(path).parents)]
+    names, folders = [module.replace(".", "/") for module in modules], ["src", *map(str, PurePosixPath(path).parents)]
     return frozenset(posixpath.normpath(f"{folder}/{name}") for folder in folders for name in names)

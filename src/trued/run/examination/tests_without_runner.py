@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from trued.proof.reach.uncollected_tests import FOREIGN_CODE, data_of_tests, may_start_tests, read_by_tests
+from trued.proof.reach.uncollected_tests import FOREIGN_CODE, data_of_tests, files_that_tests_read, may_start_tests
 from trued.proof.room.frozen_files import is_among_tests
 from trued.proof.text.command_parser import recognise_runner
 from trued.protocols import Workspace
@@ -103,7 +103,7 @@ async def tests_without_runner(
     foreign = [path for path in foreign if path not in data][:MOST_NAMED]
     named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)][:MOST_READ]
     written = [path for path in blobs if path.endswith(WRITTEN_TESTS) and FOREIGN_CODE.isdisjoint(path.split("/"))]
-    read = await read_by_tests(workspace, commit, written)
+    read = await files_that_tests_read(workspace, commit, written)
     foreign += [path for path in written if path not in read][:MOST_NAMED]
     foreign += await _tested_by_settings(workspace, commit, blobs)
     texts = await workspace.read_all(commit, named)
