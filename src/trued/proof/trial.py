@@ -73,8 +73,8 @@ class CommitTrial:
     ) -> None:
         self.workspace, self.contract, self.commit = workspace, contract, commit
         self.due, self.turns, self.tell = due, turns, tell
-        self.runnable = [one for one in objections if one.case is not None]
-        self.objected = [CheckedObjection(one) for one in objections if one.case is None]
+        self.runnable = [finding for finding in objections if finding.case is not None]
+        self.objected = [CheckedObjection(finding) for finding in objections if finding.case is None]
         self.evidence: list[Evidence] = []
         self.base_facts: Sequence[Evidence] = contract.base_facts
         self.retaken: list[Evidence] = []  # evidence of checks that were run on the base again
@@ -130,7 +130,7 @@ class CommitTrial:
             self.packages = frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown))
             recorder = recorder.with_versions(self.added.versions)
             self.unseen = graft.paths
-            if any(isinstance(one.check, TestsCheck | CommandCheck) for one in runs):
+            if any(isinstance(shared.check, TestsCheck | CommandCheck) for shared in runs):
                 self.not_loaded = graft.not_loaded
             self.not_as_committed = tuple(sorted({*bench.replaced, *graft.merged}))
             self.replaced = frozenset((*graft.restored, *graft.removed))
@@ -139,9 +139,9 @@ class CommitTrial:
 
             def record(turn: int, shared: SharedRun, fact: Fact) -> None:
                 nonlocal tainted
-                tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
+                tainted = tainted or any(is_held_out(self.contract, check) for check in shared.serves.values())
                 self._record(recorder, shared, fact, turn=turn, tainted=tainted)
-                if equal := frozenset(one.id for one in fact.tried if one.kind == EQUALS_ALL):
+                if equal := frozenset(result.id for result in fact.tried if result.kind == EQUALS_ALL):
                     self._doubted.append((shared, fact.seed, equal))
                 check = next(iter(shared.serves))[:12]
                 self.tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
@@ -156,22 +156,24 @@ class CommitTrial:
         await self._read_imports_of_kept_tests()
         # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks, so they
         # run only for other requirements.
-        alone = tuple(
-            one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
+        without_data = tuple(
+            requirement
+            for requirement in self.due
+            if not requirement.keep and not any(isinstance(check, DATA) for check in requirement.checks)
         )
         self.own_tests, self.own_test_evidence = await try_own_tests(
-            workspace, self.contract, alone, commit, interpreter, kept=self.kept
+            workspace, self.contract, without_data, commit, interpreter, kept=self.kept
         )
 
     async def _read_imports_of_kept_tests(self) -> None:
         """Find what the tests that passed on the base import there, if their runner does not show which files it loads.
         Only work that must keep them green asks for it."""
-        if not any(one.keep for one in self.due if one not in self.contract.suites):
+        if not any(requirement.keep for requirement in self.due if requirement not in self.contract.suites):
             return
         for name, check in distinct_checks(self.due).items():
             if isinstance(check, TestsCheck) and not self.ran.get(name):
-                stands = on_base([one for one in self.base_facts if one.check == name], self.own_modules)
-                tests = {case.split("::")[0] for case, stood in stands.items() if stood is Base.GUARD}
+                states = on_base([fact for fact in self.base_facts if fact.check == name], self.own_modules)
+                tests = {case.split("::")[0] for case, state in states.items() if state is Base.GUARD}
                 self.imported[name] = await imported_by_tests(self.workspace, self.contract.base, tests)
 
     async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
@@ -179,26 +181,28 @@ class CommitTrial:
         are the checks that lacked a module which the packages provide, and the checks that an earlier version of the
         engine ran in another kind of room."""
         workspace, commit = self.workspace, self.commit
-        old = [one for one in runs if any(fact.room != ROOM for fact in self._facts_on_base(one))]
+        outdated = [shared for shared in runs if any(fact.room != ROOM for fact in self._facts_on_base(shared))]
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
-        found = {one for one in lost if added.provides(one.removeprefix("module "))}
-        again = [one for one in runs if any(kind in found for _, kind in lacking(self._facts_on_base(one)))]
-        self.base_facts = [_without_kinds(one, found) for one in self.contract.base_facts]
-        if old:
+        provided = {kind for kind in lost if added.provides(kind.removeprefix("module "))}
+        again = [shared for shared in runs if any(kind in provided for _, kind in lacking(self._facts_on_base(shared)))]
+        self.base_facts = [_without_kinds(fact, provided) for fact in self.contract.base_facts]
+        if outdated:
             self.undecided.append(base_taken_again("an earlier version of trued checked it in other surroundings"))
-            self._drop_base_facts(old)
-        await self._run_on_base(interpreter, [one for one in runs if one in old or one in again], added.versions)
+            self._drop_base_facts(outdated)
+        await self._run_on_base(
+            interpreter, [shared for shared in runs if shared in outdated or shared in again], added.versions
+        )
 
     async def _retake_red_with_other_tools(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """Run a check on the base again if Node or Chromium had another version there. Otherwise a case could go from
         red to green only because of the new version."""
         before, now = (
-            {(one.check, name): one.versions[name] for one in facts for name in TOOLS if name in one.versions}
+            {(fact.check, name): fact.versions[name] for fact in facts for name in TOOLS if name in fact.versions}
             for facts in (self.base_facts, self.evidence)
         )
         changed = {key: f"{key[1]} {was}, not {now[key]}" for key, was in before.items() if now.get(key, was) != was}
-        again = [one for one in runs if any(check in one.serves for check, _ in changed)]
+        again = [shared for shared in runs if any(check in shared.serves for check, _ in changed)]
         if again:
             used = " and ".join(sorted(set(changed.values())))
             self.undecided.append(base_taken_again(f"it was checked with {used}"))
@@ -206,8 +210,8 @@ class CommitTrial:
             await self._run_on_base(interpreter, again, self.added.versions)
 
     def _drop_base_facts(self, runs: Sequence[SharedRun]) -> None:
-        served = {name for one in runs for name in one.serves}
-        self.base_facts = [one for one in self.base_facts if one.check not in served]
+        served = {name for shared in runs for name in shared.serves}
+        self.base_facts = [fact for fact in self.base_facts if fact.check not in served]
 
     async def _run_on_base(
         self, interpreter: Interpreter, again: Sequence[SharedRun], versions: Mapping[str, str]
@@ -226,36 +230,36 @@ class CommitTrial:
             for shared in again:
                 for turn, fact in enumerate(await run_and_repeat_failures(shared.check, bench), start=1):
                     taken += [
-                        recorder.record(one.id, check, fact, turn=turn)
+                        recorder.record(requirement.id, check, fact, turn=turn)
                         for name, check in shared.serves.items()
-                        for one in self.due
-                        if name in distinct_checks((one,))
+                        for requirement in self.due
+                        if name in distinct_checks((requirement,))
                     ]
         self.retaken += taken
         self.base_facts = [*self.base_facts, *taken]
 
     def _facts_on_base(self, shared: SharedRun) -> list[Evidence]:
-        return [one for one in self.contract.base_facts if one.check in shared.serves]
+        return [fact for fact in self.contract.base_facts if fact.check in shared.serves]
 
     def _run_order(self, shared: SharedRun) -> tuple[int, bool]:
         """The sort key of a run. Visible checks come first, because agents get no output from a room once something
         held out has run in it. The contract's own tests come last, because the head's code could save what they reveal
         and use it in later cases."""
         data = isinstance(shared.check, DATA)
-        held = any(hidden_files(self.contract, one) for one in shared.serves.values())
+        held = any(hidden_files(self.contract, check) for check in shared.serves.values())
         return 2 if held else int(is_hidden_data(shared.check)), data
 
     def _record(self, recorder: EvidenceRecorder, shared: SharedRun, fact: Fact, *, turn: int, tainted: bool) -> None:
         self.undecided += fact.notes
         for name, check in shared.serves.items():
-            owners = [one for one in self.due if name in distinct_checks((one,))]
+            owners = [requirement for requirement in self.due if name in distinct_checks((requirement,))]
             if not self._guards_nothing(name):
                 self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
-            self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
+            self.evidence += [recorder.record(owner.id, check, fact, turn=turn, tainted=tainted) for owner in owners]
 
     def _guards_nothing(self, check: str) -> bool:
         """Whether the check should guard, but nothing of it passes on the base. Code that it runs is not guarded."""
-        facts = [one for one in self.base_facts if one.check == check]
+        facts = [fact for fact in self.base_facts if fact.check == check]
         return check in self.contract.guards and Base.GUARD not in on_base(facts).values()
 
     async def tests_failing_with(
@@ -281,7 +285,7 @@ class CommitTrial:
                 for _ in range(2):
                     if guards:
                         fact = await run_check(shared.check, bench, CaseSelection(self._known_ids(shared)))
-                        passed = {one.id for one in fact.tried if one.outcome is Outcomes.PASSED}
+                        passed = {result.id for result in fact.tried if result.outcome is Outcomes.PASSED}
                         guards -= set() if fact.void else passed
                 failing += sorted(guards)
         return failing
@@ -289,9 +293,13 @@ class CommitTrial:
     def _is_uncounted(self, shared: SharedRun, case: str) -> bool:
         """Whether this existing test does not count, because it is superseded, or because its result depends on order
         or date."""
-        replaced = [name for one in self.contract.requirements for name in (*one.supersedes, *one.proposed)]
+        replaced = [
+            name
+            for requirement in self.contract.requirements
+            for name in (*requirement.supersedes, *requirement.proposed)
+        ]
         names = {full_name(shared.check.kind, check, case) for check in shared.serves}
-        return any(is_superseded(case, one) for one in replaced) or not names.isdisjoint(self.order_bound)
+        return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.order_bound)
 
     async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """Find the guards that failed only in the second turn, which has other surroundings. Run their checks twice on
@@ -311,7 +319,7 @@ class CommitTrial:
         ):
             for shared, seed, ids in self._doubted:
                 fact = await run_check(shared.check, bench, CaseSelection(tuple(ids), doubted=seed))
-                alike = ids & {one.id for one in fact.tried if one.kind == EQUALS_ALL}
+                alike = ids & {result.id for result in fact.tried if result.kind == EQUALS_ALL}
                 self.order_bound |= {
                     full_name(shared.check.kind, check, name) for check in shared.serves for name in alike
                 }
@@ -320,7 +328,7 @@ class CommitTrial:
         """Run red tests that failed only in the second turn twice more, both times in the surroundings of the first
         turn. If a test passes then, and fails when only the date is changed, it depends on the date and is not counted.
         A test that depends on anything else (files left by the first run, the machine) still counts as failed."""
-        tests = [one for one in runs if isinstance(one.check, TestsCheck)]
+        tests = [shared for shared in runs if isinstance(shared.check, TestsCheck)]
         suspects = self._failing_second_time_only(tests, Base.RED)
         await self._try_again(self.commit, interpreter, suspects, passing=True)
 
@@ -345,10 +353,14 @@ class CommitTrial:
         room = clean_room(self.workspace, self.contract, commit, interpreter, withheld=carried, kept=self.kept)
         async with room as (bench, _):
             for shared, ids in suspects:
-                wanted = [CaseSelection(self._known_ids(shared), second=late and not passing) for late in (False, True)]
-                facts = [await run_check(shared.check, bench, one) for one in wanted]
+                selections = [
+                    CaseSelection(self._known_ids(shared), second=late and not passing) for late in (False, True)
+                ]
+                facts = [await run_check(shared.check, bench, selection) for selection in selections]
                 looked_for = Outcomes.PASSED if passing else Outcomes.FAILED
-                bound = ids & {one.id for one in facts[1].tried if one.outcome is looked_for and not facts[1].void}
+                bound = ids & {
+                    result.id for result in facts[1].tried if result.outcome is looked_for and not facts[1].void
+                }
                 bound &= (
                     await _ids_failing_by_date(shared, bench, CaseSelection(self._known_ids(shared)))
                     if passing and bound
@@ -362,31 +374,35 @@ class CommitTrial:
         self, runs: Sequence[SharedRun], stood: Base
     ) -> list[tuple[SharedRun, frozenset[str]]]:
         """The ids that have this status on the base, and passed in the head's first turn but failed in its last."""
-        found = []
+        suspects = []
         for shared in runs:
             check = next(iter(shared.serves))
             ids = {name for name, state in self._on_base(shared).items() if state is stood}
-            turns = [{one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check]
+            turns = [
+                {result.id: result.outcome for result in fact.tried} for fact in self.evidence if fact.check == check
+            ]
             first, last = (turns[0], turns[-1]) if turns else ({}, {})
-            late = {name for name in ids if (first.get(name), last.get(name)) == (Outcomes.PASSED, Outcomes.FAILED)}
-            found += [(shared, frozenset(late))] if late else []
-        return found
+            late_ids = {name for name in ids if (first.get(name), last.get(name)) == (Outcomes.PASSED, Outcomes.FAILED)}
+            suspects += [(shared, frozenset(late_ids))] if late_ids else []
+        return suspects
 
     def _known_ids(self, shared: SharedRun) -> tuple[str, ...] | None:
         return tuple(self._on_base(shared)) or None
 
     def _plan(self, runs: Sequence[SharedRun]) -> list[PlannedRun]:
         plan = []
-        for one in runs:
-            took = [fact.seconds for fact in self.base_facts if fact.check in one.serves]
-            plan.append(PlannedRun(one, tuple(self._on_base(one)), self._red_ids(one), max(took, default=0.0)))
-        return [one for one in plan if one.ids]
+        for shared in runs:
+            seconds = [fact.seconds for fact in self.base_facts if fact.check in shared.serves]
+            plan.append(
+                PlannedRun(shared, tuple(self._on_base(shared)), self._red_ids(shared), max(seconds, default=0.0))
+            )
+        return [planned for planned in plan if planned.ids]
 
     def _red_ids(self, shared: SharedRun) -> tuple[str, ...]:
         return tuple(name for name, stood in self._on_base(shared).items() if stood is Base.RED)
 
     def _on_base(self, shared: SharedRun) -> dict[str, Base]:
-        return on_base([one for one in self.base_facts if one.check in shared.serves], self.own_modules)
+        return on_base([fact for fact in self.base_facts if fact.check in shared.serves], self.own_modules)
 
     async def _run_objections(self, interpreter: Interpreter, recorder: EvidenceRecorder) -> None:
         """Run the cases of objections as checks. An objection whose case passes is closed; one whose case fails
@@ -419,23 +435,23 @@ class CommitTrial:
         passed, broken = True, False
         for turn, fact in enumerate(facts, start=1):
             self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
-            passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
-            broken = broken or any(self._shows_nothing_of_head(one) for one in fact.tried)
+            passed = passed and {result.outcome for result in fact.tried} == {Outcomes.PASSED}
+            broken = broken or any(self._shows_nothing_of_head(result) for result in fact.tried)
         self.objected.append(CheckedObjection(finding, refutes=not passed and not broken, closed=passed))
         self.tell(ObjectionRan(what=finding.what, passed=passed))
 
-    def _shows_nothing_of_head(self, one: Tried) -> bool:
+    def _shows_nothing_of_head(self, result: Tried) -> bool:
         """Whether the result says nothing about the head: the case is malformed, the engine itself failed, or something
         is missing that is missing on the base, too."""
-        if one.outcome is not Outcomes.UNJUDGED:
-            return one.outcome is Outcomes.BROKEN
-        return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
+        if result.outcome is not Outcomes.UNJUDGED:
+            return result.outcome is Outcomes.BROKEN
+        return result.kind in ENGINES or result.kind in {kind for _, kind in lacking(self.base_facts)}
 
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
         """Sentences about modules that the head's files import and nothing provides; none if no check lacked a
         module."""
-        kinds = {one.kind for fact in self.evidence for one in fact.tried}
-        if not any(one.startswith("module ") for one in kinds):
+        kinds = {result.kind for fact in self.evidence for result in fact.tried}
+        if not any(kind.startswith("module ") for kind in kinds):
             return []
         own = {path: text for path, text in texts.items() if not is_test(path)}
         return undeclared_imports(own, self.modules, self.packages)
@@ -449,11 +465,11 @@ class CommitTrial:
         """Everything that the judge needs to know about one requirement."""
         contract = self.contract
         ran = guarded = self._files_run_by((requirement,))
-        if requirement.keep and any(isinstance(one, CommandCheck) for one in requirement.checks):
+        if requirement.keep and any(isinstance(check, CommandCheck) for check in requirement.checks):
             guarded |= self._files_run_by(contract.suites)  # nobody sees which files a command runs
         return Facts(
-            base=[one for one in self.base_facts if one.requirement == requirement.id],
-            head=[one for one in evidence if one.requirement == requirement.id],
+            base=[fact for fact in self.base_facts if fact.requirement == requirement.id],
+            head=[fact for fact in evidence if fact.requirement == requirement.id],
             held_out=contract.held_out,
             held_out_why=contract.held_out_why,
             authors=contract.authors,
@@ -463,10 +479,10 @@ class CommitTrial:
             touched=not guarded.isdisjoint(set(changed) - self.unseen),
             traced=bool(ran),
             elsewhere=self._tests_of_others(requirement),
-            left_out=sorted(one for one in self.unseen if is_test(one)),
+            left_out=sorted(path for path in self.unseen if is_test(path)),
             own_tests=self.own_tests.get(requirement.id, OwnTests()),
-            superseded=[name for one in contract.requirements for name in one.supersedes],
-            proposed=[name for one in contract.requirements for name in one.proposed],
+            superseded=[name for other in contract.requirements for name in other.supersedes],
+            proposed=[name for other in contract.requirements for name in other.proposed],
             suite=requirement in contract.suites,
             edited=self.edited,
             own_modules=self.own_modules,
@@ -474,7 +490,7 @@ class CommitTrial:
             undeclared=self.undeclared,
             unread=self.unread,
             order_bound=self.order_bound,
-            objected=[one for one in self.objected if one.finding.requirement == requirement.id],
+            objected=[objection for objection in self.objected if objection.finding.requirement == requirement.id],
         )
 
     def _files_run_by(self, requirements: tuple[Requirement, ...]) -> frozenset[str]:
@@ -485,14 +501,16 @@ class CommitTrial:
         """Whether something passed (a check, or the head's own test) while the engine could not see which code ran."""
         if self.own_test_evidence:
             return True
-        passed = {fact.check for fact in self.evidence if any(one.outcome is Outcomes.PASSED for one in fact.tried)}
-        checks = [(name, check) for one in self.due for name, check in distinct_checks((one,)).items()]
+        passed = {
+            fact.check for fact in self.evidence if any(result.outcome is Outcomes.PASSED for result in fact.tried)
+        }
+        checks = [(name, check) for requirement in self.due for name, check in distinct_checks((requirement,)).items()]
         return any(name in passed and (is_untraced(check) or not self.ran.get(name)) for name, check in checks)
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
         """Tests that belong to another requirement. Only that requirement reports their results."""
-        facts = [one for one in self.base_facts if one.kind == "tests"]
-        others = [one for one in self.due if one.id != requirement.id]
+        facts = [fact for fact in self.base_facts if fact.kind == "tests"]
+        others = [other for other in self.due if other.id != requirement.id]
         return frozenset(
             case.id
             for other in others
@@ -506,7 +524,7 @@ class CommitTrial:
 
 
 def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
-    left = tuple(one for one in fact.tried if one.kind not in kinds)
+    left = tuple(result for result in fact.tried if result.kind not in kinds)
     return fact if left == fact.tried else fact.model_copy(update={"tried": left})
 
 
@@ -518,10 +536,10 @@ def is_untraced(check: Check) -> bool:
     return isinstance(check, BrowserCheck)
 
 
-async def _ids_failing_by_date(shared: SharedRun, bench: Bench, wanted: CaseSelection) -> frozenset[str]:
+async def _ids_failing_by_date(shared: SharedRun, bench: Bench, selection: CaseSelection) -> frozenset[str]:
     """The ids that fail if only the date is changed."""
     failed: set[str] = set()
     for zone in DAYS:
-        fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
-        failed |= {one.id for one in fact.tried if one.outcome is Outcomes.FAILED}
+        fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), selection)
+        failed |= {result.id for result in fact.tried if result.outcome is Outcomes.FAILED}
     return frozenset(failed)
