@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from trued.model import Contract, Evidence, TestsCheck
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.hashes import check_hash
-from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
+from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.reach.altered_python import used_names
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.interpreter import Interpreter
@@ -48,7 +48,7 @@ async def turned_tests(
     return TurnedTests(ran, names, tuple(facts))
 
 
-async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnBothSides) -> list[Evidence]:
+async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: ResultsOnBothSides) -> list[Evidence]:
     """Failures that were recorded earlier for the same tree, so that a retry does not turn them into a pass."""
     workspace, contract = sides.workspace, sides.contract
     cache, tree = FactCache(workspace.kept, workspace.repository), await tree_with_content(workspace, sides.commit)
@@ -58,7 +58,7 @@ async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnB
     return [one for one in before if one.check == check_hash(check)]
 
 
-def _passing_files(tried: TriedOnBothSides) -> dict[str, bool]:
+def _passing_files(tried: ResultsOnBothSides) -> dict[str, bool]:
     """Test file that the runner reported → whether all its tests pass on the head, and every one of them had a clear
     result (passed or failed) on the base."""
     found: dict[str, bool] = {}

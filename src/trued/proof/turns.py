@@ -67,11 +67,11 @@ class Turn:
     @property
     def failures(self) -> frozenset[tuple[str, str]]:
         """Check and id of everything that did not pass."""
-        return frozenset((next(iter(run.serves)), name) for run, fact in self.facts for name in _not_passed(fact))
+        return frozenset((next(iter(run.serves)), name) for run, fact in self.facts for name in _failed_ids(fact))
 
     @property
     def outcomes(self) -> list[dict[str, Outcomes]]:
-        return [{one.id: one.outcome for one in fact.tried} for _, fact in self.facts]
+        return [{result.id: result.outcome for result in fact.tried} for _, fact in self.facts]
 
     def beside(self) -> "Turn":
         """The same turn, marked in the evidence as run in parallel with the first."""
@@ -79,9 +79,9 @@ class Turn:
         return replace(self, facts=tuple(facts))
 
 
-def _not_passed(fact: Fact) -> set[str]:
+def _failed_ids(fact: Fact) -> set[str]:
     fine = (Outcomes.PASSED, Outcomes.SKIPPED)
-    return {one.id for one in fact.tried if one.outcome not in fine} | (
+    return {result.id for result in fact.tried if result.outcome not in fine} | (
         {WHOLE_CHECK} if fact.void or not fact.tried else set()
     )
 
@@ -114,11 +114,11 @@ async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> boo
     preparation wrote may contain the room's path, and would be wrong in a copy of the room."""
     if bench.prepared or bench.broken:
         return False
-    return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
+    return await bench.workspace.can_run_side_by_side(sum(planned.usual_s for planned in plan))
 
 
 async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench, rooms: Rooms) -> tuple[Turn | None, Turn | None]:
-    within_s = max(LONG_S, USUAL_TIMES * sum(one.usual_s for one in plan))
+    within_s = max(LONG_S, USUAL_TIMES * sum(planned.usual_s for planned in plan))
     async with bench.workspace.copy_of_room(bench.room) as beside:
         both = asyncio.gather(
             _take_turn(plan, bench, rooms, second=False),
@@ -135,7 +135,7 @@ async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench, rooms: Roo
 async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
     """Run the remaining turns in this room, and extra turns if something failed only in parallel. Returns notes."""
     await room.take(GREEN_TURNS - len(room.turns))
-    steady = suspects - frozenset[tuple[str, str]]().union(*(one.failures for one in room.turns))
+    steady = suspects - frozenset[tuple[str, str]]().union(*(turn.failures for turn in room.turns))
     if not steady:
         return ()
     await room.take(STEADY_TURNS - len(room.turns))
@@ -179,34 +179,36 @@ async def _take_turn(
     before: Sequence[Turn] = (),
     record: Callable[[SharedRun, Fact], None] = lambda _shared, _fact: None,
 ) -> Turn:
-    found = footprint(bench.room, besides=bench.frozen)  # without frozen files, which are restored before each check
+    footprint_before = footprint(
+        bench.room, besides=bench.frozen
+    )  # without frozen files, which are restored before each check
     facts: list[tuple[SharedRun, Fact]] = []
     async with _UnusedRooms(rooms.as_committed) as unused:
-        if not second and not bench.prepared and any(isinstance(one.shared.check, DATA) for one in plan[1:]):
+        if not second and not bench.prepared and any(isinstance(planned.shared.check, DATA) for planned in plan[1:]):
             unused.make_ahead()
-        for one in plan:
-            if not (ids := _ids_left(one, before)):
+        for planned in plan:
+            if not (ids := _ids_to_run(planned, before)):
                 continue
-            check, wanted = one.shared.check, CaseSelection(ids, second=second, red=one.red)
-            alone = (bool(facts) or rooms.differ) and not second and isinstance(check, DATA)
-            fact = await run_check(check, await unused.room(), wanted) if alone else None
-            if fact is None or (not _not_passed(fact) and unused.is_touched()):
-                fact = await run_check(check, bench, wanted)
-            facts.append((one.shared, fact))
-            record(one.shared, fact)
-    return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == found)
+            check, selection = planned.shared.check, CaseSelection(ids, second=second, red=planned.red)
+            in_unused_room = (bool(facts) or rooms.differ) and not second and isinstance(check, DATA)
+            fact = await run_check(check, await unused.room(), selection) if in_unused_room else None
+            if fact is None or (not _failed_ids(fact) and unused.is_touched()):
+                fact = await run_check(check, bench, selection)
+            facts.append((planned.shared, fact))
+            record(planned.shared, fact)
+    return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == footprint_before)
 
 
 class _UnusedRooms:
     """Provides a clean room in which no check has changed anything. A room that a check has changed is replaced by a
-    new one, which `make` makes."""
+    new one, made by calling `make`."""
 
     def __init__(self, make: Callable[[], Room]) -> None:
         self._new_room = make
         self._rooms = AsyncExitStack()
         self._ahead: asyncio.Task[None] | None = None  # makes the first room
         self._bench: Bench | None = None
-        self._found: frozenset[tuple[str, int, int]] = frozenset()
+        self._footprint_when_made: frozenset[tuple[str, int, int]] = frozenset()
 
     async def __aenter__(self) -> "_UnusedRooms":
         return self
@@ -234,17 +236,19 @@ class _UnusedRooms:
         return self._bench
 
     async def _make(self) -> None:
-        made, _ = await self._rooms.enter_async_context(self._new_room())
-        self._bench, self._found = made, footprint(made.room, whole=True)
+        bench, _ = await self._rooms.enter_async_context(self._new_room())
+        self._bench, self._footprint_when_made = bench, footprint(bench.room, whole=True)
 
     def is_touched(self) -> bool:
         bench = self._bench
-        return bench is not None and (has_changed_objects(bench) or footprint(bench.room, whole=True) != self._found)
+        return bench is not None and (
+            has_changed_objects(bench) or footprint(bench.room, whole=True) != self._footprint_when_made
+        )
 
 
-def _ids_left(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
+def _ids_to_run(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
     """The ids to run now. Ids that timed out before are left out, because another run could not improve their
     result."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
-    late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
-    return () if WHOLE_CHECK in late else tuple(one for one in planned.ids if one not in late)
+    late = {result.id for fact in facts for result in fact.tried if result.kind == "time"}
+    return () if WHOLE_CHECK in late else tuple(name for name in planned.ids if name not in late)
