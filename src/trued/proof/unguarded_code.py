@@ -81,7 +81,7 @@ class UnguardedCode:
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
         # Changed tests that were replaced or removed in the room are left out: they are not part of the product.
-        self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
+        self._changed = [path for path in changed if path not in trial.room.replaced or not is_test(path)]
         self._code: list[str] | None = None
         self._texts: dict[str, str] = {}  # texts of the base that were read already
         self._replaced: list[str] | None = None
@@ -234,9 +234,9 @@ class UnguardedCode:
         """New files that Python would load instead of modules of its own or of packages that the project imports. Tests
         may not notice, because the test runner has loaded these modules already."""
         known = await self.workspace.blobs(self.contract.base)
-        added = [path for path in self._changed if path not in known and path not in self.trial.not_loaded]
-        packages = {name.replace("-", "_") for name in self.trial.packages}
-        standard = sys.stdlib_module_names | self.trial.standard
+        added = [path for path in self._changed if path not in known and path not in self.trial.room.not_loaded]
+        packages = {name.replace("-", "_") for name in self.trial.room.packages}
+        standard = sys.stdlib_module_names | self.trial.room.standard
         if not any(path.endswith((".py", ".so", ".pyd")) for path in added):
             return []
         texts, folders = await self._texts_on_base(tests=True), self.contract.import_folders
@@ -245,7 +245,7 @@ class UnguardedCode:
     async def replaced_product(self) -> list[str]:
         """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""
         if self._replaced is None:
-            left = self.trial.not_as_committed if self.contract.suites else ()
+            left = self.trial.room.not_as_committed if self.contract.suites else ()
             self._replaced = (
                 await replaced_product(self.workspace, self.contract, self.trial.commit, left) if left else []
             )
@@ -441,7 +441,7 @@ class UnguardedCode:
         for check in (check for suite in self.contract.suites for check in suite.checks):
             before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]
             here = [fact for fact in self.trial.evidence if fact.check == check_hash(check)]
-            for name, stood in on_base(before, self.trial.own_modules).items():
+            for name, stood in on_base(before, self.trial.room.own_modules).items():
                 idle = stood is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
                 (failing if idle and not self._is_superseded(name) else passing).append(name)
         return failing, passing
