@@ -92,7 +92,7 @@ class UnguardedCode:
         it; {} if all existing tests were run."""
         if not self.contract.unguarded and not self.contract.uncollected:
             return {}
-        left = await self._unwatched(TurnedTests())
+        left = await self._unwatched_code(TurnedTests())
         if left and not self.contract.unguarded:
             left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
@@ -100,7 +100,7 @@ class UnguardedCode:
             commit, kept = self.trial.commit, self.trial.kept
             turned = await turned_tests(self.workspace, self.contract, commit, interpreter, kept=kept)
             self.turned = turned.facts
-            left = await self._unwatched(turned)
+            left = await self._unwatched_code(turned)
         return await self._by_requirement(left)
 
     async def known_by_exit_code_only(self) -> dict[str, list[str]]:
@@ -110,7 +110,7 @@ class UnguardedCode:
         checks = [check for suite in self.contract.suites for check in suite.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
-        return await self._by_requirement(await self._unwatched(TurnedTests()))
+        return await self._by_requirement(await self._unwatched_code(TurnedTests()))
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
         """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
@@ -135,7 +135,7 @@ class UnguardedCode:
         idle = {test.split("::")[0] for test in self.contract.uncollected}
         texts = await self._texts_on_base(tests=True, suffixes=(".go",))
         used = used_declarations({path: text for path, text in texts.items() if path not in idle}, tests)
-        before, after = await self._both(paths)
+        before, after = await self._texts_on_both_sides(paths)
         both_texts = {path: (before.get(path, ""), after.get(path, "")) for path in paths}
         # Files that are too long were not read whole.
         whole = [path for path in paths if not any(map(is_cut, both_texts[path]))]
@@ -149,27 +149,31 @@ class UnguardedCode:
     async def behind_failing_tests(self) -> dict[str, list[str]]:
         """Requirement → code of the base that the head altered and that only idle tests reach. These existing tests
         pass neither on the base nor on the head, or no check collects them, so they cannot notice a mistake."""
-        failing, passing = await self._names_in_tests()
-        if not failing:
+        names_in_idle, names_in_others = await self._names_in_tests()
+        if not names_in_idle:
             return {}
-        altered = await self._altered(await self._changed_code())
+        altered = await self._altered_pieces(await self._changed_code())
         if not altered:
             return {}
         texts = await self._texts_on_base(tests=True)
         guarding = self._without_idle_tests(texts)
+        # `watched`: names that cases reach, or tests that are not idle. `idle`: names that idle tests reach.
         graph = NameGraph(guarding.values())
-        watched = graph.reached([*self._entry_points(), *passing])
-        idle = NameGraph((text for path, text in texts.items() if guarding[path] != text), graph).reached(failing)
+        watched = graph.reached([*self._entry_points(), *names_in_others])
+        idle = NameGraph((text for path, text in texts.items() if guarding[path] != text), graph).reached(names_in_idle)
         behind = idle - watched
         product = {path: defined_names(text) for path, text in texts.items() if not is_test(path)}
-        modules = {_module(path) for path, names in product.items() if not behind.isdisjoint(names)}
+        modules = {_module_name(path) for path, names in product.items() if not behind.isdisjoint(names)}
         places = [f"{path} ({name})" for path, name in altered if _is_reached(name, idle, beside=watched)]
+        # A name that several modules define may be watched in one of them, and idle in another.
         several = Counter(name for names in product.values() for name in names)
         shared = [(path, name) for path, name in altered if several[name] > 1 and name in idle & watched]
         places += [f"{path} ({name})" for path, name in self._only_namesakes_used(shared, texts)]
-        places += [f"{path} ({name})" for path, name in altered if name == REPLACES and _module(path) in modules]
+        # A new file may take the place of a module that only idle tests reach.
+        places += [f"{path} ({name})" for path, name in altered if name == REPLACES and _module_name(path) in modules]
+        # Statements that run when a module is loaded may alter such names.
         rewritten = [path for path, name in altered if name == MODULE]
-        before, after = await self._both(rewritten)
+        before, after = await self._texts_on_both_sides(rewritten)
         for path in rewritten:
             mentioned = new_statements(before.get(path, ""), after.get(path, ""))
             places += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules | {MODULE}))]
@@ -190,7 +194,7 @@ class UnguardedCode:
         return [
             (path, name)
             for path, name in functions
-            if pairs.isdisjoint({(_module(path), name), (_module(path), "*")})
+            if pairs.isdisjoint({(_module_name(path), name), (_module_name(path), "*")})
             and name not in used_names(texts.get(path, ""))
         ]
 
@@ -205,27 +209,30 @@ class UnguardedCode:
             if not (is_package_json(path) and _has_code_below(path, known))  # it belongs to the code, not to tests
         ]
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, code)
-        together = _together(suspects)
-        runs = 2 * len(together) + 1
+        groups = _groups_of_suspects(suspects)
+        runs = 2 * len(groups) + 1
         took = runs * self._seconds_of_existing_tests()
-        if len(together) > MOST_HELPERS or (len(together) > FEW_HELPERS and took > LONGEST_S):
+        if len(groups) > MOST_HELPERS or (len(groups) > FEW_HELPERS and took > LONGEST_S):
             return list(suspects)
         # A suspect may be a helper or a part of the product, so the mistake may be in one and hidden by others.
-        # One by one: two changes may cancel each other out, so a helper is undone while all others stay.
-        undone = [[suspects[path] for path in paths] for paths in together]
+        # First one by one: two changes may cancel each other out, so a helper is undone while all others stay.
+        undoings_of_groups = [[suspects[path] for path in paths] for paths in groups]
         hiding = [
-            paths for paths, undoings in zip(together, undone, strict=True) if await self._hides_failures(undoings)
+            paths
+            for paths, undoings in zip(groups, undoings_of_groups, strict=True)
+            if await self._hides_failures(undoings)
         ]
-        if hiding or len(together) < 2:
+        if hiding or len(groups) < 2:
             return [path for paths in hiding for path in paths]
-        # All together: each of several helpers may hide the same failure. And all but one, because that one may have
-        # the mistake that all others hide.
-        several = [[*suspects.values()]]
-        if len(together) > 2:  # of two, each was undone alone already
-            several += [
-                [undoing for others in undone if others is not left_out for undoing in others] for left_out in undone
+        # Then all together: each of several helpers may hide the same failure. At last all but one, because that one
+        # may have the mistake that all others hide.
+        combinations = [[*suspects.values()]]
+        if len(groups) > 2:  # of two, each was undone alone already
+            combinations += [
+                [undoing for others in undoings_of_groups if others is not left_out for undoing in others]
+                for left_out in undoings_of_groups
             ]
-        for undoings in several:
+        for undoings in combinations:
             if await self._hides_failures(undoings):
                 return list(suspects)
         return []
@@ -280,14 +287,14 @@ class UnguardedCode:
         by_requirement: dict[str, list[str]] = {}
         for requirement in self.trial.due if code else ():
             unwatched = (
-                await self._out_of_programs(code, requirement.checks)
+                await self._out_of_reach_of_programs(code, requirement.checks)
                 if any(map(is_untraced, requirement.checks))
                 else code
             )
             by_requirement |= {requirement.id: unwatched} if unwatched else {}
         return by_requirement
 
-    async def _out_of_programs(self, code: list[str], checks: Sequence[Check]) -> list[str]:
+    async def _out_of_reach_of_programs(self, code: list[str], checks: Sequence[Check]) -> list[str]:
         cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
         commands = [case.run for case in cases if isinstance(case, RunCase)]
         pages = [(check.page,) for check in checks if isinstance(check, BrowserCheck)]
@@ -298,12 +305,12 @@ class UnguardedCode:
         reached = await files_of_programs(self._read_base, known, commands) if code else None
         return [] if reached is None else [place for place in code if not {place, place.rpartition(" (")[0]} & reached]
 
-    async def _unwatched(self, turned: TurnedTests) -> list[str]:
+    async def _unwatched_code(self, turned: TurnedTests) -> list[str]:
         """The changed code that neither the checks nor the red tests that pass now were seen to run or reach."""
         files_run = turned.ran.union(*self.trial.ran.values())
         code = await self._changed_code()
         loaded = [path for path in code if path in files_run]
-        tested = turned.ran.union(*self._ran_by_tests())
+        tested = turned.ran.union(*self._files_run_by_tests())
         altered = await self._scripts_out_of_reach([path for path in loaded if path not in tested])
         altered += await self._altered_out_of_reach(loaded, turned)
         return [path for path in code if path not in files_run] + altered
@@ -317,10 +324,12 @@ class UnguardedCode:
             candidates = [
                 *code,
                 *await self._changed_data([path for path in self._changed if path in known and path not in code]),
-                *await self._leading_elsewhere(),
+                *await self._redirecting_manifests(),
             ]
             tests = {path for path in candidates if is_test(path)}
-            while tests and (used := await self._imported([path for path in candidates if path not in tests], tests)):
+            while tests and (
+                used := await self._imported_files([path for path in candidates if path not in tests], tests)
+            ):
                 tests -= used  # the files in `used` may import others
             tests -= {*await self.replaced_product()}
             self._code = [path for path in candidates if path not in tests]
@@ -329,7 +338,7 @@ class UnguardedCode:
     async def _changed_data(self, paths: Sequence[str]) -> list[str]:
         """Of these changed files of the base, which are no code, those that something may read: all but documents,
         pictures, manifests, lock files and settings that no code of the base reads."""
-        idle = [path for path in paths if _is_idle(path)]
+        idle = [path for path in paths if _is_no_data_by_name(path)]
         known = await self.workspace.blobs(self.contract.base)
         if not idle:
             return [*paths]
@@ -340,13 +349,13 @@ class UnguardedCode:
         texts = code | await self._texts_on_base(tests=True, suffixes=(*NAMING, ""))
         read = read_files(texts, idle, known)
         manifests = [path for path in read if is_package_json(path) and _has_code_below(path, known)]
-        before, after = await self._both(manifests)
+        before, after = await self._texts_on_both_sides(manifests)
         read -= {path for path in manifests if _only_packages_differ(before[path], after.get(path, ""))}
         return [path for path in paths if path not in idle or path in read]
 
-    async def _leading_elsewhere(self) -> list[str]:
+    async def _redirecting_manifests(self) -> list[str]:
         """The changed package.json files that let names of the base stand for other code than before."""
-        before, after = await self._both([path for path in self._changed if is_package_json(path)])
+        before, after = await self._texts_on_both_sides([path for path in self._changed if is_package_json(path)])
         redirecting = [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
         known = await self.workspace.blobs(self.contract.base)
         # The nearest package.json above a script says what its names stand for.
@@ -359,7 +368,7 @@ class UnguardedCode:
                 redirecting.append(path)
         return sorted(redirecting)
 
-    async def _imported(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
+    async def _imported_files(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
         """Of these paths, the files that the base's code or the head's `code` imports."""
         texts = await self._texts_on_base(suffixes=(".py", *SCRIPTS))
         after = await self.workspace.read_all(self.trial.commit, code)
@@ -391,11 +400,11 @@ class UnguardedCode:
                     file
                     for path, text in texts.items()
                     if _without_suffix(path) == name
-                    for file in _leads_to(path, text, aliases)
+                    for file in _named_files(path, text, aliases)
                 ]
         return [path for path in left if _without_suffix(path) not in visited]
 
-    def _ran_by_tests(self) -> list[frozenset[str]]:
+    def _files_run_by_tests(self) -> list[frozenset[str]]:
         checks = {
             name: check for requirement in self.trial.due for name, check in distinct_checks((requirement,)).items()
         }
@@ -407,8 +416,8 @@ class UnguardedCode:
         """Code of the base that the head altered, in files that a check loaded but no test ran. (Loading a file does
         not show that its code works.) Code is left out if, on the base, it can be reached from the entry point of a
         case, or from a red test that passes now."""
-        tested = frozenset[str]().union(*self._ran_by_tests())
-        altered = await self._altered([path for path in loaded if path not in tested])
+        tested = frozenset[str]().union(*self._files_run_by_tests())
+        altered = await self._altered_pieces([path for path in loaded if path not in tested])
         if not altered:
             return []
         texts = await self._texts_on_base()
@@ -451,14 +460,14 @@ class UnguardedCode:
             is_superseded(name, test) for requirement in self.contract.requirements for test in requirement.supersedes
         )
 
-    async def _altered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
+    async def _altered_pieces(self, paths: Sequence[str]) -> list[tuple[str, str]]:
         """File and name of each piece of the base's Python code that the head altered. A new file counts, too, if it
         does more than define things when it is loaded, or if it replaces another module."""
         code = [path for path in paths if path.endswith(".py")]
         known = await self.workspace.blobs(self.contract.base)
-        before, after = await self._both(code)
+        before, after = await self._texts_on_both_sides(code)
         lost = any(imported_modules(text) - imported_modules(after.get(path, "")) for path, text in before.items())
-        taken = await self._taken_elsewhere() if lost else {}
+        taken = await self._names_taken_by_module() if lost else {}
         product = await self._texts_on_base() if not known.keys() >= {*code} else {}
         elsewhere = sys.stdlib_module_names | {name for text in product.values() for name in imported_modules(text)}
         gained = {path: computed_members(before.get(path, ""), after.get(path, "")) for path in code}
@@ -467,23 +476,23 @@ class UnguardedCode:
         altered = []
         for path in code:
             was, now = before.get(path, ""), after.get(path, "")
-            exported = taken.get(_module(path), set())
+            exported = taken.get(_module_name(path), set())
             if path.endswith("__init__.py"):  # other files may take from a package whatever it imports
                 exported = exported | {_last_part(name) for name in imported_modules(was)}
             names = altered_names(was, now, exported, computed)
             fresh = path not in known
-            names |= {REPLACES} if fresh and _replaces(path, known, elsewhere, folders) else frozenset()
+            names |= {REPLACES} if fresh and _takes_place_of_another(path, known, elsewhere, folders) else frozenset()
             names |= {MODULE} if is_cut(was) or is_cut(now) else frozenset()  # what was not read may be altered
             altered += [(path, name) for name in sorted(names)]
         return altered
 
-    async def _both(self, paths: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    async def _texts_on_both_sides(self, paths: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The texts of these files on base and head."""
         before = await self.workspace.read_all(self.contract.base, paths)
         after = await self.workspace.read_all(self.trial.commit, paths)
         return {path: as_text(before[path]) for path in before}, {path: as_text(after[path]) for path in after}
 
-    async def _taken_elsewhere(self) -> dict[str, set[str]]:
+    async def _names_taken_by_module(self) -> dict[str, set[str]]:
         """Module (last part of its name) → names that files of the base import from it or use as its attributes."""
         names: dict[str, set[str]] = {}
         for text in (await self._texts_on_base(tests=True)).values():
@@ -536,13 +545,15 @@ def _is_reached(name: str, reached: Collection[str], beside: Collection[str]) ->
     return last not in beside or (bool(owner) and _last_part(owner) not in beside)
 
 
-def _module(path: str) -> str:
+def _module_name(path: str) -> str:
     """The last part of the name by which a Python file is imported."""
     pure = PurePosixPath(path)
     return pure.parent.name if pure.name == "__init__.py" else pure.stem
 
 
-def _replaces(path: str, known: Collection[str], elsewhere: Collection[str], folders: Collection[str]) -> bool:
+def _takes_place_of_another(
+    path: str, known: Collection[str], elsewhere: Collection[str], folders: Collection[str]
+) -> bool:
     """Whether Python would import this new file instead of another module of the same name: one of the base, or one in
     `elsewhere` (the standard library and packages). `folders`: the import roots of project folders."""
     roots = ("", "src/", *(f"{root}/" for root in folders))
@@ -555,14 +566,14 @@ def _replaces(path: str, known: Collection[str], elsewhere: Collection[str], fol
 def _may_import(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
     """Whether the file at `path`, which has this text, may import the file `imported`."""
     if not imported.endswith(".py"):
-        return any(_without_suffix(imported) in _leads_to(path, text, names) for names in aliases)
+        return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)
     folders = ["src", *map(str, PurePosixPath(path).parents)]
     names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
     place = imported.removesuffix("/__init__.py").removesuffix(".py")
     return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
 
 
-def _leads_to(path: str, text: str, aliases: ScriptAliases) -> list[str]:
+def _named_files(path: str, text: str, aliases: ScriptAliases) -> list[str]:
     """The files that a script names by a relative path, or imports by a short name, without their suffixes."""
     if not is_script(path):
         return []
@@ -576,7 +587,7 @@ def _without_suffix(path: str) -> str:
     return next((path.removesuffix(suffix) for suffix in SCRIPTS if path.endswith(suffix)), path)
 
 
-def _together(suspects: Iterable[str]) -> list[list[str]]:
+def _groups_of_suspects(suspects: Iterable[str]) -> list[list[str]]:
     """The suspects that are undone together: each alone, but if they are many, data of one folder as one."""
     paths = [*suspects]
     if len(paths) <= MOST_HELPERS:
@@ -600,7 +611,7 @@ def _only_packages_differ(before: str, after: str) -> bool:
     return bool(both[0]) and both[0] == both[1]
 
 
-def _is_idle(path: str) -> bool:
+def _is_no_data_by_name(path: str) -> bool:
     """Whether the file is, by its name, a document, a picture, a manifest, a lock file or settings: no data, unless
     code reads it."""
     pure = PurePosixPath(path)
