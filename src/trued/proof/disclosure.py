@@ -63,9 +63,9 @@ class Scanner:
         if self._open is None:
             words = [*(requirement.text for requirement in self.contract.requirements), *self.contract.interface]
             for commit in {self.contract.base: None, self.commit: None}:
-                there = await text_files(self.workspace, commit)
-                paths = "\n".join(there)
-                words += [paths, paths.replace("/", "."), *there.values()]  # with dots, as modules are named
+                texts = await text_files(self.workspace, commit)
+                paths = "\n".join(texts)
+                words += [paths, paths.replace("/", "."), *texts.values()]  # with dots, as modules are named
             self._open = words
         return any(value in text for text in self._open)
 

@@ -215,8 +215,8 @@ def _base_name(contract: Contract, tree: str, level: str) -> str:
     data = contract.model_dump(mode="json", include=fields)
     # Keep these words: they distinguish the key from keys of an earlier version, in which a check also found the files
     # of other checks.
-    alone = ["each check finds its own files alone"] if contract.carried else []
-    return _name([tree, level, ROOM, sorted(_checks(contract.every)), data, *alone])
+    own_files_only = ["each check finds its own files alone"] if contract.carried else []
+    return _name([tree, level, ROOM, sorted(_checks(contract.every)), data, *own_files_only])
 
 
 def _name(parts: list[Any]) -> str:

@@ -184,25 +184,27 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
     with the head's packages."""
     contract, carried = sides.contract, sides.contract.carried
     files = tuple(named for named in check.files if not any(is_below(path, named) for path in carried))
-    alone = check.model_copy(update={"files": files}) if files else check
+    check_to_run = check.model_copy(update={"files": files}) if files else check
     async with sides.room(contract.base) as (bench, _):
-        red = await run_and_repeat_failures(alone, bench)
-    ids = tuple(dict.fromkeys(result.id for fact in red for result in fact.tried))
+        base_facts = await run_and_repeat_failures(check_to_run, bench)
+    ids = tuple(dict.fromkeys(result.id for fact in base_facts for result in fact.tried))
     async with sides.room(sides.commit) as (bench, _):
         modules, added = bench.modules, bench.added
-        green = [await run_check(alone, bench, CaseSelection(ids, second=turn > 0)) for turn in range(GREEN_TURNS)]
+        head_facts = [
+            await run_check(check_to_run, bench, CaseSelection(ids, second=turn > 0)) for turn in range(GREEN_TURNS)
+        ]
     evidence: list[Evidence] = []
-    for side, facts in ((contract.base, red), (sides.commit, green)):
+    for side, facts in ((contract.base, base_facts), (sides.commit, head_facts)):
         recorder = EvidenceRecorder(contract, sides.interpreter, side, await sides.workspace.tree(side))
         recorder = recorder.with_versions(added.versions)
         evidence += [
             recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)
         ]
     before = [fact for fact in evidence if fact.side == "base"]
-    own = await own_modules(sides.workspace, contract, before, modules)
-    ran = frozenset[str]().union(*(fact.ran for fact in green))
+    new_modules = await own_modules(sides.workspace, contract, before, modules)
+    ran = frozenset[str]().union(*(fact.ran for fact in head_facts))
     awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, evidence)}
-    return ResultsOnBothSides(evidence, own, awaited, ran)
+    return ResultsOnBothSides(evidence, new_modules, awaited, ran)
 
 
 async def _lacked_by_base(sides: BothSides, before: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:

@@ -28,10 +28,10 @@ async def modules_of_checks(workspace: Workspace, contract: Contract, requiremen
         elif isinstance(check, ExamplesCheck):
             commands += [("python", case.call) for case in check.cases if isinstance(case, CallCase)]
             commands += [case.run for case in check.cases if isinstance(case, RunCase)]
-        served = isinstance(check, ExamplesCheck) and any(
+        needs_server = isinstance(check, ExamplesCheck) and any(
             not isinstance(case, CallCase | RunCase) for case in check.cases
         )
-        if contract.serve and (served or isinstance(check, BrowserCheck)):
+        if contract.serve and (needs_server or isinstance(check, BrowserCheck)):
             commands.append(contract.serve.command)
     reached = [
         await reachable_files(read, known, [path for path in tests if path in known]) if tests else frozenset[str]()

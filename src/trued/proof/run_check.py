@@ -68,9 +68,9 @@ async def run_check(check: Check, bench: Bench, selection: CaseSelection) -> Fac
 
 def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:
     """Write the contract's own test files that this check names, and no others, into the room while it runs."""
-    own = files_named_by(check, bench.withheld, bench.folders)
+    own_files = files_named_by(check, bench.withheld, bench.folders)
     named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-    return write_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
+    return write_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own_files)}, named)
 
 
 def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
@@ -117,13 +117,13 @@ def shared_runs(
     contract's own files, which are held out. Checks that name such files are never grouped with checks that name none.
     They may be grouped with each other, because they show `tested` at most, and agents never see them.
     """
-    together: dict[object, dict[str, Check]] = {}
+    groups: dict[object, dict[str, Check]] = {}
     for name, check in distinct_checks(requirements).items():
         joins = isinstance(check, TestsCheck) and all(_is_known(named, known) for named in check.files)
         hidden = bool(files_named_by(check, carried, {}))
         alike = (check.model_copy(update={"files": ()}), hidden) if joins else name
-        together.setdefault(alike, {})[name] = check
-    return [SharedRun(_merge(list(served.values())), served) for served in together.values()]
+        groups.setdefault(alike, {})[name] = check
+    return [SharedRun(_merge(list(checks.values())), checks) for checks in groups.values()]
 
 
 def _is_known(named: str, known: Collection[str]) -> bool:

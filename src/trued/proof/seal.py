@@ -506,9 +506,9 @@ async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
     suspects = tuple(result.id for result in facts[0].tried if _is_to_be_repeated(result))
     facts += await _repeat_failures(check, bench, facts[0], suspects) if suspects else []
     for _ in range(SLOW_TURNS):  # retry cases that took too long in some of these runs: the machine may be busy
-        if not (late := tuple(name for name in suspects if _is_late(name, facts))):
+        if not (late_ids := tuple(name for name in suspects if _is_late(name, facts))):
             break
-        facts.append(await run_check(check, bench, CaseSelection(ids=late, on_base=True)))
+        facts.append(await run_check(check, bench, CaseSelection(ids=late_ids, on_base=True)))
     return facts
 
 
@@ -523,7 +523,7 @@ async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tu
     again = RED_TURNS - 1
     selection = CaseSelection(ids=suspects, on_base=True)
     before = footprint(bench.room, besides=bench.frozen)
-    alone = {name: how for name, how in _results(first).items() if name in suspects}
+    first_results = {name: result for name, result in _results(first).items() if name in suspects}
     again_s = min(
         first.seconds, RUNNERS_START_S + sum(result.seconds for result in first.tried if result.id in suspects)
     )
@@ -535,7 +535,7 @@ async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tu
         second, third = await asyncio.gather(
             run_check(check, bench, selection), run_check(check, bench.moved_to(room), selection)
         )
-    if _results(second) == _results(third) == alone:
+    if _results(second) == _results(third) == first_results:
         more = max(again - 2, 0 if footprint(bench.room, besides=bench.frozen) == before else 1)
     else:
         more = again
@@ -560,5 +560,5 @@ def _is_to_be_repeated(result: Tried) -> bool:
     return (result.outcome in (Outcomes.FAILED, Outcomes.MISSING) and result.kind not in NOT_OUR_FAILURE) or lacking
 
 
-def _count_states(stands: Mapping[str, Base]) -> dict[str, int]:
-    return {str(state): list(stands.values()).count(state) for state in dict.fromkeys(stands.values())}
+def _count_states(states: Mapping[str, Base]) -> dict[str, int]:
+    return {str(state): list(states.values()).count(state) for state in dict.fromkeys(states.values())}

@@ -134,8 +134,11 @@ async def _measure(
         return None, None, "coverage is not measured for browser tests, because the page runs in a process of its own"
     blobs = await workspace.blobs(commit)
     interpreter = await interpreter_of(workspace, contract)
-    own, changed = contract.model_copy(update={"frozen": {}}), await _changed_tests(workspace, contract, check, commit)
-    async with clean_room(workspace, own, commit, interpreter, over=changed) as (bench, _):
+    unfrozen, changed = (
+        contract.model_copy(update={"frozen": {}}),
+        await _changed_tests(workspace, contract, check, commit),
+    )
+    async with clean_room(workspace, unfrozen, commit, interpreter, over=changed) as (bench, _):
         if bench.broken:
             return None, None, bench.broken
         call = await runner_of(check.command, bench)

@@ -115,18 +115,18 @@ class CommitTrial:
         self.runnable = [finding for finding in objections if finding.case is not None]
 
         # Set before the head's checks run.
-        # Results on the base: the contract's, but of checks that had to run there again, the new ones. That happens
-        # twice: before the head's checks run (because of packages), and after (because of Node and Chromium).
+        # Results on the base: the contract's, until checks run there again. That happens up to twice: before the head's
+        # checks run, because of packages, and afterwards, because of Node or Chromium.
         self.base_facts: Sequence[Evidence] = contract.base_facts
-        self.retaken: list[Evidence] = []  # of `base_facts`, the new ones
+        self.retaken: list[Evidence] = []  # evidence of checks that were run on the base again, both times
         self.kept: list[str] = []  # new files of the head that stay beside tests (see `new_product`)
 
-        # Set while the head's checks run.
+        # Set when the head's checks run.
         self.room = HeadRoom()
         self.evidence: list[Evidence] = []  # of checks, then of objections
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run and may guard
 
-        # Set after they ran.
+        # Set after the head's checks ran.
         self.objected = [CheckedObjection(finding) for finding in objections if finding.case is None]
         # Check → what its tests import, if nobody sees which files its runner loads.
         self.imported: dict[str, frozenset[str]] = {}
@@ -298,9 +298,9 @@ class CommitTrial:
         """The sort key of a run. Visible checks come first, because agents get no output from a room once something
         held out has run in it. The contract's own tests come last, because the head's code could save what they reveal
         and use it in later cases."""
-        data = isinstance(shared.check, DATA)
-        held = any(hidden_files(self.contract, check) for check in shared.serves.values())
-        return 2 if held else int(is_hidden_data(shared.check)), data
+        is_data = isinstance(shared.check, DATA)
+        has_hidden_files = any(hidden_files(self.contract, check) for check in shared.serves.values())
+        return 2 if has_hidden_files else int(is_hidden_data(shared.check)), is_data
 
     def guards_nothing(self, check: str) -> bool:
         """Whether the check should guard, but nothing of it passes on the base. Code that it runs is not guarded."""
@@ -499,8 +499,8 @@ class CommitTrial:
         kinds = {result.kind for fact in self.evidence for result in fact.tried}
         if not any(kind.startswith("module ") for kind in kinds):
             return []
-        own = {path: text for path, text in texts.items() if not is_test(path)}
-        return undeclared_imports(own, self.room.modules, self.room.packages)
+        product = {path: text for path, text in texts.items() if not is_test(path)}
+        return undeclared_imports(product, self.room.modules, self.room.packages)
 
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], change: CommitChange) -> Facts:
         """Everything that the judge needs to know about one requirement. `evidence`: of this and of earlier trials."""

@@ -120,13 +120,13 @@ async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> boo
 async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench, rooms: Rooms) -> tuple[Turn | None, Turn | None]:
     within_s = max(LONG_S, USUAL_TIMES * sum(planned.usual_s for planned in plan))
     async with bench.workspace.copy_of_room(bench.room) as beside:
-        both = asyncio.gather(
+        two_turns = asyncio.gather(
             _take_turn(plan, bench, rooms, second=False),
             _take_turn(plan, bench.moved_to(beside), rooms, second=True),
         )
         try:
             async with asyncio.timeout(within_s):
-                first, second = await both
+                first, second = await two_turns
         except TimeoutError:
             return None, None
     return first, second
@@ -250,5 +250,5 @@ def _ids_to_run(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
     """The ids to run now. Ids that timed out before are left out, because another run could not improve their
     result."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
-    late = {result.id for fact in facts for result in fact.tried if result.kind == "time"}
-    return () if WHOLE_CHECK in late else tuple(name for name in planned.ids if name not in late)
+    timed_out = {result.id for fact in facts for result in fact.tried if result.kind == "time"}
+    return () if WHOLE_CHECK in timed_out else tuple(name for name in planned.ids if name not in timed_out)

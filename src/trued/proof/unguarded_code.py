@@ -211,8 +211,8 @@ class UnguardedCode:
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, code)
         groups = _groups_of_suspects(suspects)
         runs = 2 * len(groups) + 1
-        took = runs * self._seconds_of_existing_tests()
-        if len(groups) > MOST_HELPERS or (len(groups) > FEW_HELPERS and took > LONGEST_S):
+        took_s = runs * self._seconds_of_existing_tests()
+        if len(groups) > MOST_HELPERS or (len(groups) > FEW_HELPERS and took_s > LONGEST_S):
             return list(suspects)
         # A suspect may be a helper or a part of the product, so the mistake may be in one and hidden by others.
         # First one by one: two changes may cancel each other out, so a helper is undone while all others stay.
@@ -298,8 +298,8 @@ class UnguardedCode:
         cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
         commands = [case.run for case in cases if isinstance(case, RunCase)]
         pages = [(check.page,) for check in checks if isinstance(check, BrowserCheck)]
-        served = pages or not all(isinstance(case, CallCase | RunCase) for case in cases)
-        commands += [*pages, *([self.contract.serve.command] if served and self.contract.serve else [])]
+        needs_server = pages or not all(isinstance(case, CallCase | RunCase) for case in cases)
+        commands += [*pages, *([self.contract.serve.command] if needs_server and self.contract.serve else [])]
         known = await self.workspace.blobs(self.contract.base)
         code = [place for place in code if place in known or place.rpartition(" (")[0] in known]
         reached = await files_of_programs(self._read_base, known, commands) if code else None
@@ -450,8 +450,8 @@ class UnguardedCode:
         for check in (check for suite in self.contract.suites for check in suite.checks):
             before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]
             here = [fact for fact in self.trial.evidence if fact.check == check_hash(check)]
-            for name, stood in on_base(before, self.trial.room.own_modules).items():
-                idle = stood is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
+            for name, state in on_base(before, self.trial.room.own_modules).items():
+                idle = state is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
                 (failing if idle and not self._is_superseded(name) else passing).append(name)
         return failing, passing
 
@@ -605,10 +605,10 @@ def _has_code_below(path: str, known: Iterable[str]) -> bool:
 
 def _only_packages_differ(before: str, after: str) -> bool:
     """Whether two texts of a package.json say the same but for its packages, scripts and version."""
-    both = [
+    contents = [
         {key: value for key, value in json_table(text).items() if key not in _DECLARING} for text in (before, after)
     ]
-    return bool(both[0]) and both[0] == both[1]
+    return bool(contents[0]) and contents[0] == contents[1]
 
 
 def _is_no_data_by_name(path: str) -> bool:

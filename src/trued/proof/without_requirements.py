@@ -92,9 +92,9 @@ async def _try_tests(
     ]
     results = replace(results, facts=facts)
     known = await workspace.blobs(contract.base)
-    there = check.model_copy(update={"files": tuple(path for path in named if path in known)})
+    check_on_base = check.model_copy(update={"files": tuple(path for path in named if path in known)})
     before = replace(sides, own_files={}, commit=contract.base)  # with the base's tests and packages
-    return results, await _failing_before(before, there, results.here)
+    return results, await _failing_before(before, check_on_base, results.here)
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
@@ -108,8 +108,8 @@ async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Ev
         ids = tuple(dict.fromkeys(result.id for fact in first for result in fact.tried))
         second = await run_check(check, bench, CaseSelection(ids, second=True))
     always = set[str]().union(*(_failing_in_files(fact.tried, check.files) for fact in first))
-    late = _failing_in_files(second.tried, check.files) - failing[0]
-    return set[str]().union(*failing) & (always | late)
+    late_failures = _failing_in_files(second.tried, check.files) - failing[0]
+    return set[str]().union(*failing) & (always | late_failures)
 
 
 def _failing_in_files(results: Iterable[Tried], files: tuple[str, ...]) -> set[str]:
