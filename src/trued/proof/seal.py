@@ -137,8 +137,8 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     has that suite as its own check, all its tests must pass on the head.
     """
     suites = [check_hash(check) for suite in contract.suites for check in suite.checks]
-    red = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
-    unusable = [name for name in guards if _could_not_run(contract, name) or name in red]
+    never_green = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
+    unusable = [name for name in guards if _could_not_run(contract, name) or name in never_green]
     notes = [
         f"{_command_of(contract, name)}: {_why_idle(contract, name)}, so it guards nothing"
         for name in guards
@@ -147,8 +147,8 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     not_run = [(name, f"{_command_of(contract, name)}: {_why_not_run(contract, name)}") for name in unusable]
     unguarded = [why for name, why in not_run if name in suites]
     notes += [why for name, why in not_run if name not in suites]
-    known = {check_hash(check) for suite in contract.red_suites for check in suite.checks}
-    turning = [name for name in unusable if name not in known and _reports_single_tests(contract, name)]
+    known_red = {check_hash(check) for suite in contract.red_suites for check in suite.checks}
+    newly_red = [name for name in unusable if name not in known_red and _reports_single_tests(contract, name)]
     own_checks = {check_hash(check) for requirement in contract.requirements for check in requirement.checks}
     gone = {*guards} - own_checks
     return contract.model_copy(
@@ -157,7 +157,7 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
             "unguarded": tuple(dict.fromkeys((*contract.unguarded, *unguarded))),
             "red_suites": (
                 *contract.red_suites,
-                *(suite for suite in contract.suites if check_hash(suite.checks[0]) in turning),
+                *(suite for suite in contract.suites if check_hash(suite.checks[0]) in newly_red),
             ),
             "guards": tuple(name for name in contract.guards if name not in gone),
             "undecided": tuple(dict.fromkeys((*contract.undecided, *notes))),

@@ -95,18 +95,19 @@ async def take_turns(
         return ()
     first, second = await _take_two_at_once(plan, bench, rooms)
     if first and second and not first.failures:
-        room = _Sequence(plan, bench, record, rooms)
-        room.add(first)
+        sequence = _Sequence(plan, bench, record, rooms)
+        sequence.add(first)
         if first.untouched and second.outcomes == first.outcomes:
-            room.add(second.beside())
-        return await _finish(room, second.failures)
-    async with rooms.fresh() as (calm, _):
-        room = _Sequence(plan, calm, record, rooms)
-        await room.take(1)
+            sequence.add(second.beside())
+        return await _finish(sequence, second.failures)
+    # The first parallel turn does not count: begin again, in a room in which nothing has run.
+    async with rooms.fresh() as (fresh_bench, _):
+        sequence = _Sequence(plan, fresh_bench, record, rooms)
+        await sequence.take(1)
         failed = first.failures | second.failures if first and second else frozenset()
-        if second and room.turns[0].untouched and failed <= room.turns[0].failures:
-            room.add(second.beside())
-        return await _finish(room, failed)
+        if second and sequence.turns[0].untouched and failed <= sequence.turns[0].failures:
+            sequence.add(second.beside())
+        return await _finish(sequence, failed)
 
 
 async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> bool:
@@ -132,14 +133,14 @@ async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench, rooms: Roo
     return first, second
 
 
-async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    """Run the remaining turns in this room, and extra turns if something failed only in parallel. Returns notes."""
-    await room.take(GREEN_TURNS - len(room.turns))
-    steady = suspects - frozenset[tuple[str, str]]().union(*(turn.failures for turn in room.turns))
-    if not steady:
+async def _finish(sequence: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    """Run the remaining turns of this sequence, and extra turns if something failed only in parallel. Returns notes."""
+    await sequence.take(GREEN_TURNS - len(sequence.turns))
+    only_in_parallel = suspects - frozenset[tuple[str, str]]().union(*(turn.failures for turn in sequence.turns))
+    if not only_in_parallel:
         return ()
-    await room.take(STEADY_TURNS - len(room.turns))
-    return (passed_alone(len(steady), STEADY_TURNS),)
+    await sequence.take(STEADY_TURNS - len(sequence.turns))
+    return (passed_alone(len(only_in_parallel), STEADY_TURNS),)
 
 
 class _Sequence:
