@@ -59,10 +59,10 @@ async def try_own_tests(
 def _add_results(before: OwnTests, results: "ResultsOnBothSides", own_files: Collection[str]) -> OwnTests:
     states = {
         name: state
-        for name, state in results.on_base.items()
+        for name, state in results.base_states.items()
         if name == WHOLE_CHECK or name.split("::")[0] in own_files
     }
-    on_this_head = {name: on_head(name, results.here, results.lacks) for name in states}
+    on_this_head = {name: on_head(name, results.head_facts, results.lacks) for name in states}
     green = [name for name, (state, _) in on_this_head.items() if state is Head.PASSED]
     failed_results = [
         result for state, deciding in on_this_head.values() if state is Head.FAILED for result in deciding
@@ -73,7 +73,7 @@ def _add_results(before: OwnTests, results: "ResultsOnBothSides", own_files: Col
         if state is Head.UNJUDGED
         for result in deciding
     ]
-    turned = sum(number_of_tests(name, results.here) for name in green if states[name] is Base.RED)
+    turned = sum(number_of_tests(name, results.head_facts) for name in green if states[name] is Base.RED)
     return OwnTests(
         turned=before.turned + turned,
         failing=(*before.failing, *dict.fromkeys(result.id for result in failed_results)),
@@ -163,11 +163,11 @@ class ResultsOnBothSides:
     ran: frozenset[str] = frozenset()  # files of the head that the tests loaded
 
     @property
-    def on_base(self) -> dict[str, Base]:
+    def base_states(self) -> dict[str, Base]:
         return on_base([fact for fact in self.facts if fact.side == "base"], self.own_modules)
 
     @property
-    def here(self) -> list[Evidence]:
+    def head_facts(self) -> list[Evidence]:
         return [fact for fact in self.facts if fact.side == "head"]
 
     @property

@@ -56,7 +56,7 @@ async def _earlier_failures(sides: BothSides, check: TestsCheck, results: Result
     cache, tree = FactCache(workspace.kept, workspace.repository), await tree_with_content(workspace, sides.commit)
     level = workspace.confinement().level
     before = cache.of_head(contract, tree, level).evidence
-    cache.keep_head(contract, tree, level, results.here, frozenset())
+    cache.keep_head(contract, tree, level, results.head_facts, frozenset())
     return [fact for fact in before if fact.check == check_hash(check)]
 
 
@@ -64,8 +64,8 @@ def _passing_files(results: ResultsOnBothSides) -> dict[str, bool]:
     """Test file that the runner reported → whether all its tests pass on the head, and every one of them had a clear
     result (passed or failed) on the base."""
     passing: dict[str, bool] = {}
-    for name, base_state in results.on_base.items():
-        head_state = on_head(name, results.here, results.lacks)[0]
+    for name, base_state in results.base_states.items():
+        head_state = on_head(name, results.head_facts, results.lacks)[0]
         if base_state is Base.UNREACHED and head_state is not Head.FAILED:
             continue
         path = name.split("::")[0]

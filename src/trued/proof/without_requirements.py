@@ -94,7 +94,7 @@ async def _try_tests(
     known = await workspace.blobs(contract.base)
     check_on_base = check.model_copy(update={"files": tuple(path for path in named if path in known)})
     before = replace(sides, own_files={}, commit=contract.base)  # with the base's tests and packages
-    return results, await _failing_before(before, check_on_base, results.here)
+    return results, await _failing_before(before, check_on_base, results.head_facts)
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
@@ -136,7 +136,7 @@ def _judge_results(whole: ResultsOnBothSides, *, changed: bool, fail_anyway: Col
     """The verdict on the change's own tests. `fail_anyway`: tests that fail without the change, too. They are not
     counted, whatever they show: the change may not even have touched them."""
     results = replace(whole, facts=[_without_results(fact, fail_anyway) for fact in whole.facts])
-    facts, before, here = results.facts, results.on_base, results.here
+    facts, before, here = results.facts, results.base_states, results.head_facts
     shown = {name: on_head(name, here, results.lacks) for name in before if name != WHOLE_CHECK}
     missing = each_once(
         results.missing(result) for state, deciding in shown.values() if state is Head.UNJUDGED for result in deciding
