@@ -7,11 +7,11 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Evidence, Grade, Outcomes, Tried, Verdict
-from trued.proof.implementer_tests import TriedOnBothSides
+from trued.proof.implementer_tests import ResultsOnBothSides
 from trued.proof.text.command_parser import files_in_command, recognise_runner
 from trued.proof.verdict import reasons
 from trued.proof.verdict.missing import lacked_by_base
-from trued.proof.without_requirements import _judged
+from trued.proof.without_requirements import _judge_results
 
 BASE = {"a.py": "def one():\n    return 0\n", "tests/test_old.py": "def test_old():\n    pass\n"}
 ASKED = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_one.py"]}
@@ -152,7 +152,7 @@ def test_an_environment_that_broke_under_the_changes_own_tests_is_named_and_no_f
     red = Tried(id="t.py::t", outcome=Outcomes.FAILED, kind="failed")
     lost = Tried(id="t.py::t", outcome=Outcomes.UNJUDGED, kind="environment", detail="no more space")
     facts = [fact("base", turn, red) for turn in (1, 2, 3)] + [fact("head", turn, lost) for turn in (1, 2)]
-    judged = _judged(TriedOnBothSides(facts, frozenset(), {}), changed=True)
+    judged = _judge_results(ResultsOnBothSides(facts, frozenset(), {}), changed=True)
     assert (judged.grade, judged.holds, judged.gaps) == (Grade.UNJUDGED, False, ())
     assert "no more space" in judged.missing[0].what
 

@@ -41,13 +41,13 @@ async def run_build(
     If it does not pass, also run it on the base in the same kind of room. If it fails there in the same way, the result
     is UNJUDGED, because the room may be at fault. The output is scanned for held-out data, because agents read it.
     """
-    found = await _run(workspace, contract, command, commit)
-    if found.tried.outcome is not Outcomes.PASSED and commit != contract.base:
+    result = await _run(workspace, contract, command, commit)
+    if result.tried.outcome is not Outcomes.PASSED and commit != contract.base:
         base = await _run(workspace, contract, command, contract.base)
-        found = BuildResult(correct_by_base(found.tried, base.tried), found.drivers)
+        result = BuildResult(correct_by_base(result.tried, base.tried), result.drivers)
     scan = Scanner(workspace, contract, commit, tell)
-    detail = await scan(found.tried.detail, f"the output of the build {command}")
-    return BuildResult(found.tried.model_copy(update={"detail": detail}), found.drivers)
+    detail = await scan(result.tried.detail, f"the output of the build {command}")
+    return BuildResult(result.tried.model_copy(update={"detail": detail}), result.drivers)
 
 
 def correct_by_base(head: Tried, base: Tried) -> Tried:
@@ -66,12 +66,12 @@ def correct_by_base(head: Tried, base: Tried) -> Tried:
     return head.model_copy(update={"outcome": Outcomes.UNJUDGED, "detail": f"{ON_BASE}\n{head.detail}"})
 
 
-def ends_alike(one: str, other: str) -> bool:
+def ends_alike(output: str, other: str) -> bool:
     """Whether two outputs end with the same lines; numbers (ports, lines, seconds) may differ."""
-    return bool(one.strip()) and _last(one) == _last(other)
+    return bool(output.strip()) and _last_lines(output) == _last_lines(other)
 
 
-def _last(output: str) -> list[str]:
+def _last_lines(output: str) -> list[str]:
     lines = [re.sub(r"\d+", "#", line.strip()) for line in output.splitlines()]
     return [line for line in lines if line][-LINES:]
 
@@ -84,24 +84,26 @@ async def _run(workspace: Workspace, contract: Contract, command: str, commit: s
         async with clean_room(workspace, contract, commit, interpreter, kept=kept) as (bench, _):
             if bench.broken:
                 return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[1], detail=bench.broken))
-            own = [
-                one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
+            drivers = [
+                path
+                for path in own_drivers(command, bench.room, list(bench.frozen))
+                if here.get(path) != before.get(path)
             ]
-            own += await _changed_scripts(workspace, contract, command, bench) if here != before else []
-            # The change may alter files that control the build. `own` only lists them: unlike a command that must keep
-            # passing, a build need not pass with the base's version of these files.
+            drivers += await _changed_scripts(workspace, contract, command, bench) if here != before else []
+            # The change may alter files that control the build. `drivers` only lists them: unlike a command that must
+            # keep passing, a build need not pass with the base's version of these files.
             fact = await run_check(CommandCheck(command=command, within_s=WITHIN_S), bench, CaseSelection(red=(ID,)))
     except CannotJudge as error:
         return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
-    return BuildResult(fact.tried[0], tuple(own))
+    return BuildResult(fact.tried[0], tuple(drivers))
 
 
 async def _changed_scripts(workspace: Workspace, contract: Contract, command: str, bench: Bench) -> list[str]:
     """Each package.json in which a script of the base was changed; none if the command runs no script."""
-    found = list[str]()
+    changed = list[str]()
     for path in await workspace.blobs(contract.base) if _SCRIPTS.search(command) else ():
         place = bench.room / path
         if is_package_json(path) and place.is_file() and not place.is_symlink():
             base, now = package_scripts(await workspace.read(contract.base, path)), package_scripts(place.read_bytes())
-            found += [path] if any(now.get(name) != script for name, script in base.items()) else []
-    return found
+            changed += [path] if any(now.get(name) != script for name, script in base.items()) else []
+    return changed

@@ -29,16 +29,16 @@ async def converted_files(workspace: Workspace, base: str, commit: str, changed:
         return []
     names = _converting_names([line for lines in (*before.values(), *after.values()) for line in lines])
     known = [line for lines in before.values() for line in lines if names & set(line[1:])]
-    found = []
+    places = []
     for path in sorted({*before, *after}):
         was, now = before.get(path, []), after.get(path, [])
-        found += [f"{path} ({' '.join(line)})" for line in now if line not in was and names & set(line[1:])]
+        places += [f"{path} ({' '.join(line)})" for line in now if line not in was and names & set(line[1:])]
         if known and _overriding(was) != _overriding([line for line in now if line in was]):
-            found.append(f"{path} (an attribute of the base was removed or moved)")
+            places.append(f"{path} (an attribute of the base was removed or moved)")
     if not any("ident" in line for line in known):
-        return found
+        return places
     marked = await workspace.read_all(commit, sorted(set(changed)))
-    return [*found, *(path for path, content in marked.items() if _IDENT in content)]
+    return [*places, *(path for path, content in marked.items() if _IDENT in content)]
 
 
 async def unconverted_files(workspace: Workspace, base: str) -> list[str]:
@@ -46,7 +46,7 @@ async def unconverted_files(workspace: Workspace, base: str) -> list[str]:
     left out, because rooms have the content of its files."""
     lines = await _attributes(workspace, base)
     names = _converting_names([line for several in lines.values() for line in several]) - {"filter=lfs"}
-    return [f"{path} ({' '.join(one)})" for path in sorted(lines) for one in lines[path] if names & set(one[1:])]
+    return [f"{path} ({' '.join(line)})" for path in sorted(lines) for line in lines[path] if names & set(line[1:])]
 
 
 async def _attributes(workspace: Workspace, commit: str) -> dict[str, list[list[str]]]:
@@ -59,18 +59,18 @@ async def _attributes(workspace: Workspace, commit: str) -> dict[str, list[list[
 
 
 def _words(line: bytes) -> list[str]:
-    words = [one.decode("utf-8", "replace") for one in re.split(rb"[ \t\r]+", line.strip(b" \t\r"))]
+    words = [word.decode("utf-8", "replace") for word in re.split(rb"[ \t\r]+", line.strip(b" \t\r"))]
     return [] if not words[0] or words[0].startswith("#") else words
 
 
 def _converting_names(lines: Iterable[list[str]]) -> set[str]:
     """The attributes in these lines that convert files, and the macros that stand for one of them."""
     every = list(lines)
-    found = {word for line in every for word in line[1:] if _CONVERTING.fullmatch(word)}
+    converting = {word for line in every for word in line[1:] if _CONVERTING.fullmatch(word)}
     macros = {line[0].removeprefix(_MACRO): set(line[1:]) for line in every if line[0].startswith(_MACRO)}
-    while more := {name for name, words in macros.items() if words & found} - found:
-        found |= more  # a macro may contain another macro
-    return found
+    while more := {name for name, words in macros.items() if words & converting} - converting:
+        converting |= more  # a macro may contain another macro
+    return converting
 
 
 def _overriding(lines: Iterable[list[str]]) -> list[list[str]]:

@@ -43,38 +43,40 @@ class Scanner:
         self.tell(TextWithheld(about=about))
         return WITHHELD
 
-    async def judged(self, one: Judged) -> Judged:
+    async def judged(self, judged: Judged) -> Judged:
         """The verdict after its gaps were scanned, so that agents may read them. Its reasons are only for people and
         stay as they are."""
         gaps = []
-        for gap in one.gaps:
-            what = await self(gap.what, f"why {one.id} fails")
-            gaps.append(gap if what == gap.what else gap.model_copy(update={"what": f"{one.id}: {what}"}))
-        return one.model_copy(update={"gaps": tuple(dict.fromkeys(gaps))}) if gaps != list(one.gaps) else one
+        for gap in judged.gaps:
+            what = await self(gap.what, f"why {judged.id} fails")
+            gaps.append(gap if what == gap.what else gap.model_copy(update={"what": f"{judged.id}: {what}"}))
+        return judged.model_copy(update={"gaps": tuple(dict.fromkeys(gaps))}) if gaps != list(judged.gaps) else judged
 
     async def _quotes(self, text: str) -> bool:
         if self._sought is None:
             self._sought = {form: value for value in held_out_texts(self.contract) for form in forms(value)}
-        found = {value for form, value in self._sought.items() if form in text}
-        return any([not await self._readable(value) for value in found])
+        quoted = {value for form, value in self._sought.items() if form in text}
+        return any([not await self._readable(value) for value in quoted])
 
     async def _readable(self, value: str) -> bool:
         """Whether everybody can read the value anyway, in the user's words, on the base, or in the commit itself."""
         if self._open is None:
-            words = [*(one.text for one in self.contract.requirements), *self.contract.interface]
+            words = [*(requirement.text for requirement in self.contract.requirements), *self.contract.interface]
             for commit in {self.contract.base: None, self.commit: None}:
-                there = await text_files(self.workspace, commit)
-                paths = "\n".join(there)
-                words += [paths, paths.replace("/", "."), *there.values()]  # with dots, as modules are named
+                texts = await text_files(self.workspace, commit)
+                paths = "\n".join(texts)
+                words += [paths, paths.replace("/", "."), *texts.values()]  # with dots, as modules are named
             self._open = words
-        return any(value in one for one in self._open)
+        return any(value in text for text in self._open)
 
 
 def held_out_texts(contract: Contract) -> set[str]:
     """Values and lines of a contract that only the engine may know."""
     if not contract.held_out:
         return set()
-    checks = [check for one in contract.requirements for check in one.checks if is_held_out(contract, check)]
+    checks = [
+        check for requirement in contract.requirements for check in requirement.checks if is_held_out(contract, check)
+    ]
     values = {value.strip() for check in checks for value in _values(check)}
     values |= set(_lines(hidden_tests(contract).values()))
     return {value for value in values if len(value) >= SHORTEST}
@@ -83,8 +85,8 @@ def held_out_texts(contract: Contract) -> set[str]:
 def _values(check: Check) -> Iterator[str]:
     if isinstance(check, BrowserCheck):
         first = [*check.before.sees, *check.before.hides] if check.before else []
-        done = [one.type or one.choose or one.wait or "" for one in check.actions]
-        yield from _texts([*check.sees, *check.hides, *check.tree, *first, *done])
+        entered = [action.type or action.choose or action.wait or "" for action in check.actions]
+        yield from _texts([*check.sees, *check.hides, *check.tree, *first, *entered])
     elif isinstance(check, ExamplesCheck):
         for case in check.cases:
             yield from _texts(_data(case))
@@ -115,7 +117,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _lines(files: Iterable[bytes]) -> Iterator[str]:
     """The long lines of held-out files, without imports, and all string literals in these files."""
-    lines = [line.strip() for one in files if b"\0" not in one for line in one.decode("utf-8", "replace").splitlines()]
+    lines = [
+        line.strip()
+        for content in files
+        if b"\0" not in content
+        for line in content.decode("utf-8", "replace").splitlines()
+    ]
     for line in lines[:MOST_LINES]:
         if len(line) >= LINE and not _IMPORTS.match(line):
             yield line

@@ -53,25 +53,25 @@ class FactCache:
 
     def of_base(self, contract: Contract, tree: str, level: str) -> tuple[Evidence, ...]:
         """What the same checks showed earlier on the same tree with the same interpreter; () if that is unknown."""
-        found = self._read("base", _base_name(contract, tree, level))
-        evidence = _evidence(found.get("evidence", ())) if found else ()
-        if {one.check for one in evidence} != _checks(contract.every):
+        stored = self._read("base", _base_name(contract, tree, level))
+        evidence = _read_evidence(stored.get("evidence", ())) if stored else ()
+        if {fact.check for fact in evidence} != _checks(contract.every):
             return ()
         if not all(self.artifact(contract, tree, level, name) for name in artifact_hashes(evidence)):
             return ()  # a picture is missing, so the facts are incomplete
-        return tuple(_with_owner(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
+        return tuple(_with_owner(fact, owner, contract) for fact in evidence for owner in _owners(contract, fact.check))
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
         """Keep these facts, unless a case could not be judged for a reason that may be gone next time. A missing module
         is no such reason, because the cache key contains the interpreter. Returns whether the facts were kept."""
         if any(
-            one.outcome is Outcomes.UNJUDGED and not one.kind.startswith("module ")
-            for each in facts
-            for one in each.tried
+            result.outcome is Outcomes.UNJUDGED and not result.kind.startswith("module ")
+            for fact in facts
+            for result in fact.tried
         ):
             return False
-        once = {(one.check, one.turn): one for one in facts}  # requirements may share a check
-        self._write("base", _base_name(contract, tree, level), {"evidence": [_plain(one) for one in once.values()]})
+        once = {(fact.check, fact.turn): fact for fact in facts}  # requirements may share a check
+        self._write("base", _base_name(contract, tree, level), {"evidence": [_as_json(fact) for fact in once.values()]})
         self._forget_oldest()
         return True
 
@@ -95,10 +95,12 @@ class FactCache:
     # -- heads ------------------------------------------------------------------------------------------------------
 
     def of_head(self, contract: Contract, tree: str, level: str) -> EarlierFacts:
-        found = self._read("head", self._head_name(contract, tree, level))
-        if not found:
+        stored = self._read("head", self._head_name(contract, tree, level))
+        if not stored:
             return EarlierFacts()
-        return EarlierFacts(_evidence(found.get("evidence", ())), frozenset(map(str, found.get("order_bound", ()))))
+        return EarlierFacts(
+            _read_evidence(stored.get("evidence", ())), frozenset(map(str, stored.get("order_bound", ())))
+        )
 
     def keep_head(
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
@@ -107,15 +109,18 @@ class FactCache:
         `order_bound`: tests that are not counted, because their results depend on their order or on the date. A fact in
         which only such tests fail is not kept."""
         before = self.of_head(contract, tree, level)
-        known = {one.id for one in before.evidence}
+        known = {fact.id for fact in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))
         failing = [
-            one for one in facts if one.check in checks and one.id not in known and _has_failure(one, order_bound)
+            fact for fact in facts if fact.check in checks and fact.id not in known and _has_failure(fact, order_bound)
         ]
         if not failing or len(before.evidence) >= MOST:
             return
-        kept = [*before.evidence, *failing][:MOST]
-        content = {"evidence": [_plain(one) for one in kept], "order_bound": sorted(before.order_bound | order_bound)}
+        facts_to_keep = [*before.evidence, *failing][:MOST]
+        content = {
+            "evidence": [_as_json(fact) for fact in facts_to_keep],
+            "order_bound": sorted(before.order_bound | order_bound),
+        }
         self._write("head", self._head_name(contract, tree, level), content)
 
     def _head_name(self, contract: Contract, tree: str, level: str) -> str:
@@ -141,10 +146,10 @@ class FactCache:
         try:
             if file.stat().st_size > MOST_BYTES:
                 return {}
-            found = json.loads(file.read_bytes())
+            content = json.loads(file.read_bytes())
         except (OSError, ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) and found.get("form") == FORM else {}
+        return content if isinstance(content, dict) and content.get("form") == FORM else {}
 
     def _write(self, kind: str, name: str, content: dict[str, Any]) -> None:
         if self.folder is None:
@@ -161,7 +166,7 @@ async def tree_with_content(workspace: Workspace, commit: str) -> str:
 
 def artifact_hashes(evidence: Iterable[Evidence]) -> set[str]:
     """Hashes of the pictures and recordings that are kept for people."""
-    return {name for one in evidence for name in one.artifacts.values()}
+    return {sha256 for fact in evidence for sha256 in fact.artifacts.values()}
 
 
 def _create(folder: Path) -> None:
@@ -172,32 +177,33 @@ def _create(folder: Path) -> None:
 
 
 def _checks(requirements: Iterable[Requirement]) -> set[str]:
-    return {check_hash(check) for one in requirements for check in one.checks if check.kind != "manual"}
+    return {check_hash(check) for requirement in requirements for check in requirement.checks if check.kind != "manual"}
 
 
 def _owners(contract: Contract, check: str) -> list[Requirement]:
-    return [one for one in contract.every if check in _checks((one,))]
+    return [requirement for requirement in contract.every if check in _checks((requirement,))]
 
 
-def _with_owner(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
-    held_out = any(is_held_out(contract, check) for check in owner.checks if check_hash(check) == one.check)
+def _with_owner(fact: Evidence, owner: Requirement, contract: Contract) -> Evidence:
+    held_out = any(is_held_out(contract, check) for check in owner.checks if check_hash(check) == fact.check)
     update = {"id": secrets.token_hex(6), "requirement": owner.id, "commit": contract.base, "held_out": held_out}
-    return one.model_copy(update=update)
+    return fact.model_copy(update=update)
 
 
 def _has_failure(fact: Evidence, order_bound: frozenset[str]) -> bool:
     return any(
-        one.outcome in _FAILING and full_name(fact.kind, fact.check, one.id) not in order_bound for one in fact.tried
+        result.outcome in _FAILING and full_name(fact.kind, fact.check, result.id) not in order_bound
+        for result in fact.tried
     )
 
 
-def _plain(one: Evidence) -> dict[str, Any]:
-    return one.model_dump(mode="json")
+def _as_json(fact: Evidence) -> dict[str, Any]:
+    return fact.model_dump(mode="json")
 
 
-def _evidence(found: Any) -> tuple[Evidence, ...]:
+def _read_evidence(stored: Any) -> tuple[Evidence, ...]:
     try:
-        return tuple(Evidence.model_validate(one) for one in found)
+        return tuple(Evidence.model_validate(fact) for fact in stored)
     except (ValidationError, TypeError):
         return ()
 
@@ -209,8 +215,8 @@ def _base_name(contract: Contract, tree: str, level: str) -> str:
     data = contract.model_dump(mode="json", include=fields)
     # Keep these words: they distinguish the key from keys of an earlier version, in which a check also found the files
     # of other checks.
-    alone = ["each check finds its own files alone"] if contract.carried else []
-    return _name([tree, level, ROOM, sorted(_checks(contract.every)), data, *alone])
+    own_files_only = ["each check finds its own files alone"] if contract.carried else []
+    return _name([tree, level, ROOM, sorted(_checks(contract.every)), data, *own_files_only])
 
 
 def _name(parts: list[Any]) -> str:

@@ -35,7 +35,7 @@ async def try_own_tests(
 ) -> tuple[dict[str, OwnTests], list[Evidence]]:
     """Run the head's own tests on base and head. Returns requirement → what they show, and the evidence. `kept`: see
     `BothSides`."""
-    found: dict[str, OwnTests] = {}
+    by_requirement: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:
         for check in requirement.checks:
@@ -43,32 +43,43 @@ async def try_own_tests(
                 continue
             own_files = await _own_test_files(workspace, contract, commit, check)
             if not own_files:
-                before = found.get(requirement.id, OwnTests())
-                absent = await _absent(workspace, contract, commit, check)
-                found[requirement.id] = replace(before, absent=(*before.absent, *absent))
+                before = by_requirement.get(requirement.id, OwnTests())
+                absent = await _files_lacking_on_both(workspace, contract, commit, check)
+                by_requirement[requirement.id] = replace(before, absent=(*before.absent, *absent))
                 continue
             sides = BothSides(workspace, _without_absent_files(contract), commit, interpreter, own_files, kept)
-            tried = await run_on_both_sides(sides, requirement, check)
-            found[requirement.id] = _add_results(found.get(requirement.id, OwnTests()), tried, own_files)
-            evidence += tried.facts
-    return found, evidence
+            results = await run_on_both_sides(sides, requirement, check)
+            by_requirement[requirement.id] = _add_results(
+                by_requirement.get(requirement.id, OwnTests()), results, own_files
+            )
+            evidence += results.facts
+    return by_requirement, evidence
 
 
-def _add_results(before: OwnTests, tried: "TriedOnBothSides", own_files: Collection[str]) -> OwnTests:
-    theirs = {
-        name: one for name, one in tried.on_base.items() if name == WHOLE_CHECK or name.split("::")[0] in own_files
+def _add_results(before: OwnTests, results: "ResultsOnBothSides", own_files: Collection[str]) -> OwnTests:
+    states = {
+        name: state
+        for name, state in results.base_states.items()
+        if name == WHOLE_CHECK or name.split("::")[0] in own_files
     }
-    shown = {name: on_head(name, tried.here, tried.lacks) for name in theirs}
-    green = [name for name, (state, _) in shown.items() if state is Head.PASSED]
-    bad = [one for state, each in shown.values() if state is Head.FAILED for one in each]
-    lost = [tried.missing(one) for state, each in shown.values() if state is Head.UNJUDGED for one in each]
-    turned = sum(number_of_tests(name, tried.here) for name in green if theirs[name] is Base.RED)
+    on_this_head = {name: on_head(name, results.head_facts, results.lacks) for name in states}
+    green = [name for name, (state, _) in on_this_head.items() if state is Head.PASSED]
+    failed_results = [
+        result for state, deciding in on_this_head.values() if state is Head.FAILED for result in deciding
+    ]
+    missing = [
+        results.missing(result)
+        for state, deciding in on_this_head.values()
+        if state is Head.UNJUDGED
+        for result in deciding
+    ]
+    turned = sum(number_of_tests(name, results.head_facts) for name in green if states[name] is Base.RED)
     return OwnTests(
         turned=before.turned + turned,
-        failing=(*before.failing, *dict.fromkeys(one.id for one in bad)),
-        idle=(*before.idle, *(name for name in green if theirs[name] is Base.GUARD)),
-        output=before.output or next((one.detail for one in bad if one.detail), ""),
-        missing=each_once((*before.missing, *lost)),
+        failing=(*before.failing, *dict.fromkeys(result.id for result in failed_results)),
+        idle=(*before.idle, *(name for name in green if states[name] is Base.GUARD)),
+        output=before.output or next((result.detail for result in failed_results if result.detail), ""),
+        missing=each_once((*before.missing, *missing)),
         absent=before.absent,
     )
 
@@ -76,34 +87,38 @@ def _add_results(before: OwnTests, tried: "TriedOnBothSides", own_files: Collect
 async def _own_test_files(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
     """Path → content (base64) of the check's files that the base lacks. Empty if the head lacks one of them, too, or if
     they are too large."""
-    wanted = await _wanted(workspace, contract, commit, check)
-    here = await workspace.blobs(commit) if wanted else {}
-    if not all(any(is_below(path, named) for path in here) for named in wanted):
+    named_files = await _files_lacking_on_base(workspace, contract, commit, check)
+    here = await workspace.blobs(commit) if named_files else {}
+    if not all(any(is_below(path, named) for path in here) for named in named_files):
         return {}
     contents = {
-        path: await workspace.read(commit, path) or b"" for path in here if any(is_below(path, one) for one in wanted)
+        path: await workspace.read(commit, path) or b""
+        for path in here
+        if any(is_below(path, named) for named in named_files)
     }
     if sum(map(len, contents.values())) > MOST_BYTES:
         return {}
     return {path: base64.b64encode(content).decode() for path, content in contents.items()}
 
 
-async def _absent(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
+async def _files_lacking_on_both(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
     """Test files that the check names, but that neither base nor head has."""
-    wanted = await _wanted(workspace, contract, commit, check)
-    here = await workspace.blobs(commit) if wanted else {}
-    return [one for one in wanted if not any(is_below(path, one) for path in here)]
+    named_files = await _files_lacking_on_base(workspace, contract, commit, check)
+    here = await workspace.blobs(commit) if named_files else {}
+    return [named for named in named_files if not any(is_below(path, named) for path in here)]
 
 
-async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
+async def _files_lacking_on_base(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
     """The check's files that the base lacks. If the check names no files and collected no test on the base, all new
     test files of the head."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
-    asked = await runner_on_base(check.command, workspace, contract.base, contract.carried)
-    if files := files_of_check(check, asked):
-        return [one for one in files if not any(is_below(path, one) for path in known)]
-    base = [one for fact in contract.base_facts if fact.check == check_hash(check) for one in fact.tried]
-    if not base or any(one.kind != "nothing collected" for one in base):
+    call = await runner_on_base(check.command, workspace, contract.base, contract.carried)
+    if files := files_of_check(check, call):
+        return [named for named in files if not any(is_below(path, named) for path in known)]
+    results_on_base = [
+        result for fact in contract.base_facts if fact.check == check_hash(check) for result in fact.tried
+    ]
+    if not results_on_base or any(result.kind != "nothing collected" for result in results_on_base):
         return []
     return [path for path in await workspace.blobs(commit) if path not in known and is_test(path)]
 
@@ -139,7 +154,7 @@ class BothSides:
 
 
 @dataclass(frozen=True, slots=True)
-class TriedOnBothSides:
+class ResultsOnBothSides:
     """What the head's own tests showed on base and head."""
 
     facts: Sequence[Evidence]
@@ -148,48 +163,52 @@ class TriedOnBothSides:
     ran: frozenset[str] = frozenset()  # files of the head that the tests loaded
 
     @property
-    def on_base(self) -> dict[str, Base]:
-        return on_base([one for one in self.facts if one.side == "base"], self.own_modules)
+    def base_states(self) -> dict[str, Base]:
+        return on_base([fact for fact in self.facts if fact.side == "base"], self.own_modules)
 
     @property
-    def here(self) -> list[Evidence]:
-        return [one for one in self.facts if one.side == "head"]
+    def head_facts(self) -> list[Evidence]:
+        return [fact for fact in self.facts if fact.side == "head"]
 
     @property
     def lacks(self) -> frozenset[tuple[str, str]]:
         return frozenset((WHOLE_CHECK, kind) for kind in self.awaited)
 
-    def missing(self, one: Tried) -> MissingFromEnvironment:
+    def missing(self, result: Tried) -> MissingFromEnvironment:
         """Why this test could not be judged on the head."""
-        return self.awaited.get(one.kind) or missing_part(TestsCheck(), one)
+        return self.awaited.get(result.kind) or missing_part(TestsCheck(), result)
 
 
-async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> TriedOnBothSides:
+async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> ResultsOnBothSides:
     """Run the head's own tests on the base (failed ones `RED_TURNS` times) and on the head (`GREEN_TURNS` times), both
     with the head's packages."""
     contract, carried = sides.contract, sides.contract.carried
-    files = tuple(one for one in check.files if not any(is_below(path, one) for path in carried))
-    alone = check.model_copy(update={"files": files}) if files else check
+    files = tuple(named for named in check.files if not any(is_below(path, named) for path in carried))
+    check_to_run = check.model_copy(update={"files": files}) if files else check
     async with sides.room(contract.base) as (bench, _):
-        red = await run_and_repeat_failures(alone, bench)
-    ids = tuple(dict.fromkeys(one.id for fact in red for one in fact.tried))
+        base_facts = await run_and_repeat_failures(check_to_run, bench)
+    ids = tuple(dict.fromkeys(result.id for fact in base_facts for result in fact.tried))
     async with sides.room(sides.commit) as (bench, _):
         modules, added = bench.modules, bench.added
-        green = [await run_check(alone, bench, CaseSelection(ids, second=turn > 0)) for turn in range(GREEN_TURNS)]
-    found: list[Evidence] = []
-    for side, facts in ((contract.base, red), (sides.commit, green)):
+        head_facts = [
+            await run_check(check_to_run, bench, CaseSelection(ids, second=turn > 0)) for turn in range(GREEN_TURNS)
+        ]
+    evidence: list[Evidence] = []
+    for side, facts in ((contract.base, base_facts), (sides.commit, head_facts)):
         recorder = EvidenceRecorder(contract, sides.interpreter, side, await sides.workspace.tree(side))
         recorder = recorder.with_versions(added.versions)
-        found += [recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)]
-    before = [one for one in found if one.side == "base"]
-    own = await own_modules(sides.workspace, contract, before, modules)
-    ran = frozenset[str]().union(*(fact.ran for fact in green))
-    awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, found)}
-    return TriedOnBothSides(found, own, awaited, ran)
+        evidence += [
+            recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)
+        ]
+    before = [fact for fact in evidence if fact.side == "base"]
+    new_modules = await own_modules(sides.workspace, contract, before, modules)
+    ran = frozenset[str]().union(*(fact.ran for fact in head_facts))
+    awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, evidence)}
+    return ResultsOnBothSides(evidence, new_modules, awaited, ran)
 
 
 async def _lacked_by_base(sides: BothSides, before: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-    if not any(one.kind.startswith("module ") for fact in before for one in fact.tried):
+    if not any(result.kind.startswith("module ") for fact in before for result in fact.tried):
         return {}
     python = [path for path in await sides.workspace.blobs(sides.contract.base) if path.endswith(".py")]
     texts = await sides.workspace.read_all(sides.contract.base, python[:MOST_FILES])

@@ -14,15 +14,15 @@ async def imported_by_tests(workspace: Workspace, commit: str, tests: Collection
     known = await workspace.blobs(commit)
     scripts = {path for path in known if is_script(path)}
     settings = await workspace.read_all(commit, [path for path in known if is_settings(path)])
-    aliases = ScriptAliases({path: as_text(one) for path, one in settings.items()})
-    left, found = {path for path in tests if path in scripts}, set[str]()
-    while left and len(found) < MOST_FILES:
-        found |= left
-        texts = await workspace.read_all(commit, sorted(left))
+    aliases = ScriptAliases({path: as_text(content) for path, content in settings.items()})
+    to_read, reached = {path for path in tests if path in scripts}, set[str]()
+    while to_read and len(reached) < MOST_FILES:
+        reached |= to_read
+        texts = await workspace.read_all(commit, sorted(to_read))
         places = {
             place
             for path, content in texts.items()
             for place in (*relative_imports(path, as_text(content)), *aliases.loaded_by(path, as_text(content)))
         }
-        left = {one for place in places for one in fitting_files(place, scripts)} - found
-    return frozenset(found - {*tests})
+        to_read = {path for place in places for path in fitting_files(place, scripts)} - reached
+    return frozenset(reached - {*tests})

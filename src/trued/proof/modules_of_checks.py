@@ -10,31 +10,31 @@ from trued.proof.text.commit_texts import as_text
 from trued.protocols import Workspace
 
 
-async def modules_of_checks(workspace: Workspace, contract: Contract, asked: Requirement) -> frozenset[str]:
+async def modules_of_checks(workspace: Workspace, contract: Contract, requirement: Requirement) -> frozenset[str]:
     """The top-level modules that Python code of the base imports to which these checks may lead. The head's imports do
     not count, because it may import anything."""
     known = await workspace.blobs(contract.base)
 
     async def read(paths: Collection[str]) -> dict[str, str]:
-        return {path: as_text(one) for path, one in (await workspace.read_all(contract.base, paths)).items()}
+        return {path: as_text(content) for path, content in (await workspace.read_all(contract.base, paths)).items()}
 
     tests, commands = set[str](), list[tuple[str, ...]]()
-    for check in asked.checks:
+    for check in requirement.checks:
         if isinstance(check, TestsCheck):
-            facts = [one for one in contract.base_facts if one.check == check_hash(check)]
-            tests |= {one.id.partition("::")[0] for fact in facts for one in fact.tried} | {*check.files}
+            facts = [fact for fact in contract.base_facts if fact.check == check_hash(check)]
+            tests |= {result.id.partition("::")[0] for fact in facts for result in fact.tried} | {*check.files}
         elif isinstance(check, CommandCheck):
             commands.append((*check.command.split(),))
         elif isinstance(check, ExamplesCheck):
             commands += [("python", case.call) for case in check.cases if isinstance(case, CallCase)]
             commands += [case.run for case in check.cases if isinstance(case, RunCase)]
-        served = isinstance(check, ExamplesCheck) and any(
-            not isinstance(one, CallCase | RunCase) for one in check.cases
+        needs_server = isinstance(check, ExamplesCheck) and any(
+            not isinstance(case, CallCase | RunCase) for case in check.cases
         )
-        if contract.serve and (served or isinstance(check, BrowserCheck)):
+        if contract.serve and (needs_server or isinstance(check, BrowserCheck)):
             commands.append(contract.serve.command)
     reached = [
-        await reachable_files(read, known, [one for one in tests if one in known]) if tests else frozenset[str]()
+        await reachable_files(read, known, [path for path in tests if path in known]) if tests else frozenset[str]()
     ]
     reached.append(await files_of_programs(read, known, commands))
     files = {*known} if None in reached else {path for paths in reached for path in paths or ()}

@@ -44,12 +44,14 @@ class ProjectFiles:
     def folder_of(self, module: str) -> str:
         """The folder in which the project has this module, if checks do not look there by themselves; else ""."""
         top = module.split(".")[0]
-        found = {PurePosixPath(one).parent for one in self.paths if PurePosixPath(one).name == f"{top}.py"}
-        found |= {PurePosixPath(one).parent.parent for one in self.paths if f"/{one}".endswith(f"/{top}/__init__.py")}
-        folders = [str(one) for one in found if str(one / "__init__.py") not in self.paths]
+        holding = {PurePosixPath(path).parent for path in self.paths if PurePosixPath(path).name == f"{top}.py"}
+        holding |= {
+            PurePosixPath(path).parent.parent for path in self.paths if f"/{path}".endswith(f"/{top}/__init__.py")
+        }
+        folders = [str(folder) for folder in holding if str(folder / "__init__.py") not in self.paths]
         searched = (".", "src", *import_roots(self.paths))
-        outer = [one for one in folders if one not in searched and not is_among_tests(f"{one}/any")]
-        return min(outer, key=lambda one: (len(one), one), default="") if len(outer) == len(folders) else ""
+        outer = [folder for folder in folders if folder not in searched and not is_among_tests(f"{folder}/any")]
+        return min(outer, key=lambda folder: (len(folder), folder), default="") if len(outer) == len(folders) else ""
 
     def _scripts(self) -> set[str]:
         """The programs that an installation of the project provides."""
@@ -73,16 +75,25 @@ async def places_of_modules(
 ) -> list[str]:
     """Notes about modules that calls do not find, and that the base has in a folder where checks do not look."""
     absent = {
-        fact.requirement for fact in evidence for one in fact.tried if one.detail.startswith("there is no module ")
+        fact.requirement
+        for fact in evidence
+        for result in fact.tried
+        if result.detail.startswith("there is no module ")
     }
-    checks = [check for one in due if one.id in absent for check in one.checks if isinstance(check, ExamplesCheck)]
+    checks = [
+        check
+        for requirement in due
+        if requirement.id in absent
+        for check in requirement.checks
+        if isinstance(check, ExamplesCheck)
+    ]
     called = {case.call for check in checks for case in check.cases if isinstance(case, CallCase)}
     if not called:
         return []
     files = await project_files(workspace, contract.base)
-    found = {files.folder_of(one.partition(":")[0]) for one in called if not is_node(one)}
-    folders = sorted(found - {"", *contract.environment.path, *contract.project_roots})
-    return [f"checks do not find the modules in {one}: {path_line(one)}" for one in folders]
+    places = {files.folder_of(call.partition(":")[0]) for call in called if not is_node(call)}
+    folders = sorted(places - {"", *contract.environment.path, *contract.project_roots})
+    return [f"checks do not find the modules in {folder}: {path_line(folder)}" for folder in folders]
 
 
 async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
@@ -91,14 +102,14 @@ async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
         return verdict
     files = await project_files(workspace, verdict.commit)
     several = {
-        name: tuple(_advised(one, files) for one in getattr(verdict, name)) for name in ("requirements", "suites")
+        name: tuple(_advised(judged, files) for judged in getattr(verdict, name)) for name in ("requirements", "suites")
     }
     return verdict.model_copy(update=several)
 
 
 def _advised(judged: Judged, files: ProjectFiles) -> Judged:
-    advised = {one: files.advise(one) for one in judged.missing}
+    advised = {part: files.advise(part) for part in judged.missing}
     why = judged.why
-    for one, new in advised.items():
-        why = tuple(text.replace(str(one), str(new)) for text in why)
+    for part, advice in advised.items():
+        why = tuple(text.replace(str(part), str(advice)) for text in why)
     return judged.model_copy(update={"why": why, "missing": tuple(advised.values())})

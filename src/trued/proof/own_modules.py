@@ -20,15 +20,15 @@ async def own_modules(
     manifests declare are left out, because a head that adds a file of the same name has not installed the package.
     """
     lacking = {
-        one.kind.removeprefix("module ").split(".")[0]
+        result.kind.removeprefix("module ").split(".")[0]
         for fact in facts
-        for one in fact.tried
-        if one.kind.startswith("module ")
+        for result in fact.tried
+        if result.kind.startswith("module ")
     }
     if not lacking & modules:
         return frozenset()
     texts = await workspace.read_all(contract.base, MANIFESTS)
     declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts.values()).decode("utf-8", "replace").lower().replace("-", "_"))
     packages = await declared_by(workspace, contract.base)
-    own = (one for one in lacking & modules if one.lower() not in declared)
-    return frozenset(one for one in own if not any(provides_module(name, one) for name in packages))
+    not_declared = (module for module in lacking & modules if module.lower() not in declared)
+    return frozenset(module for module in not_declared if not any(provides_module(name, module) for name in packages))

@@ -25,7 +25,7 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests, is_below
 from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
-from trued.proof.trial import CommitTrial
+from trued.proof.trial import CommitChange, CommitTrial
 from trued.proof.unguarded_code import UnguardedCode
 from trued.proof.verdict import reasons
 from trued.proof.verdict.caps import (
@@ -76,17 +76,17 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     kept = await _earlier_failures(trial)
     evidence = (*await _earlier_facts(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await changed_texts(workspace, commit, [path for path in changed if path.endswith(CODE)])
-    await _look_for_packages(trial, due, changed, texts)
-    trial.undecided += await places_of_modules(workspace, contract, due, evidence)
+    change = await _look_for_packages(trial, due, changed, texts)
+    trial.add_notes(await places_of_modules(workspace, contract, due, evidence))
 
     unguarded = UnguardedCode(trial, changed)
     judged, suites = await _judge(
-        trial, due, count_twice(evidence) if quick else evidence, changed, unguarded, quick=quick
+        trial, due, count_twice(evidence) if quick else evidence, change, unguarded, quick=quick
     )
     remarks = () if changed or _is_already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if quick:
         judged = tuple(map(cap_grade, judged))
-        trial.undecided.append(QUICK_NOTE)
+        trial.add_notes([QUICK_NOTE])
     for one in judged:
         tell(RequirementJudged(requirement=one.id, grade=one.grade, why=one.why))
 
@@ -94,7 +94,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     seen = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.has_untraced_pass())
     warnings = list_warnings(contract, due, judged, seen)
     left_out = [*map(not_run, contract.unguarded), *(not_collected(contract.uncollected))]
-    notes = dict.fromkeys([*left_out, *contract.undecided, *trial.undecided, *warnings])
+    notes = dict.fromkeys([*left_out, *contract.undecided, *trial.notes, *warnings])
     verdict = Verdict(
         subject=subject,
         commit=commit,
@@ -113,27 +113,29 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 
 async def _look_for_packages(
     trial: CommitTrial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
-) -> None:
-    """Record in the trial: changed files that may install a package without a manifest, if a dependencies check is due;
+) -> CommitChange:
+    """The change, with: changed files that may install a package without a manifest, if a dependencies check is due;
     declared packages that no registry has; and imported modules that neither the project nor a package provides."""
+    unread: list[str] = []
     if asked := [check for one in due for check in one.checks if isinstance(check, DependenciesCheck)]:
         exact = any(one.unchanged for one in asked)
-        trial.unread = await unread_additions(
+        unread = await unread_additions(
             trial.workspace,
             trial.contract.base,
             trial.commit,
             changed,
-            (trial.contract.import_folders, trial.standard),
+            (trial.contract.import_folders, trial.room.standard),
             exact=exact,
         )
-    trial.undeclared = [*unknown_packages(trial.added), *trial.undeclared_imports(texts)]
+    undeclared = [*unknown_packages(trial.room.added), *trial.undeclared_imports(texts)]
+    return CommitChange(changed, unread, undeclared)
 
 
 async def _judge(
     trial: CommitTrial,
     due: Sequence[Requirement],
     evidence: Sequence[Evidence],
-    changed: Sequence[str],
+    change: CommitChange,
     unguarded: UnguardedCode,
     *,
     quick: bool,
@@ -144,11 +146,11 @@ async def _judge(
     suites."""
     contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
     absent, moved = await _altered_submodules(trial.workspace, contract.base, trial.commit)
-    suites = [_on_one_line(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
+    suites = [_on_one_line(judge(one, trial.facts(one, evidence, change))) for one in contract.suites]
     if any(one.grade is Grade.REFUTED for one in suites) and await _fail_for_lack_of(trial, absent):
         suites = [without_submodules(one, absent) for one in suites]
-    found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
-    if trial.added.unused and not contract.environment.prepare:  # a preparation may have installed them
+    found = [judge(one, trial.facts(one, evidence, change)) for one in due]
+    if trial.room.added.unused and not contract.environment.prepare:  # a preparation may have installed them
         asked = {one.id: one for one in (*due, *contract.suites)}
         fixed = {one.finding.requirement for one in trial.objected if one.refutes}
         fixed |= {one.requirement for one in evidence if any(each.kind in FORGED for each in one.tried)}
@@ -161,7 +163,7 @@ async def _judge(
     found = [cap(one, reasons.not_run_by_any_check, never_run.get(one.id, ())) for one in found]
     uncounted = await unguarded.known_by_exit_code_only()
     found = [cap(one, reasons.known_by_exit_code_only, uncounted.get(one.id, ())) for one in found]
-    found = [cap(one, reasons.not_loaded_by_tests, trial.not_loaded) for one in found]
+    found = [cap(one, reasons.not_loaded_by_tests, trial.room.not_loaded) for one in found]
     behind = await unguarded.behind_failing_tests()
     found = [cap(one, reasons.reached_by_failing_tests, behind.get(one.id, ())) for one in found]
     above = not quick and any(one.grade > Grade.TESTED for one in found)
@@ -173,8 +175,8 @@ async def _judge(
     failing, replaced = await unguarded.failing_with_product() if passing else ([], [])
     found = [fail_with_product(one, failing, replaced) for one in found]
     found = [cap(cap(one, reasons.submodules_moved, moved), reasons.submodules_not_there, absent) for one in found]
-    converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
-    trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))
+    converted = await converted_files(trial.workspace, contract.base, trial.commit, change.paths)
+    trial.add_notes(map(checked_unconverted, await unconverted_files(trial.workspace, contract.base)))
     found = [cap(one, reasons.converted_at_checkout, converted) for one in found]
     judged = _judge_wholes(contract, tuple(map(_on_one_line, found)))
     return tuple([await scan.judged(one) for one in judged]), tuple([await scan.judged(one) for one in suites])
@@ -183,7 +185,7 @@ async def _judge(
 async def _allow_for_versions(trial: CommitTrial, judged: Judged, asked: Requirement) -> Judged:
     """`allow_for_versions` with the versions that the head declares and its checks did not use. For a failure, only
     those of packages that the checks may use on the base: any other version is no excuse."""
-    unused = trial.added.unused
+    unused = trial.room.added.unused
     if judged.grade is Grade.REFUTED:
         interpreter = await interpreter_of(trial.workspace, trial.contract)
         used = packages_behind(interpreter, await modules_of_checks(trial.workspace, trial.contract, asked))
@@ -242,10 +244,10 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     before = baseline.of_head(contract, tree, level)
     due = {one.id for one in trial.due}
     baseline.keep_head(contract, tree, level, trial.evidence, trial.order_bound)
-    trial.order_bound |= before.order_bound
+    trial.leave_uncounted(before.order_bound)
     kept = tuple(one.model_copy(update={"commit": commit}) for one in before.evidence if one.requirement in due)
     if kept:
-        trial.undecided.append(worst_counts())
+        trial.add_notes([worst_counts()])
     return kept
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from trued.model import Contract, Evidence, TestsCheck
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.hashes import check_hash
-from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
+from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.reach.altered_python import used_names
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.interpreter import Interpreter
@@ -38,35 +38,37 @@ async def turned_tests(
             if not isinstance(check, TestsCheck):
                 continue
             sides = BothSides(workspace, contract, commit, interpreter, {}, kept)
-            tried = await run_on_both_sides(sides, suite, check)
-            facts += tried.facts
-            tried = replace(tried, facts=[*tried.facts, *await _earlier_failures(sides, check, tried)])
-            files = _passing_files(tried)
-            ran |= tried.ran if files and all(files.values()) else frozenset()
-            texts = await workspace.read_all(contract.base, [path for path, turned in files.items() if turned])
-            names |= frozenset[str]().union(*(used_names(one.decode("utf-8", "replace")) for one in texts.values()))
+            results = await run_on_both_sides(sides, suite, check)
+            facts += results.facts
+            results = replace(results, facts=[*results.facts, *await _earlier_failures(sides, check, results)])
+            files = _passing_files(results)
+            ran |= results.ran if files and all(files.values()) else frozenset()
+            contents = await workspace.read_all(contract.base, [path for path, turned in files.items() if turned])
+            names |= frozenset[str]().union(
+                *(used_names(content.decode("utf-8", "replace")) for content in contents.values())
+            )
     return TurnedTests(ran, names, tuple(facts))
 
 
-async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnBothSides) -> list[Evidence]:
+async def _earlier_failures(sides: BothSides, check: TestsCheck, results: ResultsOnBothSides) -> list[Evidence]:
     """Failures that were recorded earlier for the same tree, so that a retry does not turn them into a pass."""
     workspace, contract = sides.workspace, sides.contract
     cache, tree = FactCache(workspace.kept, workspace.repository), await tree_with_content(workspace, sides.commit)
     level = workspace.confinement().level
     before = cache.of_head(contract, tree, level).evidence
-    cache.keep_head(contract, tree, level, tried.here, frozenset())
-    return [one for one in before if one.check == check_hash(check)]
+    cache.keep_head(contract, tree, level, results.head_facts, frozenset())
+    return [fact for fact in before if fact.check == check_hash(check)]
 
 
-def _passing_files(tried: TriedOnBothSides) -> dict[str, bool]:
+def _passing_files(results: ResultsOnBothSides) -> dict[str, bool]:
     """Test file that the runner reported → whether all its tests pass on the head, and every one of them had a clear
     result (passed or failed) on the base."""
-    found: dict[str, bool] = {}
-    for name, stood in tried.on_base.items():
-        shown = on_head(name, tried.here, tried.lacks)[0]
-        if stood is Base.UNREACHED and shown is not Head.FAILED:
+    passing: dict[str, bool] = {}
+    for name, base_state in results.base_states.items():
+        head_state = on_head(name, results.head_facts, results.lacks)[0]
+        if base_state is Base.UNREACHED and head_state is not Head.FAILED:
             continue
         path = name.split("::")[0]
-        passes = name != WHOLE_CHECK and shown is Head.PASSED
-        found[path] = found.get(path, True) and passes and stood in (Base.RED, Base.GUARD)
-    return found
+        passes = name != WHOLE_CHECK and head_state is Head.PASSED
+        passing[path] = passing.get(path, True) and passes and base_state in (Base.RED, Base.GUARD)
+    return passing

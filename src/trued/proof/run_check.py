@@ -37,38 +37,40 @@ TRIES = 3  # at most this many attempts if the environment breaks; a failed chec
 TEMPORARY = ("environment", "start")  # kinds of failure that may be gone in the next attempt
 
 
-async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_check(check: Check, bench: Bench, selection: CaseSelection) -> Fact:
     """Run one check once. It is retried only if the environment itself broke, never because the check failed."""
-    fact = unjudged_fact(bench.broken, "prepare", wanted)
-    bench = replace(bench, second=wanted.second, variables=_variables(check, bench.variables, second=wanted.second))
+    fact = unjudged_fact(bench.broken, "prepare", selection)
+    bench = replace(
+        bench, second=selection.second, variables=_variables(check, bench.variables, second=selection.second)
+    )
     for _ in range(TRIES if not bench.broken else 0):
         try:
             await restore_frozen_files(bench)
             if left := held_out_files_left(bench):
                 raise CannotJudge(f"{left[0]}, a held-out file of the contract, is still in the room of another check")
-            data = isinstance(check, DATA)
+            is_data = isinstance(check, DATA)
             with (
-                write_files_of_commit(bench) if data else nullcontext(),
+                write_files_of_commit(bench) if is_data else nullcontext(),
                 _with_its_files(check, bench) as ready,
-                write_repository(bench) if data and not wanted.second else nullcontext(),
+                write_repository(bench) if is_data and not selection.second else nullcontext(),
             ):
-                fact = await _run_once(check, ready, wanted)
+                fact = await _run_once(check, ready, selection)
         except CannotJudge as error:
-            fact = unjudged_fact(str(error), "environment", wanted)
-        if not any(one.outcome is Outcomes.UNJUDGED and one.kind in TEMPORARY for one in fact.tried):
+            fact = unjudged_fact(str(error), "environment", selection)
+        if not any(result.outcome is Outcomes.UNJUDGED and result.kind in TEMPORARY for result in fact.tried):
             break
     return (
         replace(fact, setting=f"another order, {bench.workspace.describe_second_surroundings()}")
-        if wanted.second
+        if selection.second
         else fact
     )
 
 
 def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:
     """Write the contract's own test files that this check names, and no others, into the room while it runs."""
-    own = files_named_by(check, bench.withheld, bench.folders)
+    own_files = files_named_by(check, bench.withheld, bench.folders)
     named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-    return write_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
+    return write_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own_files)}, named)
 
 
 def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
@@ -78,15 +80,15 @@ def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> M
     return {"TZ": "Etc/UTC" if second else "UTC", **variables} if isinstance(check, DATA) else variables
 
 
-async def _run_once(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
+async def _run_once(check: Check, bench: Bench, selection: CaseSelection) -> Fact:
     if isinstance(check, TestsCheck):
-        return await tests.run_tests(check, bench, wanted)
+        return await tests.run_tests(check, bench, selection)
     if isinstance(check, ExamplesCheck):
-        return await examples.run_examples(check, bench, wanted)
+        return await examples.run_examples(check, bench, selection)
     if isinstance(check, BrowserCheck):
-        return await browser.run_browser_check(check, bench, wanted)
+        return await browser.run_browser_check(check, bench, selection)
     if isinstance(check, CommandCheck):
-        return await command.run_command(check, bench, wanted)
+        return await command.run_command(check, bench, selection)
     if isinstance(check, DependenciesCheck):
         return await dependencies.run_dependencies(check, bench)
     return void_fact(f"only a person can perform a {check.kind} check", Outcomes.BROKEN, "manual")
@@ -94,7 +96,7 @@ async def _run_once(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
 
 def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
     """Hash → check, for all checks that a machine can run. A check that several requirements share is there once."""
-    checks = [check for one in requirements for check in one.checks if check.kind != "manual"]
+    checks = [check for requirement in requirements for check in requirement.checks if check.kind != "manual"]
     return {check_hash(check): check for check in checks}
 
 
@@ -115,20 +117,20 @@ def shared_runs(
     contract's own files, which are held out. Checks that name such files are never grouped with checks that name none.
     They may be grouped with each other, because they show `tested` at most, and agents never see them.
     """
-    together: dict[object, dict[str, Check]] = {}
+    groups: dict[object, dict[str, Check]] = {}
     for name, check in distinct_checks(requirements).items():
-        joins = isinstance(check, TestsCheck) and all(_exists(one, known) for one in check.files)
+        joins = isinstance(check, TestsCheck) and all(_is_known(named, known) for named in check.files)
         hidden = bool(files_named_by(check, carried, {}))
         alike = (check.model_copy(update={"files": ()}), hidden) if joins else name
-        together.setdefault(alike, {})[name] = check
-    return [SharedRun(_merged(list(served.values())), served) for served in together.values()]
+        groups.setdefault(alike, {})[name] = check
+    return [SharedRun(_merge(list(checks.values())), checks) for checks in groups.values()]
 
 
-def _exists(named: str, known: Collection[str]) -> bool:
+def _is_known(named: str, known: Collection[str]) -> bool:
     return any(is_below(path, named) for path in known)
 
 
-def _merged(checks: list[Check]) -> Check:
+def _merge(checks: list[Check]) -> Check:
     if len(checks) == 1:
         return checks[0]
     files = {name: None for check in checks if isinstance(check, TestsCheck) for name in check.files}

@@ -11,27 +11,27 @@ def evidence_pictures(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
 
     The files are kept under their hashes: `workspace.load_artifact(picture.sha256)`, and `picture.trace` likewise.
     """
-    found: dict[tuple[str, ...], Picture] = {}
+    pictures: dict[tuple[str, ...], Picture] = {}
     for fact in evidence:
         for shot in fact.pictures:
-            made = _picture(fact, shot)
+            picture = _picture(fact, shot)
             key = (fact.requirement, fact.commit, fact.check, shot.test or shot.page)
-            if key not in found or (found[key].passed and not made.passed):
-                found[key] = made
-    return tuple(found.values())
+            if key not in pictures or (pictures[key].passed and not picture.passed):
+                pictures[key] = picture
+    return tuple(pictures.values())
 
 
 def _picture(fact: Evidence, shot: Shot) -> Picture:
-    own = [one for one in fact.tried if not shot.test or one.id == shot.test]
-    missed = [one for one in own if one.outcome is not Outcomes.PASSED]
+    results = [result for result in fact.tried if not shot.test or result.id == shot.test]
+    not_passed = [result for result in results if result.outcome is not Outcomes.PASSED]
     return Picture(
         **shot.model_dump(),
         commit=fact.commit,
         side=fact.side,
         requirement=fact.requirement,
-        passed=bool(own) and not missed and not fact.why_void,
-        says=tuple(dict.fromkeys(filter(None, (_sentence(one.detail) for one in missed)))),
-        met=tuple(one.id for one in own if one.outcome is Outcomes.PASSED),
+        passed=bool(results) and not not_passed and not fact.why_void,
+        says=tuple(dict.fromkeys(filter(None, (_sentence(result.detail) for result in not_passed)))),
+        met=tuple(result.id for result in results if result.outcome is Outcomes.PASSED),
     )
 
 

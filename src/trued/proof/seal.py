@@ -116,13 +116,13 @@ def requirements_of(contract: Contract) -> Requirements:
 
 async def seal(
     workspace: Workspace,
-    asked: Requirements,
+    requirements: Requirements,
     terms: SealTerms,
     *,
     tell: Emit,
 ) -> Contract:
     """Seal the requirements and run every check on the base. Returns the contract. No agent may be running."""
-    contract = await _seal_with_all_guards(workspace, asked, terms, tell)
+    contract = await _seal_with_all_guards(workspace, requirements, terms, tell)
     guards = dict.fromkeys((*contract.guards, *distinct_checks(contract.suites)))
     idle = [name for name in guards if not _guards_something(contract, name)]
     return without_guards(contract, idle) if idle else contract
@@ -136,44 +136,44 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     unverified. So is a suite in which no test passes: it may only lack something on this machine. But if a requirement
     has that suite as its own check, all its tests must pass on the head.
     """
-    suites = [check_hash(check) for one in contract.suites for check in one.checks]
-    red = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
-    unusable = [name for name in guards if _could_not_run(contract, name) or name in red]
-    said = [
+    suites = [check_hash(check) for suite in contract.suites for check in suite.checks]
+    never_green = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
+    unusable = [name for name in guards if _could_not_run(contract, name) or name in never_green]
+    notes = [
         f"{_command_of(contract, name)}: {_why_idle(contract, name)}, so it guards nothing"
         for name in guards
         if name not in unusable and name in contract.guards
     ]
     not_run = [(name, f"{_command_of(contract, name)}: {_why_not_run(contract, name)}") for name in unusable]
     unguarded = [why for name, why in not_run if name in suites]
-    said += [why for name, why in not_run if name not in suites]
-    known = {check_hash(check) for one in contract.red_suites for check in one.checks}
-    turning = [name for name in unusable if name not in known and _has_counted(contract, name)]
-    asked = {check_hash(check) for one in contract.requirements for check in one.checks}
-    gone = {*guards} - asked
+    notes += [why for name, why in not_run if name not in suites]
+    known_red = {check_hash(check) for suite in contract.red_suites for check in suite.checks}
+    newly_red = [name for name in unusable if name not in known_red and _reports_single_tests(contract, name)]
+    own_checks = {check_hash(check) for requirement in contract.requirements for check in requirement.checks}
+    gone = {*guards} - own_checks
     return contract.model_copy(
         update={
-            "suites": tuple(one for one in contract.suites if check_hash(one.checks[0]) not in guards),
+            "suites": tuple(suite for suite in contract.suites if check_hash(suite.checks[0]) not in guards),
             "unguarded": tuple(dict.fromkeys((*contract.unguarded, *unguarded))),
             "red_suites": (
                 *contract.red_suites,
-                *(one for one in contract.suites if check_hash(one.checks[0]) in turning),
+                *(suite for suite in contract.suites if check_hash(suite.checks[0]) in newly_red),
             ),
             "guards": tuple(name for name in contract.guards if name not in gone),
-            "undecided": tuple(dict.fromkeys((*contract.undecided, *said))),
-            "base_facts": tuple(one for one in contract.base_facts if one.check not in gone),
+            "undecided": tuple(dict.fromkeys((*contract.undecided, *notes))),
+            "base_facts": tuple(fact for fact in contract.base_facts if fact.check not in gone),
         }
     )
 
 
 def _guards_something(contract: Contract, name: str) -> bool:
-    meant = [test for one in contract.requirements for test in one.supersedes]
-    return any(not any(is_superseded(case, one) for one in meant) for case in _green_cases(contract, name))
+    superseded = [test for requirement in contract.requirements for test in requirement.supersedes]
+    return any(not any(is_superseded(case, test) for test in superseded) for case in _green_cases(contract, name))
 
 
 def _green_cases(contract: Contract, name: str) -> list[str]:
-    stands = on_base([one for one in contract.base_facts if one.check == name])
-    return [case for case, stood in stands.items() if stood is Base.GUARD]
+    states = on_base([fact for fact in contract.base_facts if fact.check == name])
+    return [case for case, state in states.items() if state is Base.GUARD]
 
 
 def _why_idle(contract: Contract, name: str) -> str:
@@ -185,44 +185,46 @@ def _why_idle(contract: Contract, name: str) -> str:
 def _could_not_run(contract: Contract, name: str) -> bool:
     """Whether no test could be judged on the base, because a runner, package or service is missing, or because the
     tests took too long."""
-    tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
+    results = [result for fact in contract.base_facts if fact.check == name for result in fact.tried]
     none = {"nothing collected"}
-    return not tried or all(
-        one.id == WHOLE_CHECK or one.outcome is Outcomes.UNJUDGED for one in tried if one.kind not in none
+    return not results or all(
+        result.id == WHOLE_CHECK or result.outcome is Outcomes.UNJUDGED for result in results if result.kind not in none
     )
 
 
-def _has_counted(contract: Contract, name: str) -> bool:
+def _reports_single_tests(contract: Contract, name: str) -> bool:
     """Whether the runner reported single tests or test files on the base. Only such a suite is kept in `red_suites`,
     because only its tests can be seen to pass on a head."""
-    return any(one.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for one in fact.tried)
+    return any(result.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for result in fact.tried)
 
 
 def _why_not_run(contract: Contract, name: str) -> str:
-    tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
+    results = [result for fact in contract.base_facts if fact.check == name for result in fact.tried]
     if not _could_not_run(contract, name):
-        errors = {_error(one) for one in tried if one.outcome is Outcomes.FAILED}
+        errors = {_error_of_failed_test(result) for result in results if result.outcome is Outcomes.FAILED}
         shared = f" ({errors.pop()[:MOST_WHY]})" if len(errors) == 1 and any(errors) else ""
         return f"no test passes on the base{shared}"
-    why = next((_cause(one)[:MOST_WHY] or one.kind for one in tried if one.detail or one.kind), "")
+    why = next(
+        (_why_test_not_run(result)[:MOST_WHY] or result.kind for result in results if result.detail or result.kind), ""
+    )
     return f"could not be run on the base{f' ({why})' if why else ''}"
 
 
-def _cause(one: Tried) -> str:
+def _why_test_not_run(result: Tried) -> str:
     """What kept this test from being run, on one line, with paths relative to the project. Of a traceback of pytest,
     only the error itself is kept."""
-    file = one.id.partition("::")[0]
-    text = one.detail
+    file = result.id.partition("::")[0]
+    text = result.detail
     if file != WHOLE_CHECK and (room := re.search(rf"[^\s'\"]*/(?={re.escape(file)})", text)):
         text = text.replace(room.group(), "")
     errors = _errors_of_pytest(text)
     return " ".join(f"{file}: {' '.join(errors)}".split()) if errors else " ".join(text.split())
 
 
-def _error(one: Tried) -> str:
-    """The error of a failed test on one line, without the place where it was raised; "" if the runner shows none."""
-    errors = _errors_of_pytest(one.detail)
-    return " ".join(" ".join(errors or one.detail.splitlines()[:1]).split())
+def _error_of_failed_test(result: Tried) -> str:
+    """The error of a failed test on result line, without the place where it was raised; "" if the runner shows none."""
+    errors = _errors_of_pytest(result.detail)
+    return " ".join(" ".join(errors or result.detail.splitlines()[:1]).split())
 
 
 def _errors_of_pytest(text: str) -> list[str]:
@@ -230,100 +232,111 @@ def _errors_of_pytest(text: str) -> list[str]:
 
 
 def _command_of(contract: Contract, name: str) -> str:
-    checks = [check for one in contract.every for check in one.checks if check_hash(check) == name]
+    checks = [check for requirement in contract.every for check in requirement.checks if check_hash(check) == name]
     return next((check.command for check in checks if isinstance(check, CommandCheck | TestsCheck)), name[:12])
 
 
-async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms: SealTerms, tell: Emit) -> Contract:
+async def _seal_with_all_guards(
+    workspace: Workspace, requirements: Requirements, terms: SealTerms, tell: Emit
+) -> Contract:
     blobs = await workspace.blobs(workspace.base)
-    requirements = (*asked.requirements, *asked.suites)
-    judging = (*requirements, *asked.red_suites)
-    packages = await _packages_of_checks(workspace, judging)
+    run_here = (*requirements.requirements, *requirements.suites)
+    with_red_suites = (*run_here, *requirements.red_suites)
+    packages = await _packages_of_checks(workspace, with_red_suites)
     scripts = [text for several in packages.values() for text in several.values()]
     contract = Contract(
         base=workspace.base,
-        requirements=asked.requirements,
-        suites=asked.suites,
-        unguarded=asked.unguarded,
-        red_suites=asked.red_suites,
-        disclosed=asked.disclosed,
-        environment=asked.environment,
-        serve=asked.serve,
-        interface=asked.interface,
-        carried=asked.carried,
-        project_roots=_project_roots(asked, terms, blobs),
-        frozen=files_to_freeze(judging, blobs, scripts)
-        | await _every_test_file(workspace, judging, blobs)
-        | await _plugins(workspace, judging, blobs)
-        | await _runner_modules(workspace, judging, blobs, scripts),
+        requirements=requirements.requirements,
+        suites=requirements.suites,
+        unguarded=requirements.unguarded,
+        red_suites=requirements.red_suites,
+        disclosed=requirements.disclosed,
+        environment=requirements.environment,
+        serve=requirements.serve,
+        interface=requirements.interface,
+        carried=requirements.carried,
+        project_roots=_project_roots(requirements, terms, blobs),
+        frozen=files_to_freeze(with_red_suites, blobs, scripts)
+        | await _every_test_file(workspace, with_red_suites, blobs)
+        | await _plugin_files(workspace, with_red_suites, blobs)
+        | await _runner_modules(workspace, with_red_suites, blobs, scripts),
         held_out=terms.held_out,
         held_out_why=terms.why,
         authors=dict(terms.authors),
         guards=tuple(terms.guards),
         caps=dict(terms.caps),
-        undecided=(*terms.undecided, *([PREPARED] if asked.environment.prepare else [])),
-        reported=tuple(one for one in terms.undecided if isinstance(one, FactNote)),
+        undecided=(*terms.undecided, *([PREPARED] if requirements.environment.prepare else [])),
+        reported=tuple(note for note in terms.undecided if isinstance(note, FactNote)),
         unserved=terms.unserved,
     )
     contract, facts = (
-        await _take_red(workspace, contract, tell, terms) if distinct_checks(requirements) else (contract, ())
+        await _choose_interpreter_and_run(workspace, contract, tell, terms)
+        if distinct_checks(run_here)
+        else (contract, ())
     )
-    ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
+    ids = [result.id for fact in facts if fact.kind == "tests" for result in fact.tried]
     frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
     contract = contract.model_copy(update={"base_facts": facts, "frozen": frozen})
-    uncollected = await _uncollected(workspace, contract, ids, packages)
+    uncollected = await _tests_without_check(workspace, contract, ids, packages)
     # An amendment hands on the notes of the earlier contract, whose names may have been corrected.
-    said = [one for one in contract.undecided if NO_SUCH_TEST not in one]
-    said += _superseding_nothing(contract, list(dict.fromkeys(ids)))
-    return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": tuple(said)})
+    notes = [note for note in contract.undecided if NO_SUCH_TEST not in note]
+    notes += _notes_on_unknown_names(contract, list(dict.fromkeys(ids)))
+    return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": tuple(notes)})
 
 
 async def _packages_of_checks(
     workspace: Workspace, requirements: Iterable[Requirement]
 ) -> dict[str, Mapping[str, str]]:
     """Folder → the scripts of its package.json, for the top and for each folder in which a check starts."""
-    checks = [check for one in requirements for check in one.checks if isinstance(check, CommandCheck | TestsCheck)]
+    checks = [
+        check
+        for requirement in requirements
+        for check in requirement.checks
+        if isinstance(check, CommandCheck | TestsCheck)
+    ]
     folders = {"", *(package_folder(check.command) for check in checks)}
-    found = {one: await workspace.read(workspace.base, posixpath.join(one, PACKAGE_JSON)) for one in sorted(folders)}
-    return {folder: package_scripts(text) for folder, text in found.items()}
+    manifests = {
+        folder: await workspace.read(workspace.base, posixpath.join(folder, PACKAGE_JSON)) for folder in sorted(folders)
+    }
+    return {folder: package_scripts(text) for folder, text in manifests.items()}
 
 
-def _project_roots(asked: Requirements, terms: SealTerms, blobs: Collection[str]) -> tuple[str, ...]:
+def _project_roots(requirements: Requirements, terms: SealTerms, blobs: Collection[str]) -> tuple[str, ...]:
     """The import roots of the base's project folders; none if the user names all folders from which checks import."""
-    if asked.environment.path:
+    if requirements.environment.path:
         return ()
     return import_roots(blobs) if terms.project_roots is None else terms.project_roots
 
 
-def _superseding_nothing(contract: Contract, ids: Sequence[str]) -> list[str]:
+def _notes_on_unknown_names(contract: Contract, ids: Sequence[str]) -> list[str]:
     """Sentences about names that a requirement supersedes, and that name no test of the base. None if no test ran."""
-    tests = [one for one in ids if one != WHOLE_CHECK]
+    tests = [test for test in ids if test != WHOLE_CHECK]
     return [
-        f"{one.id} supersedes {name}, but {NO_SUCH_TEST}{_likely(name, tests)}"
-        for one in contract.requirements
-        for name in one.supersedes
+        f"{requirement.id} supersedes {name}, but {NO_SUCH_TEST}{_suggested_name(name, tests)}"
+        for requirement in contract.requirements
+        for name in requirement.supersedes
         if tests and not any(is_superseded(case, name) for case in tests)
     ]
 
 
-def _likely(name: str, tests: Sequence[str]) -> str:
+def _suggested_name(name: str, tests: Sequence[str]) -> str:
     """`: did you mean …?`, with the test that has this last part, or the most similar name; "" if there is none."""
-    alike = [*(one for one in tests if one.endswith(f"::{name}")), *get_close_matches(name, tests, n=1)]
+    alike = [*(test for test in tests if test.endswith(f"::{name}")), *get_close_matches(name, tests, n=1)]
     return f": did you mean {alike[0]}?" if alike else ""
 
 
-async def _uncollected(
+async def _tests_without_check(
     workspace: Workspace, contract: Contract, ids: Sequence[str], packages: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
     """The tests of the base that no check collects. Left out are tests that a suite may run whose tests cannot be
     counted (`npm test`: scripts; any other command: all tests), and languages of which no suite can be run."""
-    suites = [check for one in (*contract.suites, *contract.red_suites) for check in one.checks]
+    suites = [check for suite in (*contract.suites, *contract.red_suites) for check in suite.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]
     if not all(map(starts_package_script, commands)):
         return []
-    ran = [(_could_not_run(contract, check_hash(check)), _endings(check, packages)) for check in suites]
-    idle = {end for failed, ends in ran if failed for end in ends}
-    idle -= {end for failed, ends in ran if not failed for end in ends}
+    suite_runs = [(_could_not_run(contract, check_hash(check)), _endings(check, packages)) for check in suites]
+    idle = {end for failed, ends in suite_runs if failed for end in ends}
+    idle -= {end for failed, ends in suite_runs if not failed for end in ends}
     return await uncollected_tests(workspace, contract.base, ids, idle | {*(SCRIPTS if commands else ())})
 
 
@@ -341,21 +354,21 @@ async def _every_test_file(
 ) -> dict[str, str]:
     """Path → blob of all files that are tests by name and content, wherever they are; {} if no check is a command. They
     are frozen, because nobody knows which files a command runs."""
-    if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
+    if not any(isinstance(check, CommandCheck) for requirement in requirements for check in requirement.checks):
         return {}
     named = [path for path in blobs if is_named_like_a_test(path)]
     texts = await workspace.read_all(workspace.base, named)
     return {path: blobs[path] for path in named if has_tests(path, texts.get(path, b""))}
 
 
-async def _plugins(
+async def _plugin_files(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
-    if not any(isinstance(check, TestsCheck) for one in requirements for check in one.checks):
+    if not any(isinstance(check, TestsCheck) for requirement in requirements for check in requirement.checks):
         return {}
     paths = [path for path in blobs if PurePosixPath(path).name in (*CONFIGURED, "conftest.py")]
-    found = await workspace.read_all(workspace.base, paths)
-    return plugin_modules({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
+    contents = await workspace.read_all(workspace.base, paths)
+    return plugin_modules({path: content.decode("utf-8", "replace") for path, content in contents.items()}, blobs)
 
 
 async def _runner_modules(
@@ -363,28 +376,30 @@ async def _runner_modules(
 ) -> dict[str, str]:
     """Path → blob of the project's JavaScript and TypeScript files that settings or command lines of test runners load,
     directly or through each other. Files that may belong to the product are left out."""
-    checks = [check for one in requirements for check in one.checks]
+    checks = [check for requirement in requirements for check in requirement.checks]
     commands = [*(check.command for check in checks if isinstance(check, TestsCheck)), *scripts]
     if not any(isinstance(check, TestsCheck) for check in checks) or not any(map(is_script, blobs)):
         return {}
     settings = named_in_commands(commands, blobs)
     read = settings | {path for path in blobs if is_configuration(path) or is_package_json(path)}
     read |= {path for path in blobs if is_shared_setting(path, files_to_freeze(requirements, blobs, scripts))}
-    texts = {path: as_text(one) for path, one in (await workspace.read_all(workspace.base, read)).items()}
-    found = {one for path, text in texts.items() for one in named_in_settings(path, text, blobs)} | settings
-    found = {path for path in found if is_script(path)} - {path for path in read if path not in settings}
-    if not found:
+    texts = {path: as_text(content) for path, content in (await workspace.read_all(workspace.base, read)).items()}
+    modules = {module for path, text in texts.items() for module in named_in_settings(path, text, blobs)} | settings
+    modules = {path for path in modules if is_script(path)} - {path for path in read if path not in settings}
+    if not modules:
         return {}
-    others = [path for path in blobs if is_script(path) and path not in found and path not in read]
-    modules = await workspace.read_all(workspace.base, [*found, *others[:MOST_FILES]])
-    product = {one for path, text in texts.items() if is_package_json(path) for one in named_as_product(text, blobs)}
+    others = [path for path in blobs if is_script(path) and path not in modules and path not in read]
+    contents = await workspace.read_all(workspace.base, [*modules, *others[:MOST_FILES]])
+    product = {
+        module for path, text in texts.items() if is_package_json(path) for module in named_as_product(text, blobs)
+    }
     cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
     product |= {case.call.rpartition(":")[0] for case in cases if isinstance(case, CallCase)}
-    loaded = {path: as_text(one) for path, one in modules.items()}
-    return {path: blobs[path] for path in sorted(only_loaded_by(found, loaded, product, blobs))}
+    loaded = {path: as_text(content) for path, content in contents.items()}
+    return {path: blobs[path] for path in sorted(only_loaded_by(modules, loaded, product, blobs))}
 
 
-async def _take_red(
+async def _choose_interpreter_and_run(
     workspace: Workspace, contract: Contract, tell: Emit, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
     """Run the checks on the base with the caller's interpreter. If it lacks packages, run them with an interpreter that
@@ -394,12 +409,12 @@ async def _take_red(
     caller = await caller_interpreter(packages)
     if caller and recorded and not await has_recorded_versions(workspace, contract.base, packages, caller, recorded):
         caller = None
-    if caller and not any(one.interpreter != caller.description for one in known):
+    if caller and not any(fact.interpreter != caller.description for fact in known):
         contract = contract.model_copy(update={"interpreter": caller.identity})
         facts = await _facts_of_base(workspace, contract, caller, tell, known)
         if not lacks_packages(facts):
             return contract, facts
-    found = await choose_environment(
+    chosen = await choose_environment(
         workspace,
         contract.base,
         packages,
@@ -407,16 +422,16 @@ async def _take_red(
         lambda missing: tell(EnvironmentBuilding(packages=missing)),
         started_tools(contract),
     )
-    if found.notes:
-        tell(EnvironmentBuilt(said=tuple(found.notes), why=found.why))
-    reported = tuple(one for one in found.notes if isinstance(one, FactNote))
-    notes = {"undecided": (*contract.undecided, *found.notes), "reported": (*contract.reported, *reported)}
-    update = {**notes, "interpreter": found.interpreter.identity}
+    if chosen.notes:
+        tell(EnvironmentBuilt(said=tuple(chosen.notes), why=chosen.why))
+    reported = tuple(note for note in chosen.notes if isinstance(note, FactNote))
+    notes = {"undecided": (*contract.undecided, *chosen.notes), "reported": (*contract.reported, *reported)}
+    update = {**notes, "interpreter": chosen.interpreter.identity}
     contract = contract.model_copy(update=update)
-    if facts and caller and found.interpreter.identity == caller.identity:
+    if facts and caller and chosen.interpreter.identity == caller.identity:
         return contract, facts
-    same = [one for one in known if one.interpreter == found.interpreter.description]
-    return contract, await _facts_of_base(workspace, contract, found.interpreter, tell, same)
+    same = [fact for fact in known if fact.interpreter == chosen.interpreter.description]
+    return contract, await _facts_of_base(workspace, contract, chosen.interpreter, tell, same)
 
 
 async def _facts_of_base(
@@ -428,7 +443,7 @@ async def _facts_of_base(
     if not taken_before and (facts := baseline.of_base(contract, tree, level)):
         for name in artifact_hashes(facts):
             await workspace.save_artifact(baseline.artifact(contract, tree, level, name))
-        tell(BaseFactsReused(checks=len({one.check for one in facts})))
+        tell(BaseFactsReused(checks=len({fact.check for fact in facts})))
         return facts
     facts = await _run_on_base(workspace, contract, interpreter, tell, taken_before)
     if workspace.missing_content(contract.base):  # not cached: another clone may have this submodule or large file
@@ -443,32 +458,39 @@ async def _run_on_base(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Emit, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     recorder = EvidenceRecorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
-    every = {name for one in contract.every for name in distinct_checks((one,))}
-    evidence = [one for one in taken_before if one.check in every and one.room == ROOM]
-    before = {(one.requirement, one.check) for one in evidence}
-    left = tuple(
-        one.model_copy(
-            update={"checks": tuple(each for each in one.checks if (one.id, check_hash(each)) not in before)}
+    names = {name for requirement in contract.every for name in distinct_checks((requirement,))}
+    evidence = [fact for fact in taken_before if fact.check in names and fact.room == ROOM]
+    before = {(fact.requirement, fact.check) for fact in evidence}
+    unfinished = tuple(
+        requirement.model_copy(
+            update={
+                "checks": tuple(
+                    check for check in requirement.checks if (requirement.id, check_hash(check)) not in before
+                )
+            }
         )
-        for one in contract.every
+        for requirement in contract.every
     )
-    if not distinct_checks(left):
+    if not distinct_checks(unfinished):
         return tuple(evidence)
     files = await project_files(workspace, contract.base)
     known = {*files.paths, *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
-        for shared in shared_runs(left, known):
+        for shared in shared_runs(unfinished, known):
             facts = await run_and_repeat_failures(shared.check, bench)
             for name, check in shared.serves.items():
-                owners = [one for one in left if name in distinct_checks((one,))]
+                owners = [requirement for requirement in unfinished if name in distinct_checks((requirement,))]
                 taken = [
-                    recorder.record(one.id, check, fact, turn=turn)
+                    recorder.record(owner.id, check, fact, turn=turn)
                     for turn, fact in enumerate(facts, start=1)
-                    for one in owners
+                    for owner in owners
                 ]
                 evidence += taken
-                cases = _count_states(on_base([one for one in taken if one.requirement == owners[0].id]))
-                serves, lacks = tuple(one.id for one in owners), tuple(map(files.advise, machine_lacks(check, taken)))
+                cases = _count_states(on_base([fact for fact in taken if fact.requirement == owners[0].id]))
+                serves, lacks = (
+                    tuple(owner.id for owner in owners),
+                    tuple(map(files.advise, machine_lacks(check, taken))),
+                )
                 tell(
                     CheckSealed(
                         check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=tuple(map(str, lacks))
@@ -481,12 +503,12 @@ async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
     """Run all cases once, and the failed ones again until they ran `RED_TURNS` times, because a failure by chance must
     not count as red."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
-    suspects = tuple(one.id for one in facts[0].tried if _is_suspect(one))
+    suspects = tuple(result.id for result in facts[0].tried if _is_to_be_repeated(result))
     facts += await _repeat_failures(check, bench, facts[0], suspects) if suspects else []
     for _ in range(SLOW_TURNS):  # retry cases that took too long in some of these runs: the machine may be busy
-        if not (late := tuple(name for name in suspects if _is_late(name, facts))):
+        if not (late_ids := tuple(name for name in suspects if _is_late(name, facts))):
             break
-        facts.append(await run_check(check, bench, CaseSelection(ids=late, on_base=True)))
+        facts.append(await run_check(check, bench, CaseSelection(ids=late_ids, on_base=True)))
     return facts
 
 
@@ -499,42 +521,44 @@ async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tu
     after the other. Every run is recorded, and a single pass makes the case unstable.
     """
     again = RED_TURNS - 1
-    wanted = CaseSelection(ids=suspects, on_base=True)
+    selection = CaseSelection(ids=suspects, on_base=True)
     before = footprint(bench.room, besides=bench.frozen)
-    alone = {name: how for name, how in _results(first).items() if name in suspects}
-    again_s = min(first.seconds, RUNNERS_START_S + sum(one.seconds for one in first.tried if one.id in suspects))
+    first_results = {name: result for name, result in _results(first).items() if name in suspects}
+    again_s = min(
+        first.seconds, RUNNERS_START_S + sum(result.seconds for result in first.tried if result.id in suspects)
+    )
     saved_s = again_s - COPY_S * len(before)
     parallel = again >= 2 and not bench.prepared and saved_s > 0
     if not parallel or not await bench.workspace.can_run_side_by_side(saved_s):
-        return [await run_check(check, bench, wanted) for _ in range(again)]
+        return [await run_check(check, bench, selection) for _ in range(again)]
     async with bench.workspace.copy_of_room(bench.room) as room:
         second, third = await asyncio.gather(
-            run_check(check, bench, wanted), run_check(check, bench.moved_to(room), wanted)
+            run_check(check, bench, selection), run_check(check, bench.moved_to(room), selection)
         )
-    if _results(second) == _results(third) == alone:
+    if _results(second) == _results(third) == first_results:
         more = max(again - 2, 0 if footprint(bench.room, besides=bench.frozen) == before else 1)
     else:
         more = again
-    later = [await run_check(check, bench, wanted) for _ in range(more)]
+    later = [await run_check(check, bench, selection) for _ in range(more)]
     return [second, replace(third, setting=BESIDE_THE_SECOND), *later]
 
 
 def _results(fact: Fact) -> dict[str, tuple[Outcomes, str]]:
-    return {one.id: (one.outcome, one.kind) for one in fact.tried}
+    return {result.id: (result.outcome, result.kind) for result in fact.tried}
 
 
 def _is_late(name: str, facts: Sequence[Fact]) -> bool:
     """Whether the machine or a limit made the case fail in some runs, so that too few runs are left to call it red."""
-    kinds = [one.kind for fact in facts for one in fact.tried if one.id == name]
+    kinds = [result.kind for fact in facts for result in fact.tried if result.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS
 
 
-def _is_suspect(one: Tried) -> bool:
+def _is_to_be_repeated(result: Tried) -> bool:
     """Whether the case failed, or lacks a module that the head may add."""
-    lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
-    return (one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and one.kind not in NOT_OUR_FAILURE) or lacking
+    lacking = result.outcome is Outcomes.UNJUDGED and result.kind.startswith("module ")
+    return (result.outcome in (Outcomes.FAILED, Outcomes.MISSING) and result.kind not in NOT_OUR_FAILURE) or lacking
 
 
-def _count_states(stands: Mapping[str, Base]) -> dict[str, int]:
-    return {str(state): list(stands.values()).count(state) for state in dict.fromkeys(stands.values())}
+def _count_states(states: Mapping[str, Base]) -> dict[str, int]:
+    return {str(state): list(states.values()).count(state) for state in dict.fromkeys(states.values())}

@@ -27,10 +27,10 @@ from trued.protocols import Emit, Workspace
 
 WITHIN_S = 300.0  # the longest that measuring may take
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
-MOST_SAID, MOST_TOLD = 4000, 8  # at most this many characters of failure output, and failed tests, are reported
+MOST_CHARACTERS, MOST_FAILED = 4000, 8  # at most this many characters of failure output, and failed tests, are reported
 MOST_OUTPUT = 16 * 2**20
 OLDEST = (3, 10)  # the oldest Python that the engine's own coverage.py supports
-ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python files that are not part of the product
+NOT_PRODUCT = ("setup.py", "noxfile.py", "tasks.py")  # Python files that are not part of the product
 NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
 _LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
 
@@ -51,46 +51,53 @@ async def measure_tests(
     `of`: the files whose coverage is measured; by default, all files of the product.
     The measuring run uses the head's own tests, so the head can influence it. Therefore no grade depends on it.
     """
-    asked = TestsCheck(command=check) if isinstance(check, str) else check
-    if not isinstance(asked, TestsCheck):
-        return Figures(why=f"a {asked.kind} check has no tests to count")
-    tried = results_in_evidence(evidence, asked, commit)
-    bounded = asked.model_copy(update={"within_s": min(asked.within_s, WITHIN_S)})
+    tests_check = TestsCheck(command=check) if isinstance(check, str) else check
+    if not isinstance(tests_check, TestsCheck):
+        return Figures(why=f"a {tests_check.kind} check has no tests to count")
+    results = results_in_evidence(evidence, tests_check, commit)
+    bounded = tests_check.model_copy(update={"within_s": min(tests_check.within_s, WITHIN_S)})
     try:
-        measure = not asked.e2e or not tried
-        fact, share, why = await _measured(workspace, contract, bounded, commit, of=of, measure=measure)
+        measure = not tests_check.e2e or not results
+        fact, share, why = await _measure(workspace, contract, bounded, commit, of=of, measure=measure)
     except CannotJudge as error:
         fact, share, why = None, None, str(error)
-    if not tried and fact and not fact.void:
-        tried = {one.id: one for one in fact.tried if _is_own_test(asked, one.id)}
-    passing = sum(one.outcome is Outcomes.PASSED for one in tried.values())
-    said = _failing(tried.values()) or (fact.void if fact and not tried else "")
-    skipped = tuple(one.id for one in tried.values() if one.outcome is Outcomes.SKIPPED)[:MOST_FILES]
-    found = Figures(
-        passing=passing, total=len(tried), coverage=share, why=why if share is None else "", said=said, skipped=skipped
+    if not results and fact and not fact.void:
+        results = {result.id: result for result in fact.tried if _is_own_test(tests_check, result.id)}
+    passing = sum(result.outcome is Outcomes.PASSED for result in results.values())
+    output = _output_of_failed_tests(results.values()) or (fact.void if fact and not results else "")
+    skipped = tuple(result.id for result in results.values() if result.outcome is Outcomes.SKIPPED)[:MOST_FILES]
+    figures = Figures(
+        passing=passing,
+        total=len(results),
+        coverage=share,
+        why=why if share is None else "",
+        said=output,
+        skipped=skipped,
     )
-    return await _without_quotes(found, Scanner(workspace, contract, commit, tell), asked.command)
+    return await _without_quotes(figures, Scanner(workspace, contract, commit, tell), tests_check.command)
 
 
-async def _without_quotes(found: Figures, scan: Scanner, command: str) -> Figures:
+async def _without_quotes(figures: Figures, scan: Scanner, command: str) -> Figures:
     """The figures, without texts that quote held-out data: code of the head may have written the texts, and agents read
     them."""
-    names = "\n".join(found.skipped)
-    return found.model_copy(
+    names = "\n".join(figures.skipped)
+    return figures.model_copy(
         update={
-            "why": await scan(found.why, f"why nothing was measured by {command}"),
-            "said": await scan(found.said, f"the output of the tests of {command}"),
-            "skipped": found.skipped if await scan(names, f"what {command} skipped") == names else (),
+            "why": await scan(figures.why, f"why nothing was measured by {command}"),
+            "said": await scan(figures.said, f"the output of the tests of {command}"),
+            "skipped": figures.skipped if await scan(names, f"what {command} skipped") == names else (),
         }
     )
 
 
-def _failing(tried: Iterable[Tried]) -> str:
+def _output_of_failed_tests(results: Iterable[Tried]) -> str:
     """The output of the tests that do not pass. Other output is left out, because it may come from the engine's canary
     tests."""
-    bad = [one for one in tried if one.outcome is not Outcomes.PASSED]
-    each = MOST_SAID // max(1, min(len(bad), MOST_TOLD))
-    return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])
+    failed = [result for result in results if result.outcome is not Outcomes.PASSED]
+    length = MOST_CHARACTERS // max(1, min(len(failed), MOST_FAILED))
+    return "\n".join(
+        f"{result.id} {result.outcome}: {result.detail[-length:]}".rstrip(": ") for result in failed[:MOST_FAILED]
+    )
 
 
 def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
@@ -100,17 +107,17 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
     Agents see these figures, so they are not taken from held-out checks, nor from a room in which something held out
     had run before.
     """
-    found: dict[str, Tried] = {}
+    worst: dict[str, Tried] = {}
     name = check_hash(check)
-    open_ones = [one for one in evidence if not one.may_quote_held_out]
-    for fact in [one for one in open_ones if one.check == name and one.commit == commit]:
-        for one in fact.tried:
-            passed = one.outcome is Outcomes.PASSED
-            if not _is_own_test(check, one.id) or (passed and fact.why_void):
+    visible = [fact for fact in evidence if not fact.may_quote_held_out]
+    for fact in [fact for fact in visible if fact.check == name and fact.commit == commit]:
+        for result in fact.tried:
+            passed = result.outcome is Outcomes.PASSED
+            if not _is_own_test(check, result.id) or (passed and fact.why_void):
                 continue
-            if one.id not in found or not passed:
-                found[one.id] = one
-    return found
+            if result.id not in worst or not passed:
+                worst[result.id] = result
+    return worst
 
 
 def _is_own_test(check: TestsCheck, case: str) -> bool:
@@ -120,70 +127,75 @@ def _is_own_test(check: TestsCheck, case: str) -> bool:
     return not check.files or any(is_below(case.split("::")[0], named) for named in check.files)
 
 
-async def _measured(
+async def _measure(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, *, of: Sequence[str], measure: bool
 ) -> tuple[Fact | None, float | None, str]:
     if not measure:
         return None, None, "coverage is not measured for browser tests, because the page runs in a process of its own"
     blobs = await workspace.blobs(commit)
     interpreter = await interpreter_of(workspace, contract)
-    own, changed = contract.model_copy(update={"frozen": {}}), await _changed_tests(workspace, contract, check, commit)
-    async with clean_room(workspace, own, commit, interpreter, over=changed) as (bench, _):
+    unfrozen, changed = (
+        contract.model_copy(update={"frozen": {}}),
+        await _changed_tests(workspace, contract, check, commit),
+    )
+    async with clean_room(workspace, unfrozen, commit, interpreter, over=changed) as (bench, _):
         if bench.broken:
             return None, None, bench.broken
-        asked = await runner_of(check.command, bench)
+        call = await runner_of(check.command, bench)
         product = [path for path in blobs if not is_test(path) and not is_configuration(path)][:MOST_FILES]
         product = [path for path in product if path in of] if of else product
-        if asked and asked.runner in ("pytest", "unittest") and not check.e2e:
-            return await _python(check, bench, product)
+        if call and call.runner in ("pytest", "unittest") and not check.e2e:
+            return await _measure_python(check, bench, product)
         fact = await run_check(check, bench, CaseSelection())
-        if asked and asked.runner == "node" and not check.e2e:
-            return fact, *await _node(asked, check, bench.started_in(asked.folder), of)
-        return fact, None, _unmeasured(asked, check)
+        if call and call.runner == "node" and not check.e2e:
+            return fact, *await _measure_node(call, check, bench.started_in(call.folder), of)
+        return fact, None, _why_not_measured(call, check)
 
 
-def _unmeasured(asked: RunnerCall | None, check: TestsCheck) -> str:
+def _why_not_measured(call: RunnerCall | None, check: TestsCheck) -> str:
     if check.e2e:
         return "coverage is not measured for browser tests, because the page runs in a process of its own"
-    return f"coverage is not measured for {asked.runner if asked else check.command}"
+    return f"coverage is not measured for {call.runner if call else check.command}"
 
 
 async def _changed_tests(workspace: Workspace, contract: Contract, check: TestsCheck, commit: str) -> dict[str, str]:
     """Path → content (base64) of the tests that the head added or changed."""
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
-    wanted = [path for path, blob in here.items() if before.get(path) != blob and path not in contract.carried]
-    wanted = [path for path in wanted if is_test(path) or any(is_below(path, one) for one in check.files)]
-    found: dict[str, str] = {}
+    paths = [path for path, blob in here.items() if before.get(path) != blob and path not in contract.carried]
+    paths = [path for path in paths if is_test(path) or any(is_below(path, named) for named in check.files)]
+    contents: dict[str, str] = {}
     left = MOST_BYTES
-    for path in wanted[:MOST_FILES]:
+    for path in paths[:MOST_FILES]:
         content = await workspace.read(commit, path) or b""
         left -= len(content)
         if left < 0:
             break
-        found[path] = base64.b64encode(content).decode()
-    return found
+        contents[path] = base64.b64encode(content).decode()
+    return contents
 
 
 # -- Python --------------------------------------------------------------------------------------------------------
 
 
-async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tuple[Fact | None, float | None, str]:
-    supplied, why = _own_coverage(bench.interpreter)
+async def _measure_python(
+    check: TestsCheck, bench: Bench, product: Sequence[str]
+) -> tuple[Fact | None, float | None, str]:
+    supplied, why = _coverage_to_supply(bench.interpreter)
     if why:
         return await run_check(check, bench, CaseSelection()), None, why
-    files = [str(bench.room / one) for one in product if one.endswith(".py") and Path(one).name not in ASIDE]
+    files = [str(bench.room / path) for path in product if path.endswith(".py") and Path(path).name not in NOT_PRODUCT]
     with scratch_folder(bench.room) as folder:
         report = folder / "coverage.json"
         fact = await run_check(
             check, replace(bench, measuring=CoverageOrder(str(report), tuple(files), supplied)), CaseSelection()
         )
-        found = _figures(report)
-    if not found.get("lines"):
+        counts = _read_counts(report)
+    if not counts.get("lines"):
         return fact, None, fact.void or "the product has no line of Python that could be covered"
-    return fact, round(100 * found["reached"] / found["lines"], 1), ""
+    return fact, round(100 * counts["reached"] / counts["lines"], 1), ""
 
 
-def _own_coverage(interpreter: Interpreter) -> tuple[dict[str, str], str]:
+def _coverage_to_supply(interpreter: Interpreter) -> tuple[dict[str, str], str]:
     """The engine's own coverage.py (name → folder) for an interpreter that lacks it, and why it cannot be used, or "".
     Both are empty if the interpreter has coverage.py."""
     if "coverage" in interpreter.versions:
@@ -196,11 +208,11 @@ def _own_coverage(interpreter: Interpreter) -> tuple[dict[str, str], str]:
     return {"coverage": str(Path(spec.origin).parent)}, ""
 
 
-def _figures(report: Path) -> Mapping[str, int]:
+def _read_counts(report: Path) -> Mapping[str, int]:
     try:
         with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            found = json.loads(file.read(1000))
-        lines, reached = int(found["lines"]), int(found["reached"])
+            report_data = json.loads(file.read(1000))
+        lines, reached = int(report_data["lines"]), int(report_data["reached"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return {"lines": lines, "reached": reached} if 0 <= reached <= lines else {}
@@ -209,32 +221,34 @@ def _figures(report: Path) -> Mapping[str, int]:
 # -- Node ----------------------------------------------------------------------------------------------------------
 
 
-async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench, of: Sequence[str]) -> tuple[float | None, str]:
-    found = node.find_node()
-    if found is None:
+async def _measure_node(
+    call: RunnerCall, check: TestsCheck, bench: Bench, of: Sequence[str]
+) -> tuple[float | None, str]:
+    installed = node.find_node()
+    if installed is None:
         return None, "there is no Node on the path"
-    options, named = node_options(asked.arguments)
+    options, named = node_options(call.arguments)
     ran = await bench.execute(
-        (found.path, "--test", "--experimental-test-coverage", "--test-reporter=lcov", *options, *named),
+        (installed.path, "--test", "--experimental-test-coverage", "--test-reporter=lcov", *options, *named),
         within_s=check.within_s,
         network=check.network,
-        variables={**bench.variables, **asked.variables, "NODE_OPTIONS": ""},
+        variables={**bench.variables, **call.variables, "NODE_OPTIONS": ""},
     )
-    files = _lcov(ran.stdout[:MOST_OUTPUT])
-    files = [one for one in files if not is_test(one[0]) and "node_modules" not in one[0]]
-    kept = [(lines, reached) for name, lines, reached in files if not of or name in of]
-    lines, reached = sum(one for one, _ in kept), sum(one for _, one in kept)
+    files = _parse_lcov(ran.stdout[:MOST_OUTPUT])
+    files = [file for file in files if not is_test(file[0]) and "node_modules" not in file[0]]
+    counts = [(lines, reached) for name, lines, reached in files if not of or name in of]
+    lines, reached = sum(lines for lines, _ in counts), sum(reached for _, reached in counts)
     if not lines:
-        return None, f"Node {found.version} reported no coverage of the product's files"
+        return None, f"Node {installed.version} reported no coverage of the product's files"
     return round(100 * reached / lines, 1), ""
 
 
-def _lcov(text: bytes) -> list[tuple[str, int, int]]:
+def _parse_lcov(text: bytes) -> list[tuple[str, int, int]]:
     """For each file: its path, how many lines can run, and how many did."""
     files: list[tuple[str, int, int]] = []
     for record in text.split(b"end_of_record"):
-        found = {match["name"]: match["value"] for match in _LINES.finditer(record)}
-        if {b"SF", b"LF", b"LH"} <= found.keys():
-            lines = int(found[b"LF"])
-            files.append((found[b"SF"].decode("utf-8", "replace"), lines, min(int(found[b"LH"]), lines)))
+        fields = {match["name"]: match["value"] for match in _LINES.finditer(record)}
+        if {b"SF", b"LF", b"LH"} <= fields.keys():
+            lines = int(fields[b"LF"])
+            files.append((fields[b"SF"].decode("utf-8", "replace"), lines, min(int(fields[b"LH"]), lines)))
     return files

@@ -1,8 +1,8 @@
 """Tries a commit: runs every check and objection in clean rooms, repeats what is in doubt, collects the evidence."""
 
 import base64
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from trued.model import (
@@ -14,7 +14,6 @@ from trued.model import (
     Evidence,
     ExamplesCheck,
     Finding,
-    MissingFromEnvironment,
     Outcomes,
     Requirement,
     TestsCheck,
@@ -31,7 +30,7 @@ from trued.proof.reach.replaced_product import new_product
 from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.dependencies import NO_PACKAGES
+from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out import DATA, hidden_files, is_held_out, is_hidden_data
@@ -56,9 +55,49 @@ TOOLS = ("node", "chromium")  # programs whose versions are recorded in evidence
 DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of them it is another day than here
 
 
+@dataclass(frozen=True, slots=True)
+class HeadRoom:
+    """The room in which the head's checks ran: what it provides, and where it differs from a checkout of the commit."""
+
+    added: AddedPackages = NO_PACKAGES  # packages that only the head declares
+    packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
+    standard: frozenset[str] = frozenset()  # modules of Python's standard library
+    modules: frozenset[str] = frozenset()  # these, and modules of the project
+    own_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
+    unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
+    replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
+    edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
+    not_as_committed: tuple[str, ...] = ()  # files of which tests had not the head's version (see `Bench.replaced`)
+    not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChange:
+    """What the judge needs to know of the commit's change itself, besides the results of checks."""
+
+    paths: Sequence[str]  # the changed files, without the engine's own
+    unread: Sequence[str] = ()  # of these, the files that may install a package without a manifest
+    undeclared: Sequence[str] = ()  # sentences about imports that nothing provides
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtedRun:
+    """A run on the head in which tests passed with other expected values, too."""
+
+    shared: SharedRun
+    seed: str  # says which other values were expected
+    ids: frozenset[str]  # of these tests
+
+
 class CommitTrial:
     """Runs the checks of these requirements and the objections on one commit, `turns` times each, and holds the
-    results."""
+    results.
+
+    Create it, call `run` once if it `has_work`, and then read the fields: none is final before `run` has returned.
+    Without a run, they stay as created: the contract's results on the base, objections without a case, and otherwise
+    nothing. Only `run` and `_run_on_head` assign fields, so they show which step fills which field; other steps return
+    their results, or add to a list. After `run`, only `add_notes` and `leave_uncounted` change anything.
+    """
 
     def __init__(
         self,
@@ -73,148 +112,166 @@ class CommitTrial:
     ) -> None:
         self.workspace, self.contract, self.commit = workspace, contract, commit
         self.due, self.turns, self.tell = due, turns, tell
-        self.runnable = [one for one in objections if one.case is not None]
-        self.objected = [CheckedObjection(one) for one in objections if one.case is None]
-        self.evidence: list[Evidence] = []
+        self.runnable = [finding for finding in objections if finding.case is not None]
+
+        # Set before the head's checks run.
+        # Results on the base: the contract's, until checks run there again. That happens up to twice: before the head's
+        # checks run, because of packages, and afterwards, because of Node or Chromium.
         self.base_facts: Sequence[Evidence] = contract.base_facts
-        self.retaken: list[Evidence] = []  # evidence of checks that were run on the base again
-        self.undecided: list[str] = []  # notes for the verdict
-        self.own_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
-        self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
-        # Runs in which tests passed with other expected values, too: check, seed, and ids of these tests.
-        self._doubted: list[tuple[SharedRun, str, frozenset[str]]] = []
+        self.retaken: list[Evidence] = []  # evidence of checks that were run on the base again, both times
+        self.kept: list[str] = []  # new files of the head that stay beside tests (see `new_product`)
+
+        # Set when the head's checks run.
+        self.room = HeadRoom()
+        self.evidence: list[Evidence] = []  # of checks, then of objections
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run and may guard
+
+        # Set after the head's checks ran.
+        self.objected = [CheckedObjection(finding) for finding in objections if finding.case is None]
         # Check → what its tests import, if nobody sees which files its runner loads.
         self.imported: dict[str, frozenset[str]] = {}
-        self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
-        self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
-        self.edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
-        # Files of which tests had not the head's version (see `Bench.replaced`).
-        self.not_as_committed: tuple[str, ...] = ()
-        self.kept: list[str] = []  # new files of the head that stay beside tests (see `new_product`)
-        self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
-        self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
-        self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
-        self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
-        self.unread: list[str] = []  # changed files that may install a package without a manifest
-        self.undeclared: list[str] = []  # sentences about imports that nothing provides
-        self.added = NO_PACKAGES  # packages that only the head declares
         self.own_tests: dict[str, OwnTests] = {}  # by requirement
         self.own_test_evidence: list[Evidence] = []  # on base and head
+
+        # May still grow after `run`.
+        self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
+        self.notes: list[str] = []  # notes for the verdict
 
     @property
     def has_work(self) -> bool:
         """Whether there is anything to run."""
         return bool(distinct_checks(self.due) or self.runnable)
 
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add notes for the verdict."""
+        self.notes += notes
+
+    def leave_uncounted(self, tests: frozenset[str]) -> None:
+        """Do not count these tests, which an earlier verdict on the same work did not count (see
+        `Facts.order_bound`)."""
+        self.order_bound |= tests
+
     async def run(self, interpreter: Interpreter) -> None:
-        """Run everything and fill the fields above. What is in doubt is run again, on the base or on the head."""
+        """Run everything and fill the fields. What is in doubt is run again, on the base or on the head.
+
+        The order matters: which ids run on the head follows from the results on the base, objections must not run in a
+        room that had something held out, and what is in doubt is known only after all turns.
+        """
         workspace, commit = self.workspace, self.commit
         recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
         carried = self.contract.carried
         known = {*await workspace.blobs(self.contract.base), *carried}
         runs = sorted(shared_runs(self.due, known, carried), key=self._run_order)
-        tainted = False
         if needed := await packages_to_install(workspace, self.contract.base, commit, interpreter):
             self.tell(EnvironmentBuilding(packages=needed))
-        await self._retake_red(interpreter, runs)
+        self.base_facts = await self._base_facts_with_packages(interpreter, runs)
         self.kept = await new_product(workspace, self.contract, commit)
-        self.undecided += map(kept_as_product, self.kept)
-        head_room = partial(clean_room, workspace, self.contract, commit, interpreter, withheld=carried, kept=self.kept)
-        async with head_room() as (bench, graft):
-            here = await workspace.blobs(commit)
-            self.undecided += files_used(graft, carried, here)
-            self.added = bench.added
-            self.modules, self.standard = bench.modules | interpreter.standard, interpreter.standard
-            added = bench.added
-            self.packages = frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown))
-            recorder = recorder.with_versions(self.added.versions)
-            self.unseen = graft.paths
-            if any(isinstance(one.check, TestsCheck | CommandCheck) for one in runs):
-                self.not_loaded = graft.not_loaded
-            self.not_as_committed = tuple(sorted({*bench.replaced, *graft.merged}))
-            self.replaced = frozenset((*graft.restored, *graft.removed))
-            self.edited = frozenset(path for path in graft.restored if path in here)
-            self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
-
-            def record(turn: int, shared: SharedRun, fact: Fact) -> None:
-                nonlocal tainted
-                tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
-                self._record(recorder, shared, fact, turn=turn, tainted=tainted)
-                if equal := frozenset(one.id for one in fact.tried if one.kind == EQUALS_ALL):
-                    self._doubted.append((shared, fact.seed, equal))
-                check = next(iter(shared.serves))[:12]
-                self.tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
-
-            rooms = Rooms(head_room, partial(head_room, as_committed=True), differ=graft.differs)
-            self.undecided += await take_turns(self._plan(runs), bench, self.turns, record, rooms)
-        await self._retake_red_with_other_tools(interpreter, runs)
-        await self._run_objections(interpreter, recorder)
-        await self._retry_guards_on_base(interpreter, runs)
-        await self._retry_doubted_on_base(interpreter)
-        await self._retry_as_in_first_turn(interpreter, runs)
-        await self._read_imports_of_kept_tests()
+        self.notes += map(kept_as_product, self.kept)
+        doubted = await self._run_on_head(interpreter, runs, recorder)
+        self.base_facts = await self._base_facts_with_tools(interpreter, runs)
+        await self._run_objections(interpreter, recorder.with_versions(self.room.added.versions))
+        self.order_bound |= await self._guards_failing_late_on_base(interpreter, runs)
+        self.order_bound |= await self._tests_equal_to_anything_on_base(interpreter, doubted)
+        self.order_bound |= await self._red_tests_bound_to_date(interpreter, runs)
+        self.imported = await self._imports_of_kept_tests()
         # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks, so they
         # run only for other requirements.
-        alone = tuple(
-            one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
+        without_data = tuple(
+            requirement
+            for requirement in self.due
+            if not requirement.keep and not any(isinstance(check, DATA) for check in requirement.checks)
         )
         self.own_tests, self.own_test_evidence = await try_own_tests(
-            workspace, self.contract, alone, commit, interpreter, kept=self.kept
+            workspace, self.contract, without_data, commit, interpreter, kept=self.kept
         )
 
-    async def _read_imports_of_kept_tests(self) -> None:
-        """Find what the tests that passed on the base import there, if their runner does not show which files it loads.
-        Only work that must keep them green asks for it."""
-        if not any(one.keep for one in self.due if one not in self.contract.suites):
-            return
+    async def _run_on_head(
+        self, interpreter: Interpreter, runs: Sequence[SharedRun], recorder: EvidenceRecorder
+    ) -> list[DoubtedRun]:
+        """Run the checks on the head in `turns` turns: sets `room` and fills `evidence` and `ran`. Returns the runs in
+        which tests passed with other expected values, too."""
+        carried = self.contract.carried
+        head_room = partial(
+            clean_room, self.workspace, self.contract, self.commit, interpreter, withheld=carried, kept=self.kept
+        )
+        async with head_room() as (bench, graft):
+            here = await self.workspace.blobs(self.commit)
+            self.notes += files_used(graft, carried, here)
+            added = bench.added
+            has_tests = any(isinstance(shared.check, TestsCheck | CommandCheck) for shared in runs)
+            self.room = HeadRoom(
+                added=added,
+                packages=frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown)),
+                standard=interpreter.standard,
+                modules=bench.modules | interpreter.standard,
+                own_modules=await own_modules(self.workspace, self.contract, self.base_facts, bench.modules),
+                unseen=graft.paths,
+                replaced=frozenset((*graft.restored, *graft.removed)),
+                edited=frozenset(path for path in graft.restored if path in here),
+                not_as_committed=tuple(sorted({*bench.replaced, *graft.merged})),
+                not_loaded=graft.not_loaded if has_tests else (),
+            )
+            record = _HeadRecorder(self, recorder.with_versions(added.versions))
+            rooms = Rooms(head_room, partial(head_room, as_committed=True), differ=graft.differs)
+            self.notes += await take_turns(self._plan(runs), bench, self.turns, record, rooms)
+        return record.doubted
+
+    async def _imports_of_kept_tests(self) -> dict[str, frozenset[str]]:
+        """Check → what its tests that passed on the base import there, for runners that do not show which files they
+        load. {} if no requirement is to keep tests green."""
+        if not any(requirement.keep for requirement in self.due if requirement not in self.contract.suites):
+            return {}
+        imported: dict[str, frozenset[str]] = {}
         for name, check in distinct_checks(self.due).items():
             if isinstance(check, TestsCheck) and not self.ran.get(name):
-                stands = on_base([one for one in self.base_facts if one.check == name], self.own_modules)
-                tests = {case.split("::")[0] for case, stood in stands.items() if stood is Base.GUARD}
-                self.imported[name] = await imported_by_tests(self.workspace, self.contract.base, tests)
+                states = on_base([fact for fact in self.base_facts if fact.check == name], self.room.own_modules)
+                tests = {case.split("::")[0] for case, state in states.items() if state is Base.GUARD}
+                imported[name] = await imported_by_tests(self.workspace, self.contract.base, tests)
+        return imported
 
-    async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run some checks on the base again, with the head's packages, so that base and head are checked alike. These
-        are the checks that lacked a module which the packages provide, and the checks that an earlier version of the
-        engine ran in another kind of room."""
+    async def _base_facts_with_packages(
+        self, interpreter: Interpreter, runs: Sequence[SharedRun]
+    ) -> Sequence[Evidence]:
+        """The contract's results on the base, after some checks ran there again, with the head's packages, so that base
+        and head are checked alike. These are the checks that lacked a module which the packages provide, and the checks
+        that an earlier version of the engine ran in another kind of room."""
         workspace, commit = self.workspace, self.commit
-        old = [one for one in runs if any(fact.room != ROOM for fact in self._facts_on_base(one))]
+        outdated = [shared for shared in runs if any(fact.room != ROOM for fact in self._facts_when_sealed(shared))]
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
-        found = {one for one in lost if added.provides(one.removeprefix("module "))}
-        again = [one for one in runs if any(kind in found for _, kind in lacking(self._facts_on_base(one)))]
-        self.base_facts = [_without_kinds(one, found) for one in self.contract.base_facts]
-        if old:
-            self.undecided.append(base_taken_again("an earlier version of trued checked it in other surroundings"))
-            self._drop_base_facts(old)
-        await self._run_on_base(interpreter, [one for one in runs if one in old or one in again], added.versions)
+        provided = {kind for kind in lost if added.provides(kind.removeprefix("module "))}
+        again = [
+            shared for shared in runs if any(kind in provided for _, kind in lacking(self._facts_when_sealed(shared)))
+        ]
+        facts = [_without_kinds(fact, provided) for fact in self.contract.base_facts]
+        if outdated:
+            self.notes.append(base_taken_again("an earlier version of trued checked it in other surroundings"))
+            facts = _without_runs(facts, outdated)
+        again = [shared for shared in runs if shared in outdated or shared in again]
+        return [*facts, *await self._run_on_base(interpreter, again, added.versions)]
 
-    async def _retake_red_with_other_tools(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run a check on the base again if Node or Chromium had another version there. Otherwise a case could go from
-        red to green only because of the new version."""
+    async def _base_facts_with_tools(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> Sequence[Evidence]:
+        """The results on the base, after checks ran there again for which Node or Chromium had another version there.
+        Otherwise a case could go from red to green only because of the new version."""
         before, now = (
-            {(one.check, name): one.versions[name] for one in facts for name in TOOLS if name in one.versions}
+            {(fact.check, name): fact.versions[name] for fact in facts for name in TOOLS if name in fact.versions}
             for facts in (self.base_facts, self.evidence)
         )
         changed = {key: f"{key[1]} {was}, not {now[key]}" for key, was in before.items() if now.get(key, was) != was}
-        again = [one for one in runs if any(check in one.serves for check, _ in changed)]
-        if again:
-            used = " and ".join(sorted(set(changed.values())))
-            self.undecided.append(base_taken_again(f"it was checked with {used}"))
-            self._drop_base_facts(again)
-            await self._run_on_base(interpreter, again, self.added.versions)
-
-    def _drop_base_facts(self, runs: Sequence[SharedRun]) -> None:
-        served = {name for one in runs for name in one.serves}
-        self.base_facts = [one for one in self.base_facts if one.check not in served]
+        again = [shared for shared in runs if any(check in shared.serves for check, _ in changed)]
+        if not again:
+            return self.base_facts
+        used = " and ".join(sorted(set(changed.values())))
+        self.notes.append(base_taken_again(f"it was checked with {used}"))
+        facts = _without_runs(self.base_facts, again)
+        return [*facts, *await self._run_on_base(interpreter, again, self.room.added.versions)]
 
     async def _run_on_base(
         self, interpreter: Interpreter, again: Sequence[SharedRun], versions: Mapping[str, str]
-    ) -> None:
-        """Run these checks on the base, with the head's packages, and add the results to the base's facts."""
+    ) -> list[Evidence]:
+        """Run these checks on the base, with the head's packages. Returns the results, and adds them to `retaken`."""
         if not again:
-            return
+            return []
         workspace, commit = self.workspace, self.commit
         base, carried = self.contract.base, self.contract.carried
         recorder = EvidenceRecorder(self.contract, interpreter, base, await workspace.tree(base))
@@ -226,36 +283,28 @@ class CommitTrial:
             for shared in again:
                 for turn, fact in enumerate(await run_and_repeat_failures(shared.check, bench), start=1):
                     taken += [
-                        recorder.record(one.id, check, fact, turn=turn)
+                        recorder.record(requirement.id, check, fact, turn=turn)
                         for name, check in shared.serves.items()
-                        for one in self.due
-                        if name in distinct_checks((one,))
+                        for requirement in self.due
+                        if name in distinct_checks((requirement,))
                     ]
         self.retaken += taken
-        self.base_facts = [*self.base_facts, *taken]
+        return taken
 
-    def _facts_on_base(self, shared: SharedRun) -> list[Evidence]:
-        return [one for one in self.contract.base_facts if one.check in shared.serves]
+    def _facts_when_sealed(self, shared: SharedRun) -> list[Evidence]:
+        return [fact for fact in self.contract.base_facts if fact.check in shared.serves]
 
     def _run_order(self, shared: SharedRun) -> tuple[int, bool]:
         """The sort key of a run. Visible checks come first, because agents get no output from a room once something
         held out has run in it. The contract's own tests come last, because the head's code could save what they reveal
         and use it in later cases."""
-        data = isinstance(shared.check, DATA)
-        held = any(hidden_files(self.contract, one) for one in shared.serves.values())
-        return 2 if held else int(is_hidden_data(shared.check)), data
+        is_data = isinstance(shared.check, DATA)
+        has_hidden_files = any(hidden_files(self.contract, check) for check in shared.serves.values())
+        return 2 if has_hidden_files else int(is_hidden_data(shared.check)), is_data
 
-    def _record(self, recorder: EvidenceRecorder, shared: SharedRun, fact: Fact, *, turn: int, tainted: bool) -> None:
-        self.undecided += fact.notes
-        for name, check in shared.serves.items():
-            owners = [one for one in self.due if name in distinct_checks((one,))]
-            if not self._guards_nothing(name):
-                self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
-            self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
-
-    def _guards_nothing(self, check: str) -> bool:
+    def guards_nothing(self, check: str) -> bool:
         """Whether the check should guard, but nothing of it passes on the base. Code that it runs is not guarded."""
-        facts = [one for one in self.base_facts if one.check == check]
+        facts = [fact for fact in self.base_facts if fact.check == check]
         return check in self.contract.guards and Base.GUARD not in on_base(facts).values()
 
     async def tests_failing_with(
@@ -276,12 +325,12 @@ class CommitTrial:
         room = clean_room(self.workspace, contract, self.commit, interpreter, over=over, withheld=carried, kept=kept)
         async with room as (bench, _):
             for shared in shared_runs(contract.suites, known, carried):
-                guards = {name for name, stood in self._on_base(shared).items() if stood is Base.GUARD}
+                guards = {name for name, state in self._base_states(shared).items() if state is Base.GUARD}
                 guards = {name for name in guards if not self._is_uncounted(shared, name)}
                 for _ in range(2):
                     if guards:
                         fact = await run_check(shared.check, bench, CaseSelection(self._known_ids(shared)))
-                        passed = {one.id for one in fact.tried if one.outcome is Outcomes.PASSED}
+                        passed = {result.id for result in fact.tried if result.outcome is Outcomes.PASSED}
                         guards -= set() if fact.void else passed
                 failing += sorted(guards)
         return failing
@@ -289,40 +338,50 @@ class CommitTrial:
     def _is_uncounted(self, shared: SharedRun, case: str) -> bool:
         """Whether this existing test does not count, because it is superseded, or because its result depends on order
         or date."""
-        replaced = [name for one in self.contract.requirements for name in (*one.supersedes, *one.proposed)]
+        replaced = [
+            name
+            for requirement in self.contract.requirements
+            for name in (*requirement.supersedes, *requirement.proposed)
+        ]
         names = {full_name(shared.check.kind, check, case) for check in shared.serves}
-        return any(is_superseded(case, one) for one in replaced) or not names.isdisjoint(self.order_bound)
+        return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.order_bound)
 
-    async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Find the guards that failed only in the second turn, which has other surroundings. Run their checks twice on
-        the base, the second time in other surroundings, too. Guards that fail in this second run are not counted,
-        because the change did not cause their failure."""
-        await self._try_again(self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD))
+    async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
+        """Of the guards that failed only in the second turn, which has other surroundings, those that fail in such
+        surroundings on the base, too: there, their checks run twice, the second time in other surroundings. They are
+        not counted, because the change did not cause their failure."""
+        suspects = self._failing_second_time_only(runs, Base.GUARD)
+        return await self._try_again(self.contract.base, interpreter, suspects)
 
-    async def _retry_doubted_on_base(self, interpreter: Interpreter) -> None:
-        """Run tests that passed on the head with other expected values in the same way on the base. Those that pass
-        there, too, are not counted: they compare with something that is meant to be equal to everything."""
-        if not self._doubted:
-            return
-        carried = self.contract.carried
+    async def _tests_equal_to_anything_on_base(
+        self, interpreter: Interpreter, doubted: Sequence[DoubtedRun]
+    ) -> frozenset[str]:
+        """Of the tests that passed on the head with other expected values, those that do so on the base, too. They are
+        not counted: they compare with something that is meant to be equal to everything."""
+        if not doubted:
+            return frozenset()
+        carried, tests = self.contract.carried, set[str]()
         async with clean_room(self.workspace, self.contract, self.contract.base, interpreter, withheld=carried) as (
             bench,
             _,
         ):
-            for shared, seed, ids in self._doubted:
-                fact = await run_check(shared.check, bench, CaseSelection(tuple(ids), doubted=seed))
-                alike = ids & {one.id for one in fact.tried if one.kind == EQUALS_ALL}
-                self.order_bound |= {
-                    full_name(shared.check.kind, check, name) for check in shared.serves for name in alike
-                }
+            for run in doubted:
+                selection = CaseSelection(tuple(run.ids), doubted=run.seed)
+                fact = await run_check(run.shared.check, bench, selection)
+                alike = run.ids & {result.id for result in fact.tried if result.kind == EQUALS_ALL}
+                tests |= _full_names(run.shared, alike)
+        return frozenset(tests)
 
-    async def _retry_as_in_first_turn(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run red tests that failed only in the second turn twice more, both times in the surroundings of the first
-        turn. If a test passes then, and fails when only the date is changed, it depends on the date and is not counted.
-        A test that depends on anything else (files left by the first run, the machine) still counts as failed."""
-        tests = [one for one in runs if isinstance(one.check, TestsCheck)]
-        suspects = self._failing_second_time_only(tests, Base.RED)
-        await self._try_again(self.commit, interpreter, suspects, passing=True)
+    async def _red_tests_bound_to_date(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
+        """Of the red tests that failed only in the second turn, those that depend on the date. They are not counted.
+
+        They are run twice more, both times in the surroundings of the first turn. If a test passes then, and fails when
+        only the date is changed, it depends on the date. A test that depends on anything else (files left by the first
+        run, the machine) still counts as failed.
+        """
+        test_runs = [shared for shared in runs if isinstance(shared.check, TestsCheck)]
+        suspects = self._failing_second_time_only(test_runs, Base.RED)
+        return await self._try_again(self.commit, interpreter, suspects, passing=True)
 
     async def _try_again(
         self,
@@ -331,62 +390,65 @@ class CommitTrial:
         suspects: Sequence[tuple[SharedRun, frozenset[str]]],
         *,
         passing: bool = False,
-    ) -> None:
-        """Run the checks of the suspects twice in one room of this commit. Suspects that must not be counted are added
-        to `order_bound`.
+    ) -> frozenset[str]:
+        """Run the checks of the suspects twice in one room of this commit. Returns the suspects that must not be
+        counted.
 
-        Normally the second run has other surroundings, and a suspect is added if it fails in that run. With `passing`,
-        both runs have the same surroundings. Then a suspect is added if it passes in the second run, and fails when
-        only the date is changed.
+        Normally the second run has other surroundings, and these are the suspects that fail in that run. With
+        `passing`, both runs have the same surroundings. Then they are the suspects that pass in the second run, and
+        fail when only the date is changed.
         """
         if not suspects:
-            return
-        carried = self.contract.carried
+            return frozenset()
+        carried, tests = self.contract.carried, set[str]()
         room = clean_room(self.workspace, self.contract, commit, interpreter, withheld=carried, kept=self.kept)
         async with room as (bench, _):
             for shared, ids in suspects:
-                wanted = [CaseSelection(self._known_ids(shared), second=late and not passing) for late in (False, True)]
-                facts = [await run_check(shared.check, bench, one) for one in wanted]
+                known_ids = self._known_ids(shared)
+                selections = [CaseSelection(known_ids, second=late and not passing) for late in (False, True)]
+                facts = [await run_check(shared.check, bench, selection) for selection in selections]
                 looked_for = Outcomes.PASSED if passing else Outcomes.FAILED
-                bound = ids & {one.id for one in facts[1].tried if one.outcome is looked_for and not facts[1].void}
-                bound &= (
-                    await _ids_failing_by_date(shared, bench, CaseSelection(self._known_ids(shared)))
-                    if passing and bound
-                    else bound
-                )
-                self.order_bound |= {
-                    full_name(shared.check.kind, check, name) for check in shared.serves for name in bound
+                bound = ids & {
+                    result.id for result in facts[1].tried if result.outcome is looked_for and not facts[1].void
                 }
+                if passing and bound:
+                    bound &= await _ids_failing_by_date(shared, bench, CaseSelection(known_ids))
+                tests |= _full_names(shared, bound)
+        return frozenset(tests)
 
     def _failing_second_time_only(
-        self, runs: Sequence[SharedRun], stood: Base
+        self, runs: Sequence[SharedRun], on_base: Base
     ) -> list[tuple[SharedRun, frozenset[str]]]:
         """The ids that have this status on the base, and passed in the head's first turn but failed in its last."""
-        found = []
+        suspects = []
         for shared in runs:
             check = next(iter(shared.serves))
-            ids = {name for name, state in self._on_base(shared).items() if state is stood}
-            turns = [{one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check]
+            ids = {name for name, state in self._base_states(shared).items() if state is on_base}
+            turns = [
+                {result.id: result.outcome for result in fact.tried} for fact in self.evidence if fact.check == check
+            ]
             first, last = (turns[0], turns[-1]) if turns else ({}, {})
-            late = {name for name in ids if (first.get(name), last.get(name)) == (Outcomes.PASSED, Outcomes.FAILED)}
-            found += [(shared, frozenset(late))] if late else []
-        return found
+            late_ids = {name for name in ids if (first.get(name), last.get(name)) == (Outcomes.PASSED, Outcomes.FAILED)}
+            suspects += [(shared, frozenset(late_ids))] if late_ids else []
+        return suspects
 
     def _known_ids(self, shared: SharedRun) -> tuple[str, ...] | None:
-        return tuple(self._on_base(shared)) or None
+        return tuple(self._base_states(shared)) or None
 
     def _plan(self, runs: Sequence[SharedRun]) -> list[PlannedRun]:
         plan = []
-        for one in runs:
-            took = [fact.seconds for fact in self.base_facts if fact.check in one.serves]
-            plan.append(PlannedRun(one, tuple(self._on_base(one)), self._red_ids(one), max(took, default=0.0)))
-        return [one for one in plan if one.ids]
+        for shared in runs:
+            seconds = [fact.seconds for fact in self.base_facts if fact.check in shared.serves]
+            plan.append(
+                PlannedRun(shared, tuple(self._base_states(shared)), self._red_ids(shared), max(seconds, default=0.0))
+            )
+        return [planned for planned in plan if planned.ids]
 
     def _red_ids(self, shared: SharedRun) -> tuple[str, ...]:
-        return tuple(name for name, stood in self._on_base(shared).items() if stood is Base.RED)
+        return tuple(name for name, state in self._base_states(shared).items() if state is Base.RED)
 
-    def _on_base(self, shared: SharedRun) -> dict[str, Base]:
-        return on_base([one for one in self.base_facts if one.check in shared.serves], self.own_modules)
+    def _base_states(self, shared: SharedRun) -> dict[str, Base]:
+        return on_base([fact for fact in self.base_facts if fact.check in shared.serves], self.room.own_modules)
 
     async def _run_objections(self, interpreter: Interpreter, recorder: EvidenceRecorder) -> None:
         """Run the cases of objections as checks. An objection whose case passes is closed; one whose case fails
@@ -419,62 +481,57 @@ class CommitTrial:
         passed, broken = True, False
         for turn, fact in enumerate(facts, start=1):
             self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
-            passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
-            broken = broken or any(self._shows_nothing_of_head(one) for one in fact.tried)
+            passed = passed and {result.outcome for result in fact.tried} == {Outcomes.PASSED}
+            broken = broken or any(self._shows_nothing_of_head(result) for result in fact.tried)
         self.objected.append(CheckedObjection(finding, refutes=not passed and not broken, closed=passed))
         self.tell(ObjectionRan(what=finding.what, passed=passed))
 
-    def _shows_nothing_of_head(self, one: Tried) -> bool:
+    def _shows_nothing_of_head(self, result: Tried) -> bool:
         """Whether the result says nothing about the head: the case is malformed, the engine itself failed, or something
         is missing that is missing on the base, too."""
-        if one.outcome is not Outcomes.UNJUDGED:
-            return one.outcome is Outcomes.BROKEN
-        return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
+        if result.outcome is not Outcomes.UNJUDGED:
+            return result.outcome is Outcomes.BROKEN
+        return result.kind in ENGINES or result.kind in {kind for _, kind in lacking(self.base_facts)}
 
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
         """Sentences about modules that the head's files import and nothing provides; none if no check lacked a
         module."""
-        kinds = {one.kind for fact in self.evidence for one in fact.tried}
-        if not any(one.startswith("module ") for one in kinds):
+        kinds = {result.kind for fact in self.evidence for result in fact.tried}
+        if not any(kind.startswith("module ") for kind in kinds):
             return []
-        own = {path: text for path, text in texts.items() if not is_test(path)}
-        return undeclared_imports(own, self.modules, self.packages)
+        product = {path: text for path, text in texts.items() if not is_test(path)}
+        return undeclared_imports(product, self.room.modules, self.room.packages)
 
-    def _awaited_modules(self, evidence: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-        """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
-        installed."""
-        return awaited_packages(self.added, evidence)
-
-    def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
-        """Everything that the judge needs to know about one requirement."""
+    def facts(self, requirement: Requirement, evidence: Sequence[Evidence], change: CommitChange) -> Facts:
+        """Everything that the judge needs to know about one requirement. `evidence`: of this and of earlier trials."""
         contract = self.contract
         ran = guarded = self._files_run_by((requirement,))
-        if requirement.keep and any(isinstance(one, CommandCheck) for one in requirement.checks):
+        if requirement.keep and any(isinstance(check, CommandCheck) for check in requirement.checks):
             guarded |= self._files_run_by(contract.suites)  # nobody sees which files a command runs
         return Facts(
-            base=[one for one in self.base_facts if one.requirement == requirement.id],
-            head=[one for one in evidence if one.requirement == requirement.id],
+            base=[fact for fact in self.base_facts if fact.requirement == requirement.id],
+            head=[fact for fact in evidence if fact.requirement == requirement.id],
             held_out=contract.held_out,
             held_out_why=contract.held_out_why,
             authors=contract.authors,
             guards=frozenset(contract.guards),
             caps=contract.caps.get(requirement.id, ()),
-            changed=bool(changed),
-            touched=not guarded.isdisjoint(set(changed) - self.unseen),
+            changed=bool(change.paths),
+            touched=not guarded.isdisjoint(set(change.paths) - self.room.unseen),
             traced=bool(ran),
             elsewhere=self._tests_of_others(requirement),
-            left_out=sorted(one for one in self.unseen if is_test(one)),
+            left_out=sorted(path for path in self.room.unseen if is_test(path)),
             own_tests=self.own_tests.get(requirement.id, OwnTests()),
-            superseded=[name for one in contract.requirements for name in one.supersedes],
-            proposed=[name for one in contract.requirements for name in one.proposed],
+            superseded=[name for other in contract.requirements for name in other.supersedes],
+            proposed=[name for other in contract.requirements for name in other.proposed],
             suite=requirement in contract.suites,
-            edited=self.edited,
-            own_modules=self.own_modules,
-            awaited=self._awaited_modules(evidence),
-            undeclared=self.undeclared,
-            unread=self.unread,
+            edited=self.room.edited,
+            own_modules=self.room.own_modules,
+            awaited=awaited_packages(self.room.added, evidence),
+            undeclared=change.undeclared,
+            unread=change.unread,
             order_bound=self.order_bound,
-            objected=[one for one in self.objected if one.finding.requirement == requirement.id],
+            objected=[objection for objection in self.objected if objection.finding.requirement == requirement.id],
         )
 
     def _files_run_by(self, requirements: tuple[Requirement, ...]) -> frozenset[str]:
@@ -485,14 +542,16 @@ class CommitTrial:
         """Whether something passed (a check, or the head's own test) while the engine could not see which code ran."""
         if self.own_test_evidence:
             return True
-        passed = {fact.check for fact in self.evidence if any(one.outcome is Outcomes.PASSED for one in fact.tried)}
-        checks = [(name, check) for one in self.due for name, check in distinct_checks((one,)).items()]
+        passed = {
+            fact.check for fact in self.evidence if any(result.outcome is Outcomes.PASSED for result in fact.tried)
+        }
+        checks = [(name, check) for requirement in self.due for name, check in distinct_checks((requirement,)).items()]
         return any(name in passed and (is_untraced(check) or not self.ran.get(name)) for name, check in checks)
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
         """Tests that belong to another requirement. Only that requirement reports their results."""
-        facts = [one for one in self.base_facts if one.kind == "tests"]
-        others = [one for one in self.due if one.id != requirement.id]
+        facts = [fact for fact in self.base_facts if fact.kind == "tests"]
+        others = [other for other in self.due if other.id != requirement.id]
         return frozenset(
             case.id
             for other in others
@@ -505,8 +564,42 @@ class CommitTrial:
         )
 
 
+class _HeadRecorder:
+    """Records each run of a check on the head in the trial, as soon as it has ended."""
+
+    def __init__(self, trial: CommitTrial, recorder: EvidenceRecorder) -> None:
+        self._trial, self._recorder = trial, recorder
+        self._tainted = False  # something held out has run in the room: from then on, output may quote it
+        self.doubted: list[DoubtedRun] = []
+
+    def __call__(self, turn: int, shared: SharedRun, fact: Fact) -> None:
+        trial = self._trial
+        self._tainted = self._tainted or any(is_held_out(trial.contract, check) for check in shared.serves.values())
+        trial.notes += fact.notes
+        for name, check in shared.serves.items():
+            owners = [requirement for requirement in trial.due if name in distinct_checks((requirement,))]
+            if not trial.guards_nothing(name):
+                trial.ran[name] = trial.ran.get(name, frozenset()) | fact.ran
+            trial.evidence += [
+                self._recorder.record(owner.id, check, fact, turn=turn, tainted=self._tainted) for owner in owners
+            ]
+        if equal := frozenset(result.id for result in fact.tried if result.kind == EQUALS_ALL):
+            self.doubted.append(DoubtedRun(shared, fact.seed, equal))
+        check_name = next(iter(shared.serves))[:12]
+        trial.tell(CheckRan(check=check_name, sort=shared.check.kind, turn=turn, void=fact.void))
+
+
+def _full_names(shared: SharedRun, ids: Iterable[str]) -> set[str]:
+    return {full_name(shared.check.kind, check, name) for check in shared.serves for name in ids}
+
+
+def _without_runs(facts: Iterable[Evidence], runs: Sequence[SharedRun]) -> list[Evidence]:
+    served = {name for shared in runs for name in shared.serves}
+    return [fact for fact in facts if fact.check not in served]
+
+
 def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
-    left = tuple(one for one in fact.tried if one.kind not in kinds)
+    left = tuple(result for result in fact.tried if result.kind not in kinds)
     return fact if left == fact.tried else fact.model_copy(update={"tried": left})
 
 
@@ -518,10 +611,10 @@ def is_untraced(check: Check) -> bool:
     return isinstance(check, BrowserCheck)
 
 
-async def _ids_failing_by_date(shared: SharedRun, bench: Bench, wanted: CaseSelection) -> frozenset[str]:
+async def _ids_failing_by_date(shared: SharedRun, bench: Bench, selection: CaseSelection) -> frozenset[str]:
     """The ids that fail if only the date is changed."""
     failed: set[str] = set()
     for zone in DAYS:
-        fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
-        failed |= {one.id for one in fact.tried if one.outcome is Outcomes.FAILED}
+        fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), selection)
+        failed |= {result.id for result in fact.tried if result.outcome is Outcomes.FAILED}
     return frozenset(failed)

@@ -67,11 +67,11 @@ class Turn:
     @property
     def failures(self) -> frozenset[tuple[str, str]]:
         """Check and id of everything that did not pass."""
-        return frozenset((next(iter(run.serves)), name) for run, fact in self.facts for name in _not_passed(fact))
+        return frozenset((next(iter(run.serves)), name) for run, fact in self.facts for name in _failed_ids(fact))
 
     @property
     def outcomes(self) -> list[dict[str, Outcomes]]:
-        return [{one.id: one.outcome for one in fact.tried} for _, fact in self.facts]
+        return [{result.id: result.outcome for result in fact.tried} for _, fact in self.facts]
 
     def beside(self) -> "Turn":
         """The same turn, marked in the evidence as run in parallel with the first."""
@@ -79,9 +79,9 @@ class Turn:
         return replace(self, facts=tuple(facts))
 
 
-def _not_passed(fact: Fact) -> set[str]:
+def _failed_ids(fact: Fact) -> set[str]:
     fine = (Outcomes.PASSED, Outcomes.SKIPPED)
-    return {one.id for one in fact.tried if one.outcome not in fine} | (
+    return {result.id for result in fact.tried if result.outcome not in fine} | (
         {WHOLE_CHECK} if fact.void or not fact.tried else set()
     )
 
@@ -95,18 +95,19 @@ async def take_turns(
         return ()
     first, second = await _take_two_at_once(plan, bench, rooms)
     if first and second and not first.failures:
-        room = _Sequence(plan, bench, record, rooms)
-        room.add(first)
+        sequence = _Sequence(plan, bench, record, rooms)
+        sequence.add(first)
         if first.untouched and second.outcomes == first.outcomes:
-            room.add(second.beside())
-        return await _finish(room, second.failures)
-    async with rooms.fresh() as (calm, _):
-        room = _Sequence(plan, calm, record, rooms)
-        await room.take(1)
+            sequence.add(second.beside())
+        return await _finish(sequence, second.failures)
+    # The first parallel turn does not count: begin again, in a room in which nothing has run.
+    async with rooms.fresh() as (fresh_bench, _):
+        sequence = _Sequence(plan, fresh_bench, record, rooms)
+        await sequence.take(1)
         failed = first.failures | second.failures if first and second else frozenset()
-        if second and room.turns[0].untouched and failed <= room.turns[0].failures:
-            room.add(second.beside())
-        return await _finish(room, failed)
+        if second and sequence.turns[0].untouched and failed <= sequence.turns[0].failures:
+            sequence.add(second.beside())
+        return await _finish(sequence, failed)
 
 
 async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> bool:
@@ -114,32 +115,32 @@ async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> boo
     preparation wrote may contain the room's path, and would be wrong in a copy of the room."""
     if bench.prepared or bench.broken:
         return False
-    return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
+    return await bench.workspace.can_run_side_by_side(sum(planned.usual_s for planned in plan))
 
 
 async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench, rooms: Rooms) -> tuple[Turn | None, Turn | None]:
-    within_s = max(LONG_S, USUAL_TIMES * sum(one.usual_s for one in plan))
+    within_s = max(LONG_S, USUAL_TIMES * sum(planned.usual_s for planned in plan))
     async with bench.workspace.copy_of_room(bench.room) as beside:
-        both = asyncio.gather(
+        two_turns = asyncio.gather(
             _take_turn(plan, bench, rooms, second=False),
             _take_turn(plan, bench.moved_to(beside), rooms, second=True),
         )
         try:
             async with asyncio.timeout(within_s):
-                first, second = await both
+                first, second = await two_turns
         except TimeoutError:
             return None, None
     return first, second
 
 
-async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    """Run the remaining turns in this room, and extra turns if something failed only in parallel. Returns notes."""
-    await room.take(GREEN_TURNS - len(room.turns))
-    steady = suspects - frozenset[tuple[str, str]]().union(*(one.failures for one in room.turns))
-    if not steady:
+async def _finish(sequence: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    """Run the remaining turns of this sequence, and extra turns if something failed only in parallel. Returns notes."""
+    await sequence.take(GREEN_TURNS - len(sequence.turns))
+    only_in_parallel = suspects - frozenset[tuple[str, str]]().union(*(turn.failures for turn in sequence.turns))
+    if not only_in_parallel:
         return ()
-    await room.take(STEADY_TURNS - len(room.turns))
-    return (passed_alone(len(steady), STEADY_TURNS),)
+    await sequence.take(STEADY_TURNS - len(sequence.turns))
+    return (passed_alone(len(only_in_parallel), STEADY_TURNS),)
 
 
 class _Sequence:
@@ -179,34 +180,36 @@ async def _take_turn(
     before: Sequence[Turn] = (),
     record: Callable[[SharedRun, Fact], None] = lambda _shared, _fact: None,
 ) -> Turn:
-    found = footprint(bench.room, besides=bench.frozen)  # without frozen files, which are restored before each check
+    footprint_before = footprint(
+        bench.room, besides=bench.frozen
+    )  # without frozen files, which are restored before each check
     facts: list[tuple[SharedRun, Fact]] = []
     async with _UnusedRooms(rooms.as_committed) as unused:
-        if not second and not bench.prepared and any(isinstance(one.shared.check, DATA) for one in plan[1:]):
+        if not second and not bench.prepared and any(isinstance(planned.shared.check, DATA) for planned in plan[1:]):
             unused.make_ahead()
-        for one in plan:
-            if not (ids := _ids_left(one, before)):
+        for planned in plan:
+            if not (ids := _ids_to_run(planned, before)):
                 continue
-            check, wanted = one.shared.check, CaseSelection(ids, second=second, red=one.red)
-            alone = (bool(facts) or rooms.differ) and not second and isinstance(check, DATA)
-            fact = await run_check(check, await unused.room(), wanted) if alone else None
-            if fact is None or (not _not_passed(fact) and unused.is_touched()):
-                fact = await run_check(check, bench, wanted)
-            facts.append((one.shared, fact))
-            record(one.shared, fact)
-    return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == found)
+            check, selection = planned.shared.check, CaseSelection(ids, second=second, red=planned.red)
+            in_unused_room = (bool(facts) or rooms.differ) and not second and isinstance(check, DATA)
+            fact = await run_check(check, await unused.room(), selection) if in_unused_room else None
+            if fact is None or (not _failed_ids(fact) and unused.is_touched()):
+                fact = await run_check(check, bench, selection)
+            facts.append((planned.shared, fact))
+            record(planned.shared, fact)
+    return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == footprint_before)
 
 
 class _UnusedRooms:
     """Provides a clean room in which no check has changed anything. A room that a check has changed is replaced by a
-    new one, which `make` makes."""
+    new one, made by calling `make`."""
 
     def __init__(self, make: Callable[[], Room]) -> None:
         self._new_room = make
         self._rooms = AsyncExitStack()
         self._ahead: asyncio.Task[None] | None = None  # makes the first room
         self._bench: Bench | None = None
-        self._found: frozenset[tuple[str, int, int]] = frozenset()
+        self._footprint_when_made: frozenset[tuple[str, int, int]] = frozenset()
 
     async def __aenter__(self) -> "_UnusedRooms":
         return self
@@ -234,17 +237,19 @@ class _UnusedRooms:
         return self._bench
 
     async def _make(self) -> None:
-        made, _ = await self._rooms.enter_async_context(self._new_room())
-        self._bench, self._found = made, footprint(made.room, whole=True)
+        bench, _ = await self._rooms.enter_async_context(self._new_room())
+        self._bench, self._footprint_when_made = bench, footprint(bench.room, whole=True)
 
     def is_touched(self) -> bool:
         bench = self._bench
-        return bench is not None and (has_changed_objects(bench) or footprint(bench.room, whole=True) != self._found)
+        return bench is not None and (
+            has_changed_objects(bench) or footprint(bench.room, whole=True) != self._footprint_when_made
+        )
 
 
-def _ids_left(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
+def _ids_to_run(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
     """The ids to run now. Ids that timed out before are left out, because another run could not improve their
     result."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
-    late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
-    return () if WHOLE_CHECK in late else tuple(one for one in planned.ids if one not in late)
+    timed_out = {result.id for fact in facts for result in fact.tried if result.kind == "time"}
+    return () if WHOLE_CHECK in timed_out else tuple(name for name in planned.ids if name not in timed_out)

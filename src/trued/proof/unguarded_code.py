@@ -81,7 +81,7 @@ class UnguardedCode:
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
         # Changed tests that were replaced or removed in the room are left out: they are not part of the product.
-        self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
+        self._changed = [path for path in changed if path not in trial.room.replaced or not is_test(path)]
         self._code: list[str] | None = None
         self._texts: dict[str, str] = {}  # texts of the base that were read already
         self._replaced: list[str] | None = None
@@ -92,7 +92,7 @@ class UnguardedCode:
         it; {} if all existing tests were run."""
         if not self.contract.unguarded and not self.contract.uncollected:
             return {}
-        left = await self._unwatched(TurnedTests())
+        left = await self._unwatched_code(TurnedTests())
         if left and not self.contract.unguarded:
             left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
@@ -100,17 +100,17 @@ class UnguardedCode:
             commit, kept = self.trial.commit, self.trial.kept
             turned = await turned_tests(self.workspace, self.contract, commit, interpreter, kept=kept)
             self.turned = turned.facts
-            left = await self._unwatched(turned)
+            left = await self._unwatched_code(turned)
         return await self._by_requirement(left)
 
     async def known_by_exit_code_only(self) -> dict[str, list[str]]:
         """Requirement → changed code that no check was seen to run. Existing tests that run as a plain command may run
         it, but the engine knows only the command's exit code, which code in that process can choose. {} if all existing
         tests are counted."""
-        checks = [check for one in self.contract.suites for check in one.checks]
+        checks = [check for suite in self.contract.suites for check in suite.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
-        return await self._by_requirement(await self._unwatched(TurnedTests()))
+        return await self._by_requirement(await self._unwatched_code(TurnedTests()))
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
         """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
@@ -118,60 +118,66 @@ class UnguardedCode:
         known = await self.workspace.blobs(self.contract.base)
         # New files count, too: code of the base may find them by their names or by their folder.
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
-        guarded = await self._guarded_go([one for one in code if one.endswith(".go")])
-        code = [one for one in code if one not in guarded]
+        guarded = await self._guarded_go([place for place in code if place.endswith(".go")])
+        code = [place for place in code if place not in guarded]
         if reached is None:
             return code
-        return [one for one in code if {one, one.rpartition(" (")[0]} & reached or one.endswith(f" ({REPLACES})")]
+        return [
+            place for place in code if {place, place.rpartition(" (")[0]} & reached or place.endswith(f" ({REPLACES})")
+        ]
 
     async def _guarded_go(self, paths: list[str]) -> list[str]:
         """Of these changed Go files, those of which the existing Go tests that guard use every altered declaration. The
         engine does not see which Go code its tests run, so this is read from texts."""
-        tests = [one for one in self._idle_and_guarding()[1] if one.split("::")[0].endswith(".go")]
+        tests = [test for test in self._idle_and_guarding()[1] if test.split("::")[0].endswith(".go")]
         if not paths or not tests:
             return []
-        idle = {one.split("::")[0] for one in self.contract.uncollected}
+        idle = {test.split("::")[0] for test in self.contract.uncollected}
         texts = await self._texts_on_base(tests=True, suffixes=(".go",))
         used = used_declarations({path: text for path, text in texts.items() if path not in idle}, tests)
-        before, after = await self._both(paths)
-        both = {one: (before.get(one, ""), after.get(one, "")) for one in paths}
+        before, after = await self._texts_on_both_sides(paths)
+        both_texts = {path: (before.get(path, ""), after.get(path, "")) for path in paths}
         # Files that are too long were not read whole.
-        read = [path for path in paths if not any(map(is_cut, both[path]))]
-        altered = {path: altered_declarations(*both[path]) for path in read}
-        return [path for path in read if all(used.issuperset(one.split(".")) for one in altered[path])]
+        whole = [path for path in paths if not any(map(is_cut, both_texts[path]))]
+        altered = {path: altered_declarations(*both_texts[path]) for path in whole}
+        return [path for path in whole if all(used.issuperset(name.split(".")) for name in altered[path])]
 
     async def _read_base(self, paths: Collection[str]) -> dict[str, str]:
         texts = await self.workspace.read_all(self.contract.base, paths)
-        return {path: as_text(one) for path, one in texts.items()}
+        return {path: as_text(content) for path, content in texts.items()}
 
     async def behind_failing_tests(self) -> dict[str, list[str]]:
         """Requirement → code of the base that the head altered and that only idle tests reach. These existing tests
         pass neither on the base nor on the head, or no check collects them, so they cannot notice a mistake."""
-        failing, passing = await self._names_in_tests()
-        if not failing:
+        names_in_idle, names_in_others = await self._names_in_tests()
+        if not names_in_idle:
             return {}
-        altered = await self._altered(await self._changed_code())
+        altered = await self._altered_pieces(await self._changed_code())
         if not altered:
             return {}
         texts = await self._texts_on_base(tests=True)
         guarding = self._without_idle_tests(texts)
+        # `watched`: names that cases reach, or tests that are not idle. `idle`: names that idle tests reach.
         graph = NameGraph(guarding.values())
-        watched = graph.reached([*self._entry_points(), *passing])
-        idle = NameGraph((text for path, text in texts.items() if guarding[path] != text), graph).reached(failing)
+        watched = graph.reached([*self._entry_points(), *names_in_others])
+        idle = NameGraph((text for path, text in texts.items() if guarding[path] != text), graph).reached(names_in_idle)
         behind = idle - watched
         product = {path: defined_names(text) for path, text in texts.items() if not is_test(path)}
-        modules = {_module(path) for path, names in product.items() if not behind.isdisjoint(names)}
-        found = [f"{path} ({name})" for path, name in altered if _is_reached(name, idle, beside=watched)]
+        modules = {_module_name(path) for path, names in product.items() if not behind.isdisjoint(names)}
+        places = [f"{path} ({name})" for path, name in altered if _is_reached(name, idle, beside=watched)]
+        # A name that several modules define may be watched in one of them, and idle in another.
         several = Counter(name for names in product.values() for name in names)
         shared = [(path, name) for path, name in altered if several[name] > 1 and name in idle & watched]
-        found += [f"{path} ({name})" for path, name in self._only_namesakes_used(shared, texts)]
-        found += [f"{path} ({name})" for path, name in altered if name == REPLACES and _module(path) in modules]
-        moved = [path for path, name in altered if name == MODULE]
-        before, after = await self._both(moved)
-        for path in moved:
+        places += [f"{path} ({name})" for path, name in self._only_namesakes_used(shared, texts)]
+        # A new file may take the place of a module that only idle tests reach.
+        places += [f"{path} ({name})" for path, name in altered if name == REPLACES and _module_name(path) in modules]
+        # Statements that run when a module is loaded may alter such names.
+        rewritten = [path for path, name in altered if name == MODULE]
+        before, after = await self._texts_on_both_sides(rewritten)
+        for path in rewritten:
             mentioned = new_statements(before.get(path, ""), after.get(path, ""))
-            found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules | {MODULE}))]
-        return await self._by_requirement(list(dict.fromkeys(found)))
+            places += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules | {MODULE}))]
+        return await self._by_requirement(list(dict.fromkeys(places)))
 
     def _only_namesakes_used(
         self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
@@ -183,12 +189,12 @@ class UnguardedCode:
         idle = self._idle_and_guarding()[0]
         calls = [case.call.replace(":", ".") for case in self._calls()]
         guarding = [without_tests(text, path, idle) for path, text in texts.items()]
-        taken = {one for text in guarding for one in imported_modules(text) | used_attributes(text)} | {*calls}
-        pairs = {tuple(one.split(".")[-2:]) for one in taken}
+        taken = {name for text in guarding for name in imported_modules(text) | used_attributes(text)} | {*calls}
+        pairs = {tuple(name.split(".")[-2:]) for name in taken}
         return [
             (path, name)
             for path, name in functions
-            if pairs.isdisjoint({(_module(path), name), (_module(path), "*")})
+            if pairs.isdisjoint({(_module_name(path), name), (_module_name(path), "*")})
             and name not in used_names(texts.get(path, ""))
         ]
 
@@ -203,24 +209,31 @@ class UnguardedCode:
             if not (is_package_json(path) and _has_code_below(path, known))  # it belongs to the code, not to tests
         ]
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, code)
-        together = _together(suspects)
-        runs = 2 * len(together) + 1
-        took = runs * self._seconds_of_existing_tests()
-        if len(together) > MOST_HELPERS or (len(together) > FEW_HELPERS and took > LONGEST_S):
+        groups = _groups_of_suspects(suspects)
+        runs = 2 * len(groups) + 1
+        took_s = runs * self._seconds_of_existing_tests()
+        if len(groups) > MOST_HELPERS or (len(groups) > FEW_HELPERS and took_s > LONGEST_S):
             return list(suspects)
         # A suspect may be a helper or a part of the product, so the mistake may be in one and hidden by others.
-        # One by one: two changes may cancel each other out, so a helper is undone while all others stay.
-        undone = [[suspects[path] for path in paths] for paths in together]
-        found = [paths for paths, one in zip(together, undone, strict=True) if await self._hides_failures(one)]
-        if found or len(together) < 2:
-            return [path for paths in found for path in paths]
-        # All together: each of several helpers may hide the same failure. And all but one, because that one may have
-        # the mistake that all others hide.
-        several = [[*suspects.values()]]
-        if len(together) > 2:  # of two, each was undone alone already
-            several += [[each for one in undone if one is not kept for each in one] for kept in undone]
-        for one in several:
-            if await self._hides_failures(one):
+        # First one by one: two changes may cancel each other out, so a helper is undone while all others stay.
+        undoings_of_groups = [[suspects[path] for path in paths] for paths in groups]
+        hiding = [
+            paths
+            for paths, undoings in zip(groups, undoings_of_groups, strict=True)
+            if await self._hides_failures(undoings)
+        ]
+        if hiding or len(groups) < 2:
+            return [path for paths in hiding for path in paths]
+        # Then all together: each of several helpers may hide the same failure. At last all but one, because that one
+        # may have the mistake that all others hide.
+        combinations = [[*suspects.values()]]
+        if len(groups) > 2:  # of two, each was undone alone already
+            combinations += [
+                [undoing for others in undoings_of_groups if others is not left_out for undoing in others]
+                for left_out in undoings_of_groups
+            ]
+        for undoings in combinations:
+            if await self._hides_failures(undoings):
                 return list(suspects)
         return []
 
@@ -228,9 +241,9 @@ class UnguardedCode:
         """New files that Python would load instead of modules of its own or of packages that the project imports. Tests
         may not notice, because the test runner has loaded these modules already."""
         known = await self.workspace.blobs(self.contract.base)
-        added = [path for path in self._changed if path not in known and path not in self.trial.not_loaded]
-        packages = {name.replace("-", "_") for name in self.trial.packages}
-        standard = sys.stdlib_module_names | self.trial.standard
+        added = [path for path in self._changed if path not in known and path not in self.trial.room.not_loaded]
+        packages = {name.replace("-", "_") for name in self.trial.room.packages}
+        standard = sys.stdlib_module_names | self.trial.room.standard
         if not any(path.endswith((".py", ".so", ".pyd")) for path in added):
             return []
         texts, folders = await self._texts_on_base(tests=True), self.contract.import_folders
@@ -239,7 +252,7 @@ class UnguardedCode:
     async def replaced_product(self) -> list[str]:
         """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""
         if self._replaced is None:
-            left = self.trial.not_as_committed if self.contract.suites else ()
+            left = self.trial.room.not_as_committed if self.contract.suites else ()
             self._replaced = (
                 await replaced_product(self.workspace, self.contract, self.trial.commit, left) if left else []
             )
@@ -254,16 +267,16 @@ class UnguardedCode:
 
     def _seconds_of_existing_tests(self) -> float:
         """How long all existing tests took on the base."""
-        checks = [check_hash(check) for one in self.contract.suites for check in one.checks]
-        took = [[one.seconds for one in self.trial.base_facts if one.check == check] for check in checks]
-        return sum(max(one, default=0.0) for one in took)
+        names = [check_hash(check) for suite in self.contract.suites for check in suite.checks]
+        seconds = [[fact.seconds for fact in self.trial.base_facts if fact.check == name] for name in names]
+        return sum(max(runs_s, default=0.0) for runs_s in seconds)
 
     async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
         """Whether existing tests fail if these changes are undone. Other code of the head may need new definitions from
         these files. So tests that fail with the base's version get a second try, with the new definitions added to
         it."""
-        files = {path: blob for one in undone for path, blob in one.files.items()}
-        grown = {path: text for one in undone for path, text in one.grown.items()}
+        files = {path: blob for undoing in undone for path, blob in undoing.files.items()}
+        grown = {path: text for undoing in undone for path, text in undoing.grown.items()}
         if not await self.trial.tests_failing_with(files):
             return False
         return not grown or bool(await self.trial.tests_failing_with(files, grown))
@@ -271,32 +284,36 @@ class UnguardedCode:
     async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """Requirement → this code. For requirements with cases that start a program or a server, or open a page, only
         the code of the base to which no such program leads there: the engine does not see what these cases ran."""
-        found: dict[str, list[str]] = {}
-        for one in self.trial.due if code else ():
-            left = await self._out_of_programs(code, one.checks) if any(map(is_untraced, one.checks)) else code
-            found |= {one.id: left} if left else {}
-        return found
+        by_requirement: dict[str, list[str]] = {}
+        for requirement in self.trial.due if code else ():
+            unwatched = (
+                await self._out_of_reach_of_programs(code, requirement.checks)
+                if any(map(is_untraced, requirement.checks))
+                else code
+            )
+            by_requirement |= {requirement.id: unwatched} if unwatched else {}
+        return by_requirement
 
-    async def _out_of_programs(self, code: list[str], checks: Sequence[Check]) -> list[str]:
-        cases = [case for one in checks if isinstance(one, ExamplesCheck) for case in one.cases]
+    async def _out_of_reach_of_programs(self, code: list[str], checks: Sequence[Check]) -> list[str]:
+        cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
         commands = [case.run for case in cases if isinstance(case, RunCase)]
-        pages = [(one.page,) for one in checks if isinstance(one, BrowserCheck)]
-        served = pages or not all(isinstance(case, CallCase | RunCase) for case in cases)
-        commands += [*pages, *([self.contract.serve.command] if served and self.contract.serve else [])]
+        pages = [(check.page,) for check in checks if isinstance(check, BrowserCheck)]
+        needs_server = pages or not all(isinstance(case, CallCase | RunCase) for case in cases)
+        commands += [*pages, *([self.contract.serve.command] if needs_server and self.contract.serve else [])]
         known = await self.workspace.blobs(self.contract.base)
-        code = [one for one in code if one in known or one.rpartition(" (")[0] in known]
+        code = [place for place in code if place in known or place.rpartition(" (")[0] in known]
         reached = await files_of_programs(self._read_base, known, commands) if code else None
-        return [] if reached is None else [one for one in code if not {one, one.rpartition(" (")[0]} & reached]
+        return [] if reached is None else [place for place in code if not {place, place.rpartition(" (")[0]} & reached]
 
-    async def _unwatched(self, turned: TurnedTests) -> list[str]:
+    async def _unwatched_code(self, turned: TurnedTests) -> list[str]:
         """The changed code that neither the checks nor the red tests that pass now were seen to run or reach."""
-        ran = turned.ran.union(*self.trial.ran.values())
+        files_run = turned.ran.union(*self.trial.ran.values())
         code = await self._changed_code()
-        loaded = [path for path in code if path in ran]
-        tested = turned.ran.union(*self._ran_by_tests())
+        loaded = [path for path in code if path in files_run]
+        tested = turned.ran.union(*self._files_run_by_tests())
         altered = await self._scripts_out_of_reach([path for path in loaded if path not in tested])
         altered += await self._altered_out_of_reach(loaded, turned)
-        return [path for path in code if path not in ran] + altered
+        return [path for path in code if path not in files_run] + altered
 
     async def _changed_code(self) -> list[str]:
         """The changed files that may contain code of the product, or data of the base that the product may read. A test
@@ -304,22 +321,24 @@ class UnguardedCode:
         if self._code is None:
             known = await self.workspace.blobs(self.contract.base)
             code = [path for path in self._changed if path.endswith((*CODE, *COMPILED))]
-            found = [
+            candidates = [
                 *code,
                 *await self._changed_data([path for path in self._changed if path in known and path not in code]),
-                *await self._leading_elsewhere(),
+                *await self._redirecting_manifests(),
             ]
-            tests = {path for path in found if is_test(path)}
-            while tests and (used := await self._imported([path for path in found if path not in tests], tests)):
+            tests = {path for path in candidates if is_test(path)}
+            while tests and (
+                used := await self._imported_files([path for path in candidates if path not in tests], tests)
+            ):
                 tests -= used  # the files in `used` may import others
             tests -= {*await self.replaced_product()}
-            self._code = [path for path in found if path not in tests]
+            self._code = [path for path in candidates if path not in tests]
         return self._code
 
     async def _changed_data(self, paths: Sequence[str]) -> list[str]:
         """Of these changed files of the base, which are no code, those that something may read: all but documents,
         pictures, manifests, lock files and settings that no code of the base reads."""
-        idle = [path for path in paths if _is_idle(path)]
+        idle = [path for path in paths if _is_no_data_by_name(path)]
         known = await self.workspace.blobs(self.contract.base)
         if not idle:
             return [*paths]
@@ -330,39 +349,39 @@ class UnguardedCode:
         texts = code | await self._texts_on_base(tests=True, suffixes=(*PAGES_AND_SETTINGS, ""))
         read = files_that_code_reads(texts, idle, known)
         manifests = [path for path in read if is_package_json(path) and _has_code_below(path, known)]
-        before, after = await self._both(manifests)
+        before, after = await self._texts_on_both_sides(manifests)
         read -= {path for path in manifests if _only_packages_differ(before[path], after.get(path, ""))}
         return [path for path in paths if path not in idle or path in read]
 
-    async def _leading_elsewhere(self) -> list[str]:
+    async def _redirecting_manifests(self) -> list[str]:
         """The changed package.json files that let names of the base stand for other code than before."""
-        before, after = await self._both([path for path in self._changed if is_package_json(path)])
-        found = [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
+        before, after = await self._texts_on_both_sides([path for path in self._changed if is_package_json(path)])
+        redirecting = [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
         known = await self.workspace.blobs(self.contract.base)
         # The nearest package.json above a script says what its names stand for.
         packages = {posixpath.dirname(path) for path in known if is_package_json(path)}
-        folders = {str(one) for path in known if is_script(path) for one in PurePosixPath(path).parents}
+        folders = {str(folder) for path in known if is_script(path) for folder in PurePosixPath(path).parents}
         for path in after.keys() - before.keys():
-            above = {str(one) for one in PurePosixPath(path).parent.parents}
-            nested = not above.isdisjoint(one or "." for one in packages)
+            above = {str(folder) for folder in PurePosixPath(path).parent.parents}
+            nested = not above.isdisjoint(folder or "." for folder in packages)
             if str(PurePosixPath(path).parent) in folders and (nested or leads_elsewhere("", after[path])):
-                found.append(path)
-        return sorted(found)
+                redirecting.append(path)
+        return sorted(redirecting)
 
-    async def _imported(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
+    async def _imported_files(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
         """Of these paths, the files that the base's code or the head's `code` imports."""
         texts = await self._texts_on_base(suffixes=(".py", *SCRIPTS))
         after = await self.workspace.read_all(self.trial.commit, code)
-        every = [*texts.items(), *((path, as_text(content)) for path, content in after.items() if content)]
+        sources = [*texts.items(), *((path, as_text(content)) for path, content in after.items() if content)]
         # The head may define new short names, so that its code imports a test by one of them.
-        aliases = [await self._aliases(one) for one in (self.contract.base, self.trial.commit)]
-        return {one for path, text in every for one in paths if _may_import(path, text, one, aliases)}
+        aliases = [await self._aliases(commit) for commit in (self.contract.base, self.trial.commit)]
+        return {imported for path, text in sources for imported in paths if _may_import(path, text, imported, aliases)}
 
     async def _aliases(self, commit: str) -> ScriptAliases:
         """The short names by which scripts of this commit import its files."""
         settings = [path for path in await self.workspace.blobs(commit) if is_settings(path)]
         texts = await self.workspace.read_all(commit, settings)
-        return ScriptAliases({path: as_text(one) for path, one in texts.items()})
+        return ScriptAliases({path: as_text(content) for path, content in texts.items()})
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
         """The base's files among `loaded` that are not Python, and to which no case's entry point leads on the base.
@@ -372,29 +391,33 @@ class UnguardedCode:
         if not left:
             return []
         texts, aliases = await self._texts_on_base(suffixes=SCRIPTS), await self._aliases(self.contract.base)
-        reached, found = [_without_suffix(one) for one in self._entry_files()], set[str]()
-        while reached:
-            name = reached.pop()
-            if name not in found:
-                found.add(name)
-                reached += [
-                    one
+        to_follow, visited = [_without_suffix(call) for call in self._entry_files()], set[str]()
+        while to_follow:
+            name = to_follow.pop()
+            if name not in visited:
+                visited.add(name)
+                to_follow += [
+                    file
                     for path, text in texts.items()
                     if _without_suffix(path) == name
-                    for one in _leads_to(path, text, aliases)
+                    for file in _named_files(path, text, aliases)
                 ]
-        return [path for path in left if _without_suffix(path) not in found]
+        return [path for path in left if _without_suffix(path) not in visited]
 
-    def _ran_by_tests(self) -> list[frozenset[str]]:
-        checks = {name: check for one in self.trial.due for name, check in distinct_checks((one,)).items()}
-        return [self.trial.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
+    def _files_run_by_tests(self) -> list[frozenset[str]]:
+        checks = {
+            name: check for requirement in self.trial.due for name, check in distinct_checks((requirement,)).items()
+        }
+        return [
+            self.trial.ran.get(name, frozenset()) for name, check in checks.items() if isinstance(check, TestsCheck)
+        ]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
         """Code of the base that the head altered, in files that a check loaded but no test ran. (Loading a file does
         not show that its code works.) Code is left out if, on the base, it can be reached from the entry point of a
         case, or from a red test that passes now."""
-        tested = frozenset[str]().union(*self._ran_by_tests())
-        altered = await self._altered([path for path in loaded if path not in tested])
+        tested = frozenset[str]().union(*self._files_run_by_tests())
+        altered = await self._altered_pieces([path for path in loaded if path not in tested])
         if not altered:
             return []
         texts = await self._texts_on_base()
@@ -417,80 +440,82 @@ class UnguardedCode:
         """These texts without the functions that only idle tests run. A function of the product that an example in its
         docstring tests stays."""
         idle, guarding = self._idle_and_guarding()
-        tests = [one for one in idle if is_test(one.split("::")[0]) or one.split("::")[-1].startswith("test")]
-        return without_idle_tests(texts, [*tests, *(one for one in idle if "::" not in one)], guarding)
+        tests = [test for test in idle if is_test(test.split("::")[0]) or test.split("::")[-1].startswith("test")]
+        return without_idle_tests(texts, [*tests, *(test for test in idle if "::" not in test)], guarding)
 
     def _idle_and_guarding(self) -> tuple[list[str], list[str]]:
         """The idle existing tests, and all others. Idle tests pass neither on the base nor on the head, or no check
         collects them."""
-        failing, passing = [one for one in self.contract.uncollected if not self._is_superseded(one)], list[str]()
-        for check in (check for one in self.contract.suites for check in one.checks):
-            base = [one for one in self.trial.base_facts if one.check == check_hash(check)]
-            here = [one for one in self.trial.evidence if one.check == check_hash(check)]
-            for name, stood in on_base(base, self.trial.own_modules).items():
-                idle = stood is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
+        failing, passing = [test for test in self.contract.uncollected if not self._is_superseded(test)], list[str]()
+        for check in (check for suite in self.contract.suites for check in suite.checks):
+            before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]
+            here = [fact for fact in self.trial.evidence if fact.check == check_hash(check)]
+            for name, state in on_base(before, self.trial.room.own_modules).items():
+                idle = state is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
                 (failing if idle and not self._is_superseded(name) else passing).append(name)
         return failing, passing
 
     def _is_superseded(self, name: str) -> bool:
-        return any(is_superseded(name, test) for one in self.contract.requirements for test in one.supersedes)
+        return any(
+            is_superseded(name, test) for requirement in self.contract.requirements for test in requirement.supersedes
+        )
 
-    async def _altered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
+    async def _altered_pieces(self, paths: Sequence[str]) -> list[tuple[str, str]]:
         """File and name of each piece of the base's Python code that the head altered. A new file counts, too, if it
         does more than define things when it is loaded, or if it replaces another module."""
         code = [path for path in paths if path.endswith(".py")]
         known = await self.workspace.blobs(self.contract.base)
-        before, after = await self._both(code)
+        before, after = await self._texts_on_both_sides(code)
         lost = any(imported_modules(text) - imported_modules(after.get(path, "")) for path, text in before.items())
-        taken = await self._taken_elsewhere() if lost else {}
+        taken = await self._names_taken_by_module() if lost else {}
         product = await self._texts_on_base() if not known.keys() >= {*code} else {}
-        elsewhere = sys.stdlib_module_names | {one for text in product.values() for one in imported_modules(text)}
+        elsewhere = sys.stdlib_module_names | {name for text in product.values() for name in imported_modules(text)}
         gained = {path: computed_members(before.get(path, ""), after.get(path, "")) for path in code}
         computed = frozenset[str]().union(*gained.values())
         folders = self.contract.project_roots
-        found = []
+        altered = []
         for path in code:
             was, now = before.get(path, ""), after.get(path, "")
-            exported = taken.get(_module(path), set())
+            exported = taken.get(_module_name(path), set())
             if path.endswith("__init__.py"):  # other files may take from a package whatever it imports
-                exported = exported | {_last_part(one) for one in imported_modules(was)}
+                exported = exported | {_last_part(name) for name in imported_modules(was)}
             names = altered_names(was, now, exported, computed)
             fresh = path not in known
-            names |= {REPLACES} if fresh and _replaces(path, known, elsewhere, folders) else frozenset()
+            names |= {REPLACES} if fresh and _takes_place_of_another(path, known, elsewhere, folders) else frozenset()
             names |= {MODULE} if is_cut(was) or is_cut(now) else frozenset()  # what was not read may be altered
-            found += [(path, name) for name in sorted(names)]
-        return found
+            altered += [(path, name) for name in sorted(names)]
+        return altered
 
-    async def _both(self, paths: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    async def _texts_on_both_sides(self, paths: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The texts of these files on base and head."""
         before = await self.workspace.read_all(self.contract.base, paths)
         after = await self.workspace.read_all(self.trial.commit, paths)
-        return {one: as_text(before[one]) for one in before}, {one: as_text(after[one]) for one in after}
+        return {path: as_text(before[path]) for path in before}, {path: as_text(after[path]) for path in after}
 
-    async def _taken_elsewhere(self) -> dict[str, set[str]]:
+    async def _names_taken_by_module(self) -> dict[str, set[str]]:
         """Module (last part of its name) → names that files of the base import from it or use as its attributes."""
-        found: dict[str, set[str]] = {}
+        names: dict[str, set[str]] = {}
         for text in (await self._texts_on_base(tests=True)).values():
-            for one in imported_modules(text) | used_attributes(text):
-                owner, _, name = one.rpartition(".")
-                found.setdefault(_last_part(owner), set()).add(name)
-        return found
+            for dotted in imported_modules(text) | used_attributes(text):
+                owner, _, name = dotted.rpartition(".")
+                names.setdefault(_last_part(owner), set()).add(name)
+        return names
 
     async def _texts_on_base(
         self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",), most: int = MOST_FILES
     ) -> dict[str, str]:
         """Path → text of the base's files with these suffixes, with or without tests and their helpers. The suffix ""
         stands for names without one."""
-        ends = tuple(one for one in suffixes if one)
+        ends = tuple(suffix for suffix in suffixes if suffix)
         known = [
             path
             for path in await self.workspace.blobs(self.contract.base)
             if path.endswith(ends) or ("" in suffixes and "." not in PurePosixPath(path).name)
         ]
-        wanted = [path for path in known if tests or not is_test(path)][:most]
-        if unread := [path for path in wanted if path not in self._texts]:
+        paths = [path for path in known if tests or not is_test(path)][:most]
+        if unread := [path for path in paths if path not in self._texts]:
             self._texts |= dict.fromkeys(unread, "") | await self._read_base(unread)
-        return {path: self._texts[path] for path in wanted}
+        return {path: self._texts[path] for path in paths}
 
     def _entry_files(self) -> list[str]:
         """The part before the colon of each call in a case. For JavaScript it is a file, for Python a module."""
@@ -501,8 +526,10 @@ class UnguardedCode:
         return [part for case in self._calls() for part in case.call.partition(":")[2].split(".")]
 
     def _calls(self) -> list[CallCase]:
-        checks = [check for one in self.trial.due for check in one.checks if isinstance(check, ExamplesCheck)]
-        return [case for one in checks for case in one.cases if isinstance(case, CallCase)]
+        checks = [
+            check for requirement in self.trial.due for check in requirement.checks if isinstance(check, ExamplesCheck)
+        ]
+        return [case for check in checks for case in check.cases if isinstance(case, CallCase)]
 
 
 def _last_part(name: str) -> str:
@@ -518,69 +545,73 @@ def _is_reached(name: str, reached: Collection[str], beside: Collection[str]) ->
     return last not in beside or (bool(owner) and _last_part(owner) not in beside)
 
 
-def _module(path: str) -> str:
+def _module_name(path: str) -> str:
     """The last part of the name by which a Python file is imported."""
     pure = PurePosixPath(path)
     return pure.parent.name if pure.name == "__init__.py" else pure.stem
 
 
-def _replaces(path: str, known: Collection[str], elsewhere: Collection[str], folders: Collection[str]) -> bool:
+def _takes_place_of_another(
+    path: str, known: Collection[str], elsewhere: Collection[str], folders: Collection[str]
+) -> bool:
     """Whether Python would import this new file instead of another module of the same name: one of the base, or one in
     `elsewhere` (the standard library and packages). `folders`: the import roots of project folders."""
-    roots = ("", "src/", *(f"{one}/" for one in folders))
-    root = max((one for one in roots if path.startswith(one)), key=len)
-    place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix(root)
-    others = {f"{one}{place}{end}" for one in roots for end in (".py", "/__init__.py")}
+    roots = ("", "src/", *(f"{root}/" for root in folders))
+    own_root = max((root for root in roots if path.startswith(root)), key=len)
+    place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix(own_root)
+    others = {f"{root}{place}{end}" for root in roots for end in (".py", "/__init__.py")}
     return place in elsewhere or not others.isdisjoint(known)
 
 
 def _may_import(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
     """Whether the file at `path`, which has this text, may import the file `imported`."""
     if not imported.endswith(".py"):
-        return any(_without_suffix(imported) in _leads_to(path, text, one) for one in aliases)
+        return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)
     folders = ["src", *map(str, PurePosixPath(path).parents)]
     names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
     place = imported.removesuffix("/__init__.py").removesuffix(".py")
     return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
 
 
-def _leads_to(path: str, text: str, aliases: ScriptAliases) -> list[str]:
+def _named_files(path: str, text: str, aliases: ScriptAliases) -> list[str]:
     """The files that a script names by a relative path, or imports by a short name, without their suffixes."""
     if not is_script(path):
         return []
     folder = posixpath.dirname(path)
-    named = [posixpath.normpath(posixpath.join(folder, one)) for one in relative_paths(text)]
+    named = [posixpath.normpath(posixpath.join(folder, path)) for path in relative_paths(text)]
     named += aliases.loaded_by(path, text)
-    return [one for place in named for one in (_without_suffix(place), place, f"{place}/index")]
+    return [file for place in named for file in (_without_suffix(place), place, f"{place}/index")]
 
 
 def _without_suffix(path: str) -> str:
-    return next((path.removesuffix(one) for one in SCRIPTS if path.endswith(one)), path)
+    return next((path.removesuffix(suffix) for suffix in SCRIPTS if path.endswith(suffix)), path)
 
 
-def _together(suspects: Iterable[str]) -> list[list[str]]:
+def _groups_of_suspects(suspects: Iterable[str]) -> list[list[str]]:
     """The suspects that are undone together: each alone, but if they are many, data of one folder as one."""
     paths = [*suspects]
     if len(paths) <= MOST_HELPERS:
         return [[path] for path in paths]
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for path in paths:
-        found.setdefault(path if path.endswith(CODE) else f"{PurePosixPath(path).parent}/", []).append(path)
-    return [*found.values()]
+        groups.setdefault(path if path.endswith(CODE) else f"{PurePosixPath(path).parent}/", []).append(path)
+    return [*groups.values()]
 
 
 def _has_code_below(path: str, known: Iterable[str]) -> bool:
     folder = PurePosixPath(path).parent
-    return any(one.endswith(CODE) and PurePosixPath(one).is_relative_to(folder) for one in known)
+    return any(file.endswith(CODE) and PurePosixPath(file).is_relative_to(folder) for file in known)
 
 
 def _only_packages_differ(before: str, after: str) -> bool:
     """Whether two texts of a package.json say the same but for its packages, scripts and version."""
-    both = [{key: one for key, one in json_table(text).items() if key not in _DECLARING} for text in (before, after)]
-    return bool(both[0]) and both[0] == both[1]
+    contents = [
+        {key: value for key, value in json_table(text).items() if key not in _DECLARING} for text in (before, after)
+    ]
+    return bool(contents[0]) and contents[0] == contents[1]
 
 
-def _is_idle(path: str) -> bool:
+def _is_no_data_by_name(path: str) -> bool:
     """Whether the file is, by its name, a document, a picture, a manifest, a lock file or settings: no data, unless
     code reads it."""
     pure = PurePosixPath(path)

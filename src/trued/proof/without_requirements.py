@@ -17,7 +17,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
+from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.room.bench import WHOLE_CHECK, CaseSelection
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
@@ -41,20 +41,20 @@ async def judge_without_requirements(
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
-    tried, before_too = list[TriedOnBothSides](), set[str]()
-    for check in [one for one in suites if isinstance(one, TestsCheck)]:
+    by_suite, fail_anyway = list[ResultsOnBothSides](), set[str]()
+    for check in [check for check in suites if isinstance(check, TestsCheck)]:
         runnable = [path for path in changed if is_named_like_a_test(path) and _can_run(check, path)]
         if runnable:
-            one, failing_before = await _try_tests(workspace, contract, check, commit, changed, runnable)
-            tried.append(one)
-            before_too |= failing_before
-    facts = [fact for one in tried for fact in one.facts]
-    whole = TriedOnBothSides(
+            results, failing_before = await _try_tests(workspace, contract, check, commit, changed, runnable)
+            by_suite.append(results)
+            fail_anyway |= failing_before
+    facts = [fact for results in by_suite for fact in results.facts]
+    whole = ResultsOnBothSides(
         facts,
-        frozenset[str]().union(*(one.own_modules for one in tried)),
-        {kind: part for one in tried for kind, part in one.awaited.items()},
+        frozenset[str]().union(*(results.own_modules for results in by_suite)),
+        {kind: part for results in by_suite for kind, part in results.awaited.items()},
     )
-    judged = _judged(whole, changed=before != here, before_too=before_too)
+    judged = _judge_results(whole, changed=before != here, fail_anyway=fail_anyway)
     judged = refute_by_existing_tests(judged, verdict.suites)
     return verdict.model_copy(
         update={
@@ -74,74 +74,76 @@ def _can_run(check: TestsCheck, path: str) -> bool:
 
 async def _try_tests(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, changed: Sequence[str], named: list[str]
-) -> tuple[TriedOnBothSides, set[str]]:
+) -> tuple[ResultsOnBothSides, set[str]]:
     """Run the head's new and changed tests (`named`) on base and head, both with all test files that the head changed.
     Also returns the tests that fail without the change, too."""
     contents = {path: await workspace.read(commit, path) or b"" for path in changed}
     carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
-    own = check.model_copy(update={"files": tuple(named)})
-    kept = {path: blob for path, blob in contract.frozen.items() if blob and path not in carried}
-    both = contract.model_copy(update={"frozen": kept, "held_out": False})
+    check_of_these = check.model_copy(update={"files": tuple(named)})
+    still_frozen = {path: blob for path, blob in contract.frozen.items() if blob and path not in carried}
+    thawed = contract.model_copy(update={"frozen": still_frozen, "held_out": False})
     interpreter = await interpreter_of(workspace, contract)
-    requirement = Requirement(id=OWN_TESTS, text=TEXT, checks=(own,))
-    sides = BothSides(workspace, both, commit, interpreter, carried)
-    tried, names = await run_on_both_sides(sides, requirement, own), tuple(named)
+    requirement = Requirement(id=OWN_TESTS, text=TEXT, checks=(check_of_these,))
+    sides = BothSides(workspace, thawed, commit, interpreter, carried)
+    results, names = await run_on_both_sides(sides, requirement, check_of_these), tuple(named)
     facts = [
-        one.model_copy(update={"tried": tuple(each for each in one.tried if _is_in_files(each, names))})
-        for one in tried.facts
+        fact.model_copy(update={"tried": tuple(result for result in fact.tried if _is_in_files(result, names))})
+        for fact in results.facts
     ]
-    tried = replace(tried, facts=facts)
+    results = replace(results, facts=facts)
     known = await workspace.blobs(contract.base)
-    there = check.model_copy(update={"files": tuple(one for one in named if one in known)})
+    check_on_base = check.model_copy(update={"files": tuple(path for path in named if path in known)})
     before = replace(sides, own_files={}, commit=contract.base)  # with the base's tests and packages
-    return tried, await _failing_before(before, there, tried.here)
+    return results, await _failing_before(before, check_on_base, results.head_facts)
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
     """Of the tests that fail on the head, those that fail on the base, too, as the base has them: in the surroundings
     of the first run, or if they passed there on the head, in those of the second. The change did not break them."""
-    failing = [_failing(fact.tried, check.files) for fact in here]
+    failing = [_failing_in_files(fact.tried, check.files) for fact in here]
     if not any(failing):
         return set()
     async with sides.room(sides.contract.base) as (bench, _):
         first = await run_and_repeat_failures(check, bench)
-        ids = tuple(dict.fromkeys(one.id for fact in first for one in fact.tried))
+        ids = tuple(dict.fromkeys(result.id for fact in first for result in fact.tried))
         second = await run_check(check, bench, CaseSelection(ids, second=True))
-    always = set[str]().union(*(_failing(fact.tried, check.files) for fact in first))
-    late = _failing(second.tried, check.files) - failing[0]
-    return set[str]().union(*failing) & (always | late)
+    always = set[str]().union(*(_failing_in_files(fact.tried, check.files) for fact in first))
+    late_failures = _failing_in_files(second.tried, check.files) - failing[0]
+    return set[str]().union(*failing) & (always | late_failures)
 
 
-def _failing(tried: Iterable[Tried], files: tuple[str, ...]) -> set[str]:
+def _failing_in_files(results: Iterable[Tried], files: tuple[str, ...]) -> set[str]:
     fine = (Outcomes.PASSED, Outcomes.SKIPPED)
-    return {one.id for one in tried if one.outcome not in fine and one.id.split("::")[0] in files}
+    return {result.id for result in results if result.outcome not in fine and result.id.split("::")[0] in files}
 
 
-def _is_in_files(tried: Tried, files: tuple[str, ...]) -> bool:
-    return tried.id == WHOLE_CHECK or tried.id.split("::")[0] in files
+def _is_in_files(result: Tried, files: tuple[str, ...]) -> bool:
+    return result.id == WHOLE_CHECK or result.id.split("::")[0] in files
 
 
-def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
+def _ids_of_failed_tests(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
     """The ids of failed tests. If the base could not import a file, `failed` has the file's id: it is replaced by the
     ids of the tests in the file that do not pass."""
-    inside = {name: [one.id for one in shown[name][1] if one.id.startswith(f"{name}::")] for name in failed}
-    return list(dict.fromkeys(one for name in failed for one in inside[name] or [name]))
+    inside = {name: [result.id for result in shown[name][1] if result.id.startswith(f"{name}::")] for name in failed}
+    return list(dict.fromkeys(test for name in failed for test in inside[name] or [name]))
 
 
-def _without(fact: Evidence, ids: Collection[str]) -> Evidence:
-    return fact.model_copy(update={"tried": tuple(one for one in fact.tried if one.id not in ids)})
+def _without_results(fact: Evidence, ids: Collection[str]) -> Evidence:
+    return fact.model_copy(update={"tried": tuple(result for result in fact.tried if result.id not in ids)})
 
 
-def _judged(whole: TriedOnBothSides, *, changed: bool, before_too: Collection[str] = ()) -> Judged:
-    """The verdict on the change's own tests. `before_too`: tests that fail without the change, too. They are not
+def _judge_results(whole: ResultsOnBothSides, *, changed: bool, fail_anyway: Collection[str] = ()) -> Judged:
+    """The verdict on the change's own tests. `fail_anyway`: tests that fail without the change, too. They are not
     counted, whatever they show: the change may not even have touched them."""
-    tried = replace(whole, facts=[_without(fact, before_too) for fact in whole.facts])
-    facts, before, here = tried.facts, tried.on_base, tried.here
-    shown = {name: on_head(name, here, tried.lacks) for name in before if name != WHOLE_CHECK}
-    missing = each_once(tried.missing(one) for state, bad in shown.values() if state is Head.UNJUDGED for one in bad)
-    stands = {name: state for name, (state, _) in shown.items()}
-    failed = [name for name, state in stands.items() if state is Head.FAILED]
-    green = [name for name, state in stands.items() if state is Head.PASSED and before[name] is Base.RED]
+    results = replace(whole, facts=[_without_results(fact, fail_anyway) for fact in whole.facts])
+    facts, before, here = results.facts, results.base_states, results.head_facts
+    shown = {name: on_head(name, here, results.lacks) for name in before if name != WHOLE_CHECK}
+    missing = each_once(
+        results.missing(result) for state, deciding in shown.values() if state is Head.UNJUDGED for result in deciding
+    )
+    states = {name: state for name, (state, _) in shown.items()}
+    failed = [name for name, state in states.items() if state is Head.FAILED]
+    green = [name for name, state in states.items() if state is Head.PASSED and before[name] is Base.RED]
     grade, why, lacks = (
         Grade.UNPROVEN,
         ["no requirements were given, and the change brings no test that fails without it"],
@@ -149,20 +151,20 @@ def _judged(whole: TriedOnBothSides, *, changed: bool, before_too: Collection[st
     )
     gaps: tuple[Finding, ...] = ()
     if failed:
-        grade, lacks, why = Grade.REFUTED, "", [own_tests_fail(_named(failed, shown))]
+        grade, lacks, why = Grade.REFUTED, "", [own_tests_fail(_ids_of_failed_tests(failed, shown))]
         gaps = (Finding(what=why[0], requirement=OWN_TESTS),)
     elif missing:
-        grade, lacks, why = Grade.UNJUDGED, "", [not_judged(str(one)) for one in missing]
+        grade, lacks, why = Grade.UNJUDGED, "", [not_judged(str(part)) for part in missing]
     elif green:
         grade = Grade.SELF_TESTED
         number = sum(number_of_tests(name, here) for name in green)
         why = [own_tests_turned(number), "no requirements were given"]
     elif not changed:
         why, lacks = [EMPTY_DIFF], ""
-    if before_too:
-        why.append(fail_before(sorted(before_too)))
+    if fail_anyway:
+        why.append(fail_before(sorted(fail_anyway)))
     holds = not gaps and not missing and changed
-    ids = tuple(one.id for one in facts)
+    ids = tuple(fact.id for fact in facts)
     return Judged(
         id=OWN_TESTS,
         text=TEXT,
