@@ -119,7 +119,7 @@ async def run_node_tests(check: TestsCheck, call: RunnerCall, bench: Bench, sele
         canaries=len(canaries),
         nothing=nothing_collected(selection),
     )
-    return counted_fact(bench, report.ran, counted, words, stray=report.stray)
+    return counted_fact(bench, report.result, counted, words, stray=report.stray)
 
 
 # -- which files -------------------------------------------------------------------------------------------------------
