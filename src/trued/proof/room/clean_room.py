@@ -100,14 +100,14 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     frozen_here = {path: blob for path, blob in contract.frozen.items() if path not in kept and not as_committed}
     contract = contract.model_copy(update={"frozen": frozen_here})
     on_base = await workspace.blobs(contract.base)
-    here = on_base if commit == contract.base else await workspace.blobs(commit)
+    in_commit = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
         graft, manifests = Graft(), dict[str, str]()
-        served = await _manifests_of_cases(workspace, contract, (on_base, here), room)
+        served = await _manifests_of_cases(workspace, contract, (on_base, in_commit), room)
         if not as_committed:
-            graft = await _restore_base_files(workspace, contract, (on_base, here), room, kept)
-            graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
-            manifests = await _manifests(workspace, contract, (on_base, here), room, kept)
+            graft = await _restore_base_files(workspace, contract, (on_base, in_commit), room, kept)
+            graft = _remove_shadows(graft, contract, (on_base, in_commit), room, interpreter)
+            manifests = await _manifests(workspace, contract, (on_base, in_commit), room, kept)
         carried = {**(served if as_committed else manifests), **over}
         for path in manifests:
             _set_aside(room, path)
@@ -116,16 +116,16 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
         replaced_files = {*graft.restored, *graft.removed, *manifests} - over.keys()
         for path in carried:
             _write_carried(room, path, carried)
-        known = {*on_base, *here, *over, *withheld}
+        known = {*on_base, *in_commit, *over, *withheld}
         graft = replace(graft, made_up=await _write_placeholders(workspace, contract, known, room, interpreter))
         packages = await node_modules(workspace, contract, packages_of or commit)
         for place, folder in packages.folders.items():
-            replaced = link_packages(room, place, folder, (on_base, here))
+            replaced = link_packages(room, place, folder, (on_base, in_commit))
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
-        mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, here))
+        mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, in_commit))
         graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         roots = _roots(room, contract.environment.path or _usual_roots(room, contract.project_roots, on_base))
-        variables, go_folders = await _go_variables(workspace, contract, interpreter, {*on_base, *here})
+        variables, go_folders = await _go_variables(workspace, contract, interpreter, {*on_base, *in_commit})
         variables = with_settings(variables, contract.environment.variables)
         bench = Bench(
             workspace=workspace,
@@ -183,29 +183,31 @@ async def _restore_base_files(
     kept: Collection[str],
 ) -> Graft:
     """Put the base's frozen files into the room, and remove the head's files that would influence how tests run."""
-    on_base, here = sides
+    on_base, in_commit = sides
     frozen = contract.frozen
-    restored = [path for path, blob in frozen.items() if blob and here.get(path) != blob]
-    linked = [path for path in frozen if here.get(path) == frozen[path] and (room / path).is_symlink()]
-    unfrozen = [path for path in here if frozen and path not in frozen]
-    surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
+    restored = [path for path, blob in frozen.items() if blob and in_commit.get(path) != blob]
+    linked = [path for path in frozen if in_commit.get(path) == frozen[path] and (room / path).is_symlink()]
+    unfrozen = [path for path in in_commit if frozen and path not in frozen]
+    surplus = [path for path in in_commit if is_compiled(path) or (frozen and frozen.get(path) == "")]
     surplus += [
         path for path in unfrozen if is_configuration(path) or is_among_tests(path) or _makes_package(path, frozen)
     ]
     surplus += [path for path in unfrozen if path not in on_base and is_shared_setting(path, frozen)]
-    surplus += [path for path in here if is_customizing(path) and path not in on_base]
+    surplus += [path for path in in_commit if is_customizing(path) and path not in on_base]
     surplus += [path for path in unfrozen if path not in on_base and _is_run_unasked(room, path)]
     # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths, so
     # such links are removed.
-    surplus += [path for path in here if on_base.get(path) != here[path] and _is_link_to_packages(room, path)]
+    surplus += [path for path in in_commit if on_base.get(path) != in_commit[path] and _is_link_to_packages(room, path)]
     if any(
         isinstance(check, TestsCheck | CommandCheck) for requirement in contract.every for check in requirement.checks
     ):
         # Else the head could bring the test runner of an inner package, or replace what its tests import.
         folders_on_base = {_folder_of_packages(path) for path in on_base}
-        surplus += [path for path in here if (folder := _folder_of_packages(path)) and folder not in folders_on_base]
+        surplus += [
+            path for path in in_commit if (folder := _folder_of_packages(path)) and folder not in folders_on_base
+        ]
     surplus = [path for path in surplus if path not in kept]
-    changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != here[path]]
+    changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != in_commit[path]]
     loaded = tuple(sorted(path for path in changed if _may_be_loaded(room, path)))
     for path in surplus:
         _set_aside(room, path)
@@ -217,7 +219,9 @@ async def _restore_base_files(
                 _set_aside(room, path)
             for path in restored:
                 copy_into(original, room, path)
-    added = [path for path in unfrozen if is_test(path) and path not in surplus and on_base.get(path) != here[path]]
+    added = [
+        path for path in unfrozen if is_test(path) and path not in surplus and on_base.get(path) != in_commit[path]
+    ]
     added = [path for path in added if path not in kept]
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added), not_loaded=loaded)
 
@@ -260,9 +264,9 @@ def _remove_shadows(
     interpreter: Interpreter,
 ) -> Graft:
     """Remove new files of the head that a frozen test would import instead of the intended module."""
-    on_base, here = sides
+    on_base, in_commit = sides
     tests = [path for path, blob in contract.frozen.items() if blob and path.endswith(".py") and is_test(path)]
-    added = [path for path in here if path not in on_base and path not in graft.removed]
+    added = [path for path in in_commit if path not in on_base and path not in graft.removed]
     if not tests or not added:
         return graft
     folders = {*contract.import_folders, *(str(PurePosixPath(test).parent) for test in tests)}
@@ -284,8 +288,8 @@ async def _manifests(
 ) -> dict[str, str]:
     """Path → content (base64) that replaces the head's package.json at this path. A package.json that may stay is left
     out (see `merge_manifests`)."""
-    on_base, here = sides
-    changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
+    on_base, in_commit = sides
+    changed = [path for path in in_commit if is_package_json(path) and on_base.get(path) != in_commit[path]]
     manifests: dict[str, str] = {}
     for path in changed if contract.frozen or contract.serve else []:  # a server counts, too: `npm start` may start it
         place = room / path
@@ -306,10 +310,10 @@ async def _manifests_of_cases(
 ) -> dict[str, str]:
     """Path → content (base64) that replaces the head's package.json at this path while cases and pages run, because its
     scripts start the contract's server: what drives a check is the base's. Everything else in it is the head's."""
-    on_base, here = sides
+    on_base, in_commit = sides
     manifests: dict[str, str] = {}
-    for path in (path for path in here if contract.serve and is_package_json(path) and path in on_base):
-        if contract.serve is None or on_base[path] == here[path]:
+    for path in (path for path in in_commit if contract.serve and is_package_json(path) and path in on_base):
+        if contract.serve is None or on_base[path] == in_commit[path]:
             continue
         before, content = await workspace.read(contract.base, path), _content_inside(room, room / path)
         merged = manifest_of_cases(before, content, [" ".join(contract.serve.command)])
@@ -346,7 +350,7 @@ def link_packages(
     """Make `node_modules` in the folder of a project a link to the packages that the engine installed, unless the base
     has a `node_modules` there. If only the head has one, it is removed, because it could fake anything that tests
     import. Returns the removed files."""
-    on_base, here = sides
+    on_base, in_commit = sides
     path = str(PurePosixPath(project) / NODE_MODULES)
     if any(is_below(file, path) for file in on_base):
         return []  # the base has its packages in the repository
@@ -356,7 +360,7 @@ def link_packages(
         return []
     remove_path(room / path)
     (room / path).symlink_to(packages)
-    return [file for file in here if is_below(file, path)]
+    return [file for file in in_commit if is_below(file, path)]
 
 
 def _mount_points(
@@ -369,7 +373,7 @@ def _mount_points(
     If the head's files stayed, the sandbox would have to show the room at another path than the repository's own, and
     the head could recognise the room by that path.
     """
-    on_base, here = sides
+    on_base, in_commit = sides
     mount_points, in_the_way = [], set[str]()
     for path in interpreter.readable:
         if not path.startswith(f"{repository}/"):
@@ -378,7 +382,7 @@ def _mount_points(
         above = {str(folder) for folder in (below, *below.parents)}
         if any(file in above or file.startswith(f"{below}/") for file in on_base):
             continue
-        in_the_way |= {file for file in here if file in above or file.startswith(f"{below}/")}
+        in_the_way |= {file for file in in_commit if file in above or file.startswith(f"{below}/")}
         place = _real_folder(room, below.parts[:-1]) / below.name
         remove_path(place)
         place.mkdir()
@@ -677,24 +681,24 @@ def _places_cleared(room: Path, paths: Iterable[str]) -> Iterator[None]:
     because nothing else may run beside what the block left."""
     aside = room.parent / f"aside-{nonce()[:12]}"
     aside.mkdir(mode=0o700)
-    made = _missing_folders(room, paths)
+    made_folders = _missing_folders(room, paths)
     moved = {path: aside / str(number) for number, path in enumerate(paths)}
     try:
         for path, saved in moved.items():
             _move(_checked_place(room, path), saved)
         yield
     finally:
-        _restore_places(room, moved, made)
+        _restore_places(room, moved, made_folders)
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _restore_places(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
+def _restore_places(room: Path, moved: Mapping[str, Path], made_folders: Iterable[Path]) -> None:
     try:
         for path, saved in reversed(list(moved.items())):
             place = _checked_place(room, path)
             remove_path(place)
             _move(saved, place)
-        for folder in made:
+        for folder in made_folders:
             with contextlib.suppress(OSError):  # a folder that is not empty stays
                 folder.rmdir()
     except OSError as error:

@@ -222,14 +222,14 @@ def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[s
 
 def _with_other_versions(requirements: Iterable[str], caller: Interpreter, recorded: Mapping[str, str]) -> list[str]:
     """The requirements whose recorded version differs from the version that the caller has now."""
-    now = _versions(caller.versions)
+    installed = _versions(caller.versions)
     before = _versions(recorded)
-    named = [
+    names = [
         (requirement, str(canonicalize_name(parsed.name)))
         for requirement in requirements
         if (parsed := parse_requirement(requirement))
     ]
-    return [requirement for requirement, name in named if name in before and now.get(name) != before[name]]
+    return [requirement for requirement, name in names if name in before and installed.get(name) != before[name]]
 
 
 def _versions(installed: Mapping[str, str]) -> dict[str, str]:

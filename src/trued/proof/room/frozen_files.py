@@ -35,19 +35,19 @@ _CONFIGURING = re.compile(
 )
 # Runner → files that are mainly read by builds, but also by this runner. They are frozen only if a check may start the
 # runner.
-_PLAIN = [one for one in SCRIPTS if not one.endswith("x")]
+_PLAIN = [ending for ending in SCRIPTS if not ending.endswith("x")]
 _SHARED = {
-    "vitest": [f"vite.config{one}" for one in _PLAIN],
+    "vitest": [f"vite.config{ending}" for ending in _PLAIN],
     "jest": [
-        *(f"babel.config{one}" for one in (*_PLAIN, ".json")),
-        *(f".babelrc{one}" for one in ("", *_PLAIN, ".json")),
+        *(f"babel.config{ending}" for ending in (*_PLAIN, ".json")),
+        *(f".babelrc{ending}" for ending in ("", *_PLAIN, ".json")),
     ],
 }
 # Runner → further files that it reads. Unlike the files above, they do not show that a project uses the runner.
 _READ_ALONG = {
     "vitest": [  # Vite runs them in the process that reports the results
-        *(f"postcss.config{one}" for one in (*_PLAIN, ".json")),
-        *(f".postcssrc{one}" for one in ("", *_PLAIN, ".json", ".yaml", ".yml")),
+        *(f"postcss.config{ending}" for ending in (*_PLAIN, ".json")),
+        *(f".postcssrc{ending}" for ending in ("", *_PLAIN, ".json", ".yaml", ".yml")),
     ],
     "jest": [".swcrc"],
 }

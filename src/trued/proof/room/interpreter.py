@@ -180,8 +180,8 @@ def _links(folder: str) -> list[str]:
 def environment_interpreter(report: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
     """The Python of an environment that the engine built with the caller's Python.
 
-    `report`: what LOOK printed there. Packages may have falsified it, so it only tells which packages there are; the engine itself decides on the
-    path and on the folders to read. Raises CannotJudge if `report` describes another Python.
+    `report`: what LOOK printed there. Packages may have falsified it, so it only tells which packages there are; the
+    engine itself decides on the path and on the folders to read. Raises CannotJudge if it describes another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
     if report["executable"] != str(python) or tuple(report["version"]) != caller.version:
