@@ -33,8 +33,8 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
     return result
 
 
-def with_services(command: Command, services: Sequence[Serve], writer: int) -> Command:
-    """The command, wrapped in a script that starts the services first. `writer`: the end of a pipe to which the script
+def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
+    """The command, wrapped in a script that starts the services first. `telling`: the end of a pipe to which the script
     writes whether they are up, or a negative number for no pipe. This process's copy of that end is closed when the
     command is executed."""
     ports = _ports(len(services))
@@ -49,14 +49,14 @@ def with_services(command: Command, services: Sequence[Serve], writer: int) -> C
         }
         for service, port in zip(services, ports, strict=True)
     ]
-    argv = (sys.executable, "-I", "-S", str(ATTENDED), str(writer), json.dumps(service_orders), "--", *command.argv)
+    argv = (sys.executable, "-I", "-S", str(ATTENDED), str(telling), json.dumps(service_orders), "--", *command.argv)
     startup_s = sum(service.ready.within_s for service in services)
     return replace(
         command,
         argv=argv,
         within_s=command.within_s + startup_s,
         ports=(*command.ports, *ports),
-        inherited=(*command.inherited, writer) if writer >= 0 else command.inherited,
+        inherited=(*command.inherited, telling) if telling >= 0 else command.inherited,
         readable=(*command.readable, str(ATTENDED)),
     )
 
