@@ -177,7 +177,7 @@ async def test_a_preparation_and_a_visible_check_find_nothing_held_out(tmp_path:
         contract, await trial.head({"calc.py": prints, "copy_all.py": copies, "look.py": shouts})
     )
     assert only(verdict).grade is Grade.REFUTED
-    assert "tests/test_old.py::test_half: it fails" in told(verdict), "the honest part: what a visible check prints is told"
+    assert "tests/test_old.py::test_half: it fails" in told(verdict), "what a visible check prints is told"
     assert SECRET not in told(verdict)
     assert "test_hidden" not in told(verdict)
     open_ones = [one for one in verdict.evidence if not one.held_out and not one.tainted]

@@ -26,10 +26,10 @@ def clauses(text: str) -> list[str]:
     Code, quotations and brackets are never cut.
     """
     flat = one_line(text)
-    shelter = [(found.start(), found.end()) for found in _KEPT.finditer(flat)]
-    cuts = [one for one in _ENDS.finditer(flat) if not any(begin < one.start() < end for begin, end in shelter)]
+    shelter = [(match.start(), match.end()) for match in _KEPT.finditer(flat)]
+    cuts = [match for match in _ENDS.finditer(flat) if not any(begin < match.start() < end for begin, end in shelter)]
     pieces, begins, start = list[str](), list[int](), 0
-    for begin, end in [*((one.start(), one.end()) for one in cuts), (len(flat), len(flat))]:
+    for begin, end in [*((cut.start(), cut.end()) for cut in cuts), (len(flat), len(flat))]:
         piece = flat[start:begin].strip(" ,;")
         if pieces and len(piece.split()) < SHORTEST:
             pieces[-1] = flat[begins[-1] : begin].strip(" ,;")
@@ -56,7 +56,7 @@ def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
             at = flat.find(quote, at + 1)
     rests = "".join(char if free else "\0" for char, free in zip(flat, open_, strict=True)).split("\0")
     uncovered = [rest for rest in rests if _is_meaningful(rest)]
-    uncovered += [one for one in _untouched_clauses(flat, open_) if not any(one in rest for rest in uncovered)]
+    uncovered += [clause for clause in _untouched_clauses(flat, open_) if not any(clause in rest for rest in uncovered)]
     return tuple(rest.strip(" ,;.:–-") for rest in sorted(uncovered, key=flat.find))
 
 

@@ -29,7 +29,7 @@ class GoalParts(Value):
     def all_criteria(self) -> tuple[Criterion, ...]:
         """Everything that the goal asks for, in the order in which it was written."""
         return tuple(
-            sorted((*self.sentences, *self.criteria, *self.constraints), key=lambda one: (one.source.line, one.kind))
+            sorted((*self.sentences, *self.criteria, *self.constraints), key=lambda item: (item.source.line, item.kind))
         )
 
 
@@ -104,7 +104,7 @@ class _GoalReading:
 
     def _title(self, blocks: list[Block]) -> None:
         """Add the title as a sentence if no other sentence was found; if nothing at all was found, the whole text."""
-        first = next((one for one in blocks if isinstance(one, Heading)), None)
+        first = next((block for block in blocks if isinstance(block, Heading)), None)
         if self.title and first and not self.found["sentences"] and section_kind(self.title) != "goal":
             self._keep(first.words.raw, first.line, "")
         if not any(self.found.values()):

@@ -80,8 +80,8 @@ async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequen
 def question_text(role: str, question: str) -> str:
     """An agent's question for a person. Every line after the first is marked as a quotation, so that none can look like
     words of the engine."""
-    first, *more = [one for one in plain(question).splitlines() if one.strip()] or [""]
-    return "\n".join((f"{role} asks: {first}", *(f"> {one}" for one in more)))
+    first, *more = [line for line in plain(question).splitlines() if line.strip()] or [""]
+    return "\n".join((f"{role} asks: {first}", *(f"> {line}" for line in more)))
 
 
 async def answer_for_agent(context: RunContext, key: str, text: str) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from trued.support.path_sets import lies_inside, outermost_paths
 
-SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
+# Beginnings of paths of system folders with programs. Every sandbox shows them, so they are not listed once more.
+SYSTEM_PROGRAM_PREFIXES = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 SHELVES = ("bin", ".bin", "sbin", "shims")  # folders with programs and links to programs
 LINKS = 40  # links that are followed, as in the kernel
 VERSION_S, VERSION_BYTES = 10.0, 4096
@@ -43,7 +44,7 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
     )
     shown += [str(Path(link).parent) for link in chain[chain.index(start) : -1] if _is_in_bin_folder(link, user)]
     return InstalledProgram(
-        start, outermost_paths(folder for folder in shown if not folder.startswith(SYSTEM)), variables
+        start, outermost_paths(folder for folder in shown if not folder.startswith(SYSTEM_PROGRAM_PREFIXES)), variables
     )
 
 

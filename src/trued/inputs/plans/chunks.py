@@ -24,10 +24,10 @@ def chunks_of(outline: Outline) -> list[Draft]:
         else:
             others.append((section, block))
     if not outline.drafts:
-        boxes = [one for one in others if isinstance(one[1], List) and one[1].items[0].checked is not None]
-        for one in boxes:
-            outline.from_loose(*one)
-        others = [one for one in others if one not in boxes]
+        boxes = [other for other in others if isinstance(other[1], List) and other[1].items[0].checked is not None]
+        for section_and_list in boxes:
+            outline.from_loose(*section_and_list)
+        others = [other for other in others if other not in boxes]
     for section, block in others:
         stories = by_id and "stories" in vocabulary.title_words(section.title)
         if not section.background or _has_checkboxes(block):
@@ -92,21 +92,23 @@ def _from_prose(outline: Outline) -> None:
     """Make each phase without chunks a chunk: its heading and everything below it."""
     busy = _busy(outline.drafts)
     numbers = {match.group(1) for draft in outline.drafts if (match := OF_PHASE.match(draft.id))}
-    made: dict[int, Draft] = {}
+    drafts: dict[int, Draft] = {}
     # Inner sections first: if a phase becomes a chunk, the phases around it do not.
     for section in reversed(outline.sections):
         if not section.phase or id(section) in busy:
             continue
         number = NUMBER.search(section.title)
         if number is None or number.group() not in numbers:
-            made[id(section)] = Draft("", section.title, "", (), section, section.line, [])
-            busy |= _busy([made[id(section)]])
-    left = []
-    for one in sorted(outline.unread, key=lambda one: one.line):
-        draft = made.get(id(_phase_of(one.section)))
+            drafts[id(section)] = Draft("", section.title, "", (), section, section.line, [])
+            busy |= _busy([drafts[id(section)]])
+    unused = []
+    for line in sorted(outline.unread, key=lambda line: line.line):
+        draft = drafts.get(id(_phase_of(line.section)))
         if draft is None:
-            left.append(one)
+            unused.append(line)
         else:
-            draft.scope = f"{draft.scope or draft.title}\n{one.text}"
-    outline.unread = left
-    outline.drafts += [draft for draft in made.values() if draft.scope or len(vocabulary.title_words(draft.title)) > 1]
+            draft.scope = f"{draft.scope or draft.title}\n{line.text}"
+    outline.unread = unused
+    outline.drafts += [
+        draft for draft in drafts.values() if draft.scope or len(vocabulary.title_words(draft.title)) > 1
+    ]

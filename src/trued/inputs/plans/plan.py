@@ -50,10 +50,15 @@ def parse_plan(text: str, file: str) -> Plan:
     )
 
 
-def _criteria(found: list[DraftCriterion], phases: "_Phases", file: str) -> tuple[Criterion, ...]:
+def _criteria(drafts: list[DraftCriterion], phases: "_Phases", file: str) -> tuple[Criterion, ...]:
     return tuple(
-        Criterion(text=one.text, kind=one.kind, phase=phases.name(one.section), source=Source(file=file, line=one.line))
-        for one in sorted(found, key=lambda one: one.line)
+        Criterion(
+            text=draft.text,
+            kind=draft.kind,
+            phase=phases.name(draft.section),
+            source=Source(file=file, line=draft.line),
+        )
+        for draft in sorted(drafts, key=lambda draft: draft.line)
     )
 
 

@@ -8,20 +8,24 @@ from trued.model import Criterion, Grade, Judged, Plan, Requirement, Verdict
 
 def ticked_plan(plan: Plan, requirements: Sequence[Requirement], verdict: Verdict) -> str:
     """A copy of the plan in which every proven or attested criterion is ticked, with the requirement and commit."""
-    judged = {one.id: one for one in verdict.requirements}
+    judged = {item.id: item for item in verdict.requirements}
     done = {}
     for criterion in plan.criteria:
-        standing = [judged[one.id] for one in requirements if one.id in judged and _stands_for(one, criterion)]
-        if standing and all(one.grade.is_met() for one in standing):
-            done[criterion.source.line] = "; ".join(_who_and_what(one, verdict.commit) for one in standing)
+        standing = [
+            judged[requirement.id]
+            for requirement in requirements
+            if requirement.id in judged and _stands_for(requirement, criterion)
+        ]
+        if standing and all(item.grade.is_met() for item in standing):
+            done[criterion.source.line] = "; ".join(_who_and_what(item, verdict.commit) for item in standing)
     return tick_lines(plan.text, done)
 
 
 def _stands_for(requirement: Requirement, criterion: Criterion) -> bool:
     words = " ".join(criterion.text.split())
-    named = {" ".join(entry.split()) for entry in requirement.covers}
-    own = requirement.source == criterion.source and " ".join(requirement.text.split()) == words
-    return own or words in named or f"{criterion.kind}: {words}" in named
+    covered = {" ".join(entry.split()) for entry in requirement.covers}
+    is_own = requirement.source == criterion.source and " ".join(requirement.text.split()) == words
+    return is_own or words in covered or f"{criterion.kind}: {words}" in covered
 
 
 def _who_and_what(judged: Judged, commit: str) -> str:

@@ -37,17 +37,17 @@ def _python(path: str, text: str) -> Iterator[str]:
     parts = list(PurePosixPath(path).with_suffix("").parts)
     parts = parts[1:] if parts[0] in ROOTS and len(parts) > 1 else parts
     module = ".".join(part for part in parts if part != "__init__")
-    for one in tree.body:
-        public = isinstance(one, ast.FunctionDef) and not one.name.startswith("_") and not one.decorator_list
+    for node in tree.body:
+        public = isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not node.decorator_list
         if public and module and parts[-1] not in ("setup", "conftest", "__main__"):
-            assert isinstance(one, ast.FunctionDef)  # noqa: S101  (`public` ensures it)
-            yield f"{module}:{one.name}({', '.join(each.arg for each in one.args.args)})"
+            assert isinstance(node, ast.FunctionDef)  # noqa: S101  (`public` ensures it)
+            yield f"{module}:{node.name}({', '.join(argument.arg for argument in node.args.args)})"
 
 
 def _node(path: str, text: str) -> Iterator[str]:
     for name, arguments in _EXPORTED.findall(text):
-        given = [re.split(r"[=:]", one)[0].strip() for one in arguments.split(",") if one.strip()]
-        yield f"{path}:{name}({', '.join(given)})"
+        names = [re.split(r"[=:]", argument)[0].strip() for argument in arguments.split(",") if argument.strip()]
+        yield f"{path}:{name}({', '.join(names)})"
 
 
 def _routes(text: str) -> Iterator[str]:

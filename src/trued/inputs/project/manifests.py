@@ -87,10 +87,10 @@ def text_reader(by_folder: Mapping[str, set[str]], read: Read) -> Inside:
 
 
 def _python_projects(by_folder: Mapping[str, set[str]], inside: Inside) -> Iterator[Project]:
-    found = [one for folder in by_folder if (one := _python(folder, by_folder[folder], inside)) is not None]
-    yield from found
+    projects = [project for folder in by_folder if (project := _python(folder, by_folder[folder], inside)) is not None]
+    yield from projects
     code = any(path.endswith(".py") and path.count("/") < 3 for path in by_folder["."])
-    if not found and code:  # without a manifest, use the interpreter that is there
+    if not projects and code:  # without a manifest, use the interpreter that is there
         yield Project(".", "python", "", (), (), _python_test(".", by_folder["."], "python3"))
 
 
@@ -125,7 +125,7 @@ def _pip(lists: list[str], texts: Mapping[str, str], manifest: dict[str, Any]) -
     for name in lists:
         yield ("install", *(["--require-hashes"] if name in pinned else []), "-r", name)
     if "build-system" in manifest or "setup.py" in texts or "[metadata]" in texts.get("setup.cfg", ""):
-        extras = dict.fromkeys(one for name, text in texts.items() for one in extras_for_tests(name, text))
+        extras = dict.fromkeys(extra for name, text in texts.items() for extra in extras_for_tests(name, text))
         # Groups are listed one by one, because not every pip knows them.
         more = [] if pinned else _words(groups_for_tests(manifest))
         itself = f".[{','.join(extras)}]" if extras and not pinned else "."
@@ -135,7 +135,7 @@ def _pip(lists: list[str], texts: Mapping[str, str], manifest: dict[str, Any]) -
 
 
 def _words(requirements: Iterable[str]) -> list[str]:
-    return [one for one in dict.fromkeys(requirements) if _WORD.match(one)]
+    return [requirement for requirement in dict.fromkeys(requirements) if _WORD.match(requirement)]
 
 
 def _uv_extras(manifest: dict[str, Any]) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _poetry_extras(manifest: dict[str, Any]) -> Iterator[str]:
 def _member(folder: str, root: dict[str, Any]) -> bool:
     """Whether the folder is a member of the root's workspace, so that the root's lock file contains it."""
     members = table_at(root, "tool", "uv", "workspace").get("members")
-    return isinstance(members, list) and any(fnmatch(folder, str(one)) for one in members)
+    return isinstance(members, list) and any(fnmatch(folder, str(member)) for member in members)
 
 
 def _python_test(folder: str, names: set[str], python: str) -> str:
@@ -188,7 +188,7 @@ def _node(folder: str, names: set[str], inside: Inside) -> Project:
     manifest = json_table(inside(folder, "package.json"))
     wanted = str(manifest.get("packageManager", "")).partition("@")[0]
     locks = [lock for lock in _LOCKS if lock in names]
-    lock = next((one for one in locks if _LOCKS[one] == wanted), locks[0] if locks else "")
+    lock = next((candidate for candidate in locks if _LOCKS[candidate] == wanted), locks[0] if locks else "")
     tool = _LOCKS.get(lock, wanted if wanted in _LOCKS.values() else "npm")
     classic = "yarn lockfile v1" in inside(folder, "yarn.lock")[:200]
     commands = {
@@ -221,7 +221,7 @@ class PackageManifest:
 
 
 def _text_values(value: Any) -> dict[str, str]:
-    return {name: one for name, one in value.items() if isinstance(one, str)} if isinstance(value, dict) else {}
+    return {name: text for name, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
 
 
 # -- make

@@ -40,7 +40,7 @@ class PythonCommands:
         """A command that compiles every file. Python needs no build, but this finds syntax errors."""
         there = sorted({match[1] for name in self.names if (match := _PACKAGE.fullmatch(name))} - _ASIDE)
         if any(name.startswith("src/") and name.endswith(".py") for name in self.names):
-            there = ["src", *(one for one in there if one != "src")]
+            there = ["src", *(folder for folder in there if folder != "src")]
         loose = (name for name in self.names if "/" not in name and name.endswith(".py"))
         # "./" so that a file named -x.py is not read as an option
         there = there or sorted(f"./{name}" if name.startswith("-") else name for name in loose)
@@ -105,7 +105,7 @@ class PythonCommands:
         groups = table_at(self._manifest, "dependency-groups")
         extras = table_at(self._manifest, "project", "optional-dependencies")
         for option, named in (("--group", groups), ("--extra", extras)):
-            for name in (one for family in FAMILIES for one in named if one.lower() in family):
+            for name in (candidate for family in FAMILIES for candidate in named if candidate.lower() in family):
                 if _names_pytest(named[name]) and (option, name) != ("--group", "dev"):
                     yield f"{option} {name}"
                     return
@@ -140,5 +140,5 @@ def _upwards(folder: str) -> Iterator[str]:
 
 def _names_pytest(entries: Any) -> bool:
     return isinstance(entries, list) and any(
-        isinstance(one, str) and re.match(r"pytest(?![\w.-])", one) for one in entries
+        isinstance(entry, str) and re.match(r"pytest(?![\w.-])", entry) for entry in entries
     )

@@ -38,7 +38,7 @@ class StartCommand:
     @property
     def command_line(self) -> str:
         """The command as text: `python -m flask --app shop run --port {port}`."""
-        return " ".join(one if "{port}" in one else shlex.quote(one) for one in self.serve.command)
+        return " ".join(word if "{port}" in word else shlex.quote(word) for word in self.serve.command)
 
 
 def start_command_sources(paths: Collection[str]) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def start_commands(paths: Collection[str], read: Read, configured: str = "") -> 
         *_python(paths, read),
     ]
     every += [*_node_files(paths, read), *_make(paths, read), *_site(paths)]
-    return tuple({one.serve.command: one for one in reversed(every)}.values())[::-1]
+    return tuple({candidate.serve.command: candidate for candidate in reversed(every)}.values())[::-1]
 
 
 def _serve(command: list[str], where: str, port_env: str = PORT) -> StartCommand:
@@ -141,7 +141,7 @@ def _programs(path: str, texts: dict[str, str]) -> Iterator[StartCommand]:
     """Programs that read their port from an environment variable: a script, or a package started by `-m`."""
     folder, name = str(PurePosixPath(path).parent), PurePosixPath(path).name
     if name == "__main__.py" and folder != ".":
-        beside = (texts[one] for one in texts if one.startswith(f"{folder}/"))
+        beside = (texts[file] for file in texts if file.startswith(f"{folder}/"))
         if port_env := next(filter(None, map(_port_variable, beside)), ""):
             yield _serve(["python", "-m", _module(path).removesuffix(".__main__")], path, port_env)
     elif folder == "." and (port_env := _port_variable(texts[path])) and _serves(texts[path]):

@@ -11,32 +11,32 @@ CONFIRM = "Confirm that this is true"  # the step of a manual check for words th
 COVERED = 6  # a scaffold has examples for at most this many functions, and as many routes
 
 
-def requirements_text(given: Requirements, heading: Sequence[str] = ()) -> str:
+def requirements_text(requirements: Requirements, heading: Sequence[str] = ()) -> str:
     """These requirements as YAML that `parse_requirements` reads back with the same checks. Raises BadInput if it
     cannot be read back, for example because a requirement has no check.
     """
-    lines = [*(f"# {one}".rstrip() for one in heading)]
-    if environment := _non_default_fields(given.environment):
+    lines = [*(f"# {line}".rstrip() for line in heading)]
+    if environment := _non_default_fields(requirements.environment):
         lines.append(f"environment: {_flow(environment)}")
-    if given.serve:
-        lines.append(f"serve: {_flow(_non_default_fields(given.serve))}")
-    if given.interface:
-        lines += ["interface:", *(f"  - {_flow(one)}" for one in given.interface)]
+    if requirements.serve:
+        lines.append(f"serve: {_flow(_non_default_fields(requirements.serve))}")
+    if requirements.interface:
+        lines += ["interface:", *(f"  - {_flow(entry_point)}" for entry_point in requirements.interface)]
     lines.append("requirements:")
-    for one in given.requirements:
-        lines += _requirement(one)
+    for requirement in requirements.requirements:
+        lines += _requirement(requirement)
     text = "\n".join(lines) + "\n"
     parse_requirements(text, "requirements.yaml")
     return text
 
 
-def _requirement(one: Requirement) -> Iterator[str]:
-    yield f"  - id: {_flow(one.id)}"
-    yield f"    text: {_flow(one.text)}"
-    if one.supersedes:
-        yield f"    supersedes: {_flow(list(one.supersedes))}"
+def _requirement(requirement: Requirement) -> Iterator[str]:
+    yield f"  - id: {_flow(requirement.id)}"
+    yield f"    text: {_flow(requirement.text)}"
+    if requirement.supersedes:
+        yield f"    supersedes: {_flow(list(requirement.supersedes))}"
     yield "    checks:"
-    for check in one.checks:
+    for check in requirement.checks:
         yield from _check(check)
 
 
@@ -61,8 +61,8 @@ def why_not_portable(check: Check) -> str:
 
 def _non_default_fields(value: Any) -> dict[str, Any]:
     """The fields of a value that differ from their default."""
-    found: dict[str, Any] = value.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return found
+    fields: dict[str, Any] = value.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return fields
 
 
 def _flow(value: Any) -> str:
@@ -73,14 +73,14 @@ def _flow(value: Any) -> str:
 # -- a scaffold --------------------------------------------------------------------------------------------------------
 
 
-def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry_points: Sequence[str]) -> str:
+def scaffold_text(requirements: Iterable[Requirement], *, test: str, start: str, entry_points: Sequence[str]) -> str:
     """A requirements file to fill in: the user's words, a valid manual check for each, and examples as comments.
 
     `test` and `start`: the project's own commands, if they are known. `entry_points`: `module:function(arguments)` or
     `GET /path`.
     """
-    calls = [one for one in entry_points if ":" in one.partition("(")[0]]
-    routes = [one for one in entry_points if one not in calls]
+    calls = [entry_point for entry_point in entry_points if ":" in entry_point.partition("(")[0]]
+    routes = [entry_point for entry_point in entry_points if entry_point not in calls]
     lines = [
         "# What must be true at the end, in your words, and how each point is checked.",
         "# Keep this file outside the repository, where agents cannot read it. All checks: docs/guide/checks.md",
@@ -95,8 +95,8 @@ def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry
         lines += ["# How the server for http and browser checks is started (the port is in the variable PORT):"]
         lines += [f"# serve: {{command: {command}, port_env: PORT}}", ""]
     lines.append("requirements:")
-    for number, one in enumerate(wanted):
-        lines += [f"  - id: {_flow(one.id)}", f"    text: {_flow(one.text)}", "    checks:"]
+    for number, requirement in enumerate(requirements):
+        lines += [f"  - id: {_flow(requirement.id)}", f"    text: {_flow(requirement.text)}", "    checks:"]
         lines += [f"      - {{kind: manual, steps: [{_flow(f'{CONFIRM}, then replace this step with a check')}]}}"]
         if number == 0:
             lines += [f"      # {text}" for text in _examples(calls, routes, test)]
@@ -107,12 +107,12 @@ def _examples(calls: Sequence[str], routes: Sequence[str], test: str) -> Iterato
     """Checks of every kind that fits the project, to be uncommented and corrected."""
     yield "- kind: examples            # data only; give at least two different results"
     yield "  cases:"
-    for one in calls[:COVERED] or ("package.module:function(argument)",):
-        name, _, rest = one.partition("(")
-        arguments = [part.strip() for part in rest.rstrip(")").split(",") if part.strip()]
+    for call in calls[:COVERED] or ("package.module:function(argument)",):
+        name, _, parameters = call.partition("(")
+        arguments = [part.strip() for part in parameters.rstrip(")").split(",") if part.strip()]
         yield f"    - {{call: {_flow(name)}, args: {_flow([f'<{part}>' for part in arguments])}, returns: <result>}}"
-    for one in routes[:COVERED]:
-        method, _, path = one.partition(" ")
+    for route in routes[:COVERED]:
+        method, _, path = route.partition(" ")
         yield f"    - {{http: {{method: {method}, path: {_flow(path)}}}, status: 200, json: <result>}}"
     if test:
         yield f"- {{kind: tests, command: {_flow(test)}, files: [<tests that must pass>]}}"

@@ -27,7 +27,7 @@ LimitChange: TypeAlias = tuple[str, str, float]  # scope ("", "feature", "task" 
 def parse_limits(given: Iterable[str], where: str = "--limit") -> list[LimitChange]:
     """Parse limits such as `usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9` or `purple-team-a:calls=9`. Raises
     BadInput."""
-    return [_change(one.strip(), where) for one in given]
+    return [_change(text.strip(), where) for text in given]
 
 
 def _change(text: str, where: str) -> LimitChange:
@@ -100,11 +100,11 @@ def lower_limits(mine: RunLimits, project: RunLimits) -> RunLimits:
         for name in {**mine.roles, **project.roles}
     }
     lower = _lower(mine, project).model_dump()
-    lower[QUOTA] = min((one for one in (mine.quota, project.quota) if one), default=0)
+    lower[QUOTA] = min((quota for quota in (mine.quota, project.quota) if quota), default=0)
     parts = {name: _lower(limit_of(mine, name), limit_of(project, name)) for name in PARTS}
     return mine.model_copy(update={**lower, **parts, "roles": roles})
 
 
-def _lower(one: Limit, two: Limit) -> Limit:
-    both = {what: [each for each in (getattr(one, what), getattr(two, what)) if each] for what in WHAT}
+def _lower(first: Limit, second: Limit) -> Limit:
+    both = {what: [amount for amount in (getattr(first, what), getattr(second, what)) if amount] for what in WHAT}
     return Limit(**{what: min(values, default=0) for what, values in both.items()})

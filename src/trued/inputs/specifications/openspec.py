@@ -59,12 +59,12 @@ class _OpenSpecFile:
                 self._more(block)
         return self.found
 
-    def _take_heading(self, one: Heading) -> None:
-        match = TITLE.match(one.words.raw)
+    def _take_heading(self, heading: Heading) -> None:
+        match = TITLE.match(heading.words.raw)
         if match is None:
             self.open = False
-            if one.level <= 2:
-                delta = DELTA.search(one.words.plain)
+            if heading.level <= 2:
+                delta = DELTA.search(heading.words.plain)
                 self.delta, self.name = delta[1].lower() if delta else "", ""
             return
         self.open = self.delta != "renamed"
@@ -73,10 +73,10 @@ class _OpenSpecFile:
         if match[1].lower() == "requirement":
             self.name = f"{self.area}.{slug(match[2])}"
             text = f"{match[2]} (removed)" if self.delta == "removed" else match[2]
-            self.found.append(requirement(self.name, text, self.file, one.line))
+            self.found.append(requirement(self.name, text, self.file, heading.line))
         else:
             above = self.name or self.area
-            self.found.append(requirement(_short(f"{above}.{slug(match[2])}"), match[2], self.file, one.line))
+            self.found.append(requirement(_short(f"{above}.{slug(match[2])}"), match[2], self.file, heading.line))
 
     def _more(self, block: Block) -> None:
         """Add the text below a heading to its requirement."""

@@ -26,10 +26,15 @@ def _checkable_requirements(criteria: Iterable[Criterion]) -> Iterator[Requireme
     """A requirement with its check for each criterion that names a page or a command. Its id is the criterion's kind
     and number, as in `requirements/coverage.py`."""
     counts = Counter[str]()
-    for one in criteria:
-        counts[one.kind] += 1
-        if check := _check(one):
-            yield Requirement(id=f"{one.kind}-{counts[one.kind]}", text=one.text, source=one.source, checks=(check,))
+    for criterion in criteria:
+        counts[criterion.kind] += 1
+        if check := _check(criterion):
+            yield Requirement(
+                id=f"{criterion.kind}-{counts[criterion.kind]}",
+                text=criterion.text,
+                source=criterion.source,
+                checks=(check,),
+            )
 
 
 def _check(criterion: Criterion) -> Check | None:
@@ -43,10 +48,16 @@ def servable_requirements(
     requirements: Iterable[Requirement], serve: Serve | None
 ) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
     """The requirements, and notes. Without a server, each requirement with a page check is replaced by a note."""
-    given = tuple(requirements)
-    pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
+    all_requirements = tuple(requirements)
+    pages = [
+        requirement
+        for requirement in all_requirements
+        if any(isinstance(check, BrowserCheck) for check in requirement.checks)
+    ]
     if serve is not None or not pages:
-        return given, ()
+        return all_requirements, ()
     # do not change this wording: sealed plans contain it, and their runs would diverge
-    notes = [f"{one.id}: it names a page, and nobody has said how the project is served" for one in pages]
-    return tuple(one for one in given if one not in pages), tuple(notes)
+    notes = [
+        f"{requirement.id}: it names a page, and nobody has said how the project is served" for requirement in pages
+    ]
+    return tuple(requirement for requirement in all_requirements if requirement not in pages), tuple(notes)

@@ -35,10 +35,10 @@ LAZY: tuple[type, ...] = (
 )
 PLAIN: tuple[Any, ...] = (str, int, float, bytes, tuple, list, dict, set, frozenset)
 # Taken before the project is loaded, which may add classes of its own to these modules.
-PYTHONS_OWN = {f"builtins.{name}": one for name, one in vars(builtins).items() if isinstance(one, type)}
+PYTHONS_OWN = {f"builtins.{name}": value for name, value in vars(builtins).items() if isinstance(value, type)}
 # Python's own subclasses of built-in types. What they define differs from a built-in type by design.
 OWN = (*PLAIN, *DICTS[1:], enum.IntEnum, enum.IntFlag, *([enum.StrEnum] if hasattr(enum, "StrEnum") else []))
-MRO, NAMESPACE = (type.__dict__[one].__get__ for one in ("__mro__", "__dict__"))
+MRO, NAMESPACE = (type.__dict__[attribute].__get__ for attribute in ("__mro__", "__dict__"))
 FIELD = getattr(collections, "_tuplegetter", None)  # the class of a namedtuple's fields
 TELLING = ("__eq__", "__ne__", "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__lt__", "__hash__")
 TEXTS = ("__str__", "__format__", "__repr__")
@@ -70,7 +70,7 @@ class Malformed(Exception):
 def build(data: Any) -> Any:
     """Arguments from JSON: {"$tuple": […]}, {"$set": […]}, {"$bytes": "text"} … stand for values that JSON lacks."""
     if isinstance(data, list):
-        return [build(one) for one in data]
+        return [build(member) for member in data]
     if not isinstance(data, dict):
         return data
     if len(data) == 1:
@@ -98,8 +98,8 @@ class Unfit(Exception):
 def is_any_of(kind: Any, kinds: Any) -> bool:
     """Whether the class is one of these. `in` would ask the class itself, whose metaclass may say that it equals any
     other."""
-    for one in kinds:  # not by `any`, a name that the project may replace
-        if kind is one:
+    for other in kinds:  # not by `any`, a name that the project may replace
+        if kind is other:
             return True
     return False
 
@@ -116,8 +116,8 @@ class Rendering:
     def __init__(self) -> None:
         self.room = MOST_BYTES
         self.kinds: dict[int, tuple[Any, set[str]]] = {}  # the id of a class → the class, and what it overrides
-        folders = (one for one in sys.path if os.path.basename(one) in ("site-packages", "dist-packages"))
-        self.libraries = tuple(f"{one}{os.sep}" for one in (os.path.dirname(os.__file__), *folders))
+        folders = (folder for folder in sys.path if os.path.basename(folder) in ("site-packages", "dist-packages"))
+        self.libraries = tuple(f"{folder}{os.sep}" for folder in (os.path.dirname(os.__file__), *folders))
 
     def __call__(self, value: Any) -> str:
         """The value as JSON: the list, or an object with the reason why there is none."""
@@ -129,11 +129,11 @@ class Rendering:
     def pieces(self, value: Any) -> list[str]:
         out: list[str] = []
         within: dict[int, Any] = {}  # the containers around the current value
-        open_ones: list[tuple[int, Any]] = [(0, iter((value,)))]
-        while open_ones:
-            name, members = open_ones[-1]
-            for one in members:
-                piece = scalar(one)
+        open_containers: list[tuple[int, Any]] = [(0, iter((value,)))]
+        while open_containers:
+            name, members = open_containers[-1]
+            for member in members:
+                piece = scalar(member)
                 if piece is None:
                     break
                 out.append(piece)
@@ -141,18 +141,18 @@ class Rendering:
                 if self.room < 0:
                     raise Unfit("large")
             else:
-                open_ones.pop()
+                open_containers.pop()
                 within.pop(name, None)
-                out += [CLOSE] if open_ones else []
+                out += [CLOSE] if open_containers else []
                 continue
-            if id(one) in within:
+            if id(member) in within:
                 raise Unfit("cycle")
-            mark, inner = self.container(one, type(one))
-            out.append(mark)
+            opening, inner = self.container(member, type(member))
+            out.append(opening)
             self.room -= 4
             if inner is not None:
-                within[id(one)] = one  # keeps it alive, so that its id is not reused
-                open_ones.append((id(one), inner))
+                within[id(member)] = member  # keeps it alive, so that its id is not reused
+                open_containers.append((id(member), inner))
         return out
 
     def container(self, value: Any, kind: Any) -> tuple[str, Any]:
@@ -165,17 +165,21 @@ class Rendering:
         if kind is range:
             return OPEN["r"], iter(value)
         if is_any_of(kind, LAZY):
-            return OPEN["g"], drawn(value)
-        return self.heir(value, kind)
+            return OPEN["g"], draw(value)
+        return self.subclass(value, kind)
 
-    def heir(self, value: Any, kind: Any) -> tuple[str, Any]:
+    def subclass(self, value: Any, kind: Any) -> tuple[str, Any]:
         """Render a subclass of a built-in type as its data if whoever reads it gets that data."""
-        plain = next((one for one in PLAIN if is_any_of(one, MRO(kind))), None)
+        plain = next((builtin for builtin in PLAIN if is_any_of(builtin, MRO(kind))), None)
         if plain is not None:
             if id(kind) not in self.kinds:
                 self.kinds[id(kind)] = kind, overridden(kind, plain, self.libraries)
             data, differing = _data(plain, value), self.kinds[id(kind)][1]
-            if differing <= {*TEXTS} and not _hidden(value, kind, plain) and (not differing or _shows(value, data)):
+            if (
+                differing <= {*TEXTS}
+                and not _has_attribute_of(value, kind, plain)
+                and (not differing or _shows(value, data))
+            ):
                 written = scalar(data)
                 return (written, None) if written is not None else self.container(data, type(data))
         return f"{OBJECT},{text(f'{kind.__module__}.{kind.__qualname__}')}", None
@@ -185,39 +189,43 @@ def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
     """The methods of the built-in type that the class replaces, of those with which people read such a value. Packages
     that are installed may be more at liberty than the project's own code: what they do is known."""
     lineage = MRO(kind)
-    base = MRO(next(one for one in lineage if is_any_of(one, OWN)))
+    base = MRO(next(ancestor for ancestor in lineage if is_any_of(ancestor, OWN)))
     names = {*TELLING} if _is_installed(kind, libraries) else read_by(plain)
-    found = {name: _defined(lineage, name) for name in names}
-    return {name for name, one in found.items() if not _is_alike(one, _defined(base, name)) and not _is_data(kind, one)}
+    methods = {name: _defined(lineage, name) for name in names}
+    return {
+        name
+        for name, method in methods.items()
+        if not _is_alike(method, _defined(base, name)) and not _is_data(kind, method)
+    }
 
 
 def read_by(plain: Any) -> set[str]:
     """The methods with which people read a value of a built-in type. Text is read by its looks, too; a list is read by
     the methods of a tuple, and operators make new containers."""
     if plain not in READ:
-        every = {*dir(plain)}
+        names = {*dir(plain)}
         if plain in (str, int, float):
-            READ[plain] = every - UNREAD | {*TEXTS, "__bool__", "__int__", "__float__", "__index__", "__radd__"}
+            READ[plain] = names - UNREAD | {*TEXTS, "__bool__", "__int__", "__float__", "__index__", "__radd__"}
         else:
             operators = set() if plain is bytes else {*vars(int)} - {*vars(object)}
             reading = {*dir(READ_ONLY.get(plain, plain)), "pop", "popitem", "setdefault", "copy", "__reversed__"}
-            READ[plain] = every & reading - operators - UNREAD | {"__bool__"}
+            READ[plain] = names & reading - operators - UNREAD | {"__bool__"}
     return READ[plain]
 
 
 def _defined(lineage: Any, name: str) -> Any:
     """What the first class that defines the name has for it; `_defined` itself if none does."""
-    return next((NAMESPACE(one)[name] for one in lineage if name in NAMESPACE(one)), _defined)
+    return next((NAMESPACE(ancestor)[name] for ancestor in lineage if name in NAMESPACE(ancestor)), _defined)
 
 
-def _is_alike(one: Any, other: Any) -> bool:
-    return one is other or other is None  # None: a list has no hash, and a subclass may add one
+def _is_alike(method: Any, other: Any) -> bool:
+    return method is other or other is None  # None: a list has no hash, and a subclass may add one
 
 
-def _is_data(kind: Any, one: Any) -> bool:
+def _is_data(kind: Any, value: Any) -> bool:
     """Whether a class has this in place of a method because a field or a member has the method's name."""
-    is_member = type(one) is getattr(enum, "property", None) and type(getattr(one, "member", None)) is kind
-    return is_member or is_any_of(type(one), (FIELD, kind))
+    is_member = type(value) is getattr(enum, "property", None) and type(getattr(value, "member", None)) is kind
+    return is_member or is_any_of(type(value), (FIELD, kind))
 
 
 def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
@@ -226,7 +234,7 @@ def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
     name, inner = str(kind.__module__), str(kind.__qualname__)
     if vars(sys.modules.get(name, sys)).get(inner) is not kind:
         return False
-    for place in (f"{one}{name.replace('.', os.sep)}" for one in libraries):
+    for place in (f"{library}{name.replace('.', os.sep)}" for library in libraries):
         for file in (f"{place}.py", f"{place}{os.sep}__init__.py"):
             if os.path.isfile(file):
                 with open(file, encoding="utf-8", errors="replace") as code:
@@ -235,21 +243,21 @@ def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
         if os.path.isdir(folder) and any(
             file.startswith(beginning) and file.endswith((".so", ".pyd")) for file in os.listdir(folder)
         ):
-            return not any(type(one) is types.FunctionType for one in NAMESPACE(kind).values())
+            return not any(type(value) is types.FunctionType for value in NAMESPACE(kind).values())
     return False
 
 
-def _hidden(value: Any, kind: Any, plain: Any) -> bool:
+def _has_attribute_of(value: Any, kind: Any, plain: Any) -> bool:
     """Whether this one object has something else in place of a method with which it is read."""
-    there = _defined(MRO(kind), "__dict__")
-    own = there.__get__(value) if type(there) is types.GetSetDescriptorType else None
-    return bool(own) and own is not value and not read_by(plain).isdisjoint(own or ())
+    dict_descriptor = _defined(MRO(kind), "__dict__")
+    attributes = dict_descriptor.__get__(value) if type(dict_descriptor) is types.GetSetDescriptorType else None
+    return bool(attributes) and attributes is not value and not read_by(plain).isdisjoint(attributes or ())
 
 
 def _shows(value: Any, data: Any) -> bool:
     """Whether the value looks like its data wherever it is printed or becomes a part of a text."""
     try:
-        return all(str.__eq__(one, str(data)) is True for one in (str(value), format(value)))
+        return all(str.__eq__(text_of_value, str(data)) is True for text_of_value in (str(value), format(value)))
     except BaseException:
         return False
 
@@ -270,11 +278,11 @@ def scalar(value: Any) -> str | None:
     return None
 
 
-def drawn(value: Any) -> Any:
-    for number, one in enumerate(value):
+def draw(value: Any) -> Any:
+    for number, member in enumerate(value):
         if number >= MOST_DRAWN:
             raise Unfit("endless")
-        yield one
+        yield member
 
 
 def _data(plain: Any, value: Any) -> Any:
@@ -293,12 +301,12 @@ def _data(plain: Any, value: Any) -> Any:
 # -- one call ----------------------------------------------------------------------------------------------------------
 
 
-def target(name: str) -> tuple[Any, dict[str, Any]]:
+def find_function(name: str) -> tuple[Any, dict[str, Any]]:
     """The function; or None, and what is missing. Raises ModuleNotFoundError if the module imports another that is
     missing."""
     module_name, _, path = name.partition(":")
     try:
-        found: Any = importlib.import_module(module_name)
+        function: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         # A subclass, such as `importlib.metadata.PackageNotFoundError`, comes from a module that exists.
         if type(error) is ModuleNotFoundError and error.name and f"{module_name}.".startswith(f"{error.name}."):
@@ -306,10 +314,10 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
         raise
     for part in path.split("."):
         try:
-            found = getattr(found, part)
+            function = getattr(function, part)
         except AttributeError:
             return None, {"missing": f"{part} in {module_name}"}
-    return (found, {}) if callable(found) else (None, {"missing": f"function {path} in {module_name}"})
+    return (function, {}) if callable(function) else (None, {"missing": f"function {path} in {module_name}"})
 
 
 def come_from_file(call: str) -> None:
@@ -327,28 +335,28 @@ def come_from_file(call: str) -> None:
 
 
 class AnsweredCall:
-    """One call. `call.py` makes it, between `find` and `tell`, so that the call's stack has no frame of this file."""
+    """One call. `call.py` makes it, between `find` and `send_report`: so the call's stack has no frame of this file."""
 
     def __init__(self) -> None:
         os.write(ANSWERS, b"\n")  # reports that the interpreter has started, so that the time of the call begins
         with open(ASKED, "rb") as order:
             case = json.loads(order.read())
-        sys.path[:] = [*case["paths"], *(one for one in sys.path if one)]  # without "", the current folder
-        sys.path += [one for one in case.get("site", ()) if one not in sys.path]
+        sys.path[:] = [*case["paths"], *(path for path in sys.path if path)]  # without "", the current folder
+        sys.path += [path for path in case.get("site", ()) if path not in sys.path]
         os.environ.update(case.get("variables", {}))
         if case["by_file"]:
             come_from_file(case["call"])
-        self.arguments, self.named = build(case["args"]), build(case["kwargs"])
-        self.shown: dict[str, str] = {}
-        self.said: dict[str, Any] = {}
+        self.arguments, self.keywords = build(case["args"]), build(case["kwargs"])
+        self.rendered: dict[str, str] = {}
+        self.report: dict[str, Any] = {}
         self._name, self._paths = case["call"], tuple(case["paths"])
         self._render, self._stage = Rendering(), "import"
 
     def find(self) -> Any:
         """The function. If it does not exist, report that and end this process."""
-        function, self.said = target(self._name)
+        function, self.report = find_function(self._name)
         if function is None:
-            self.end(json.dumps(self.said))
+            self.end(json.dumps(self.report))
         self._stage = "call"
         return function
 
@@ -357,20 +365,20 @@ class AnsweredCall:
             import asyncio  # imported only if needed, because it loads more slowly than everything else
 
             result = asyncio.run(result)
-        self.shown["returned"] = self._render(result)
+        self.rendered["returned"] = self._render(result)
 
     def raised(self, error: BaseException) -> None:
-        self.shown, self.said = {}, {"raised": lineage_of(error), "stage": self._stage, "text": _text(error)}
+        self.rendered, self.report = {}, {"raised": lineage_of(error), "stage": self._stage, "text": _text_of(error)}
         if isinstance(error, ModuleNotFoundError):
-            self.said["module"] = error.name or ""
+            self.report["module"] = error.name or ""
 
-    def tell(self) -> None:
+    def send_report(self) -> None:
         """Report everything about the call, as one JSON object, and end this process."""
-        self.shown["args"], self.shown["kwargs"] = self._render(self.arguments), self._render(self.named)
+        self.rendered["args"], self.rendered["kwargs"] = self._render(self.arguments), self._render(self.keywords)
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-        self.said["ran"] = [one for one in files if isinstance(one, str) and one.startswith(self._paths)]
-        shown = (f'"{name}":{value}' for name, value in self.shown.items())
-        self.end("{" + ",".join([json.dumps(self.said)[1:-1], *shown]) + "}")
+        self.report["ran"] = [file for file in files if isinstance(file, str) and file.startswith(self._paths)]
+        shown = (f'"{name}":{value}' for name, value in self.rendered.items())
+        self.end("{" + ",".join([json.dumps(self.report)[1:-1], *shown]) + "}")
 
     def end(self, line: str) -> None:
         left = memoryview(line.encode() + b"\n")
@@ -386,7 +394,7 @@ def wait_for_the_end() -> None:
     the servers of managers."""
     threads: Any
     processes: Any
-    threads, processes = (sys.modules.get(one) for one in ("threading", "multiprocessing.util"))
+    threads, processes = (sys.modules.get(name) for name in ("threading", "multiprocessing.util"))
     try:
         if threads:
             threads._shutdown()
@@ -407,7 +415,7 @@ def name_of(kind: Any) -> str:
     return name if PYTHONS_OWN.get(name, kind) is kind else f"another {name}"
 
 
-def _text(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     try:
         return str(error)[:500]
     except BaseException:

@@ -53,29 +53,29 @@ def shed() -> None:
 def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, int, bool, float]:
     """What the child wrote, its exit code, whether it exceeded its time limit, and how many seconds it took. Kills its
     whole process group at the end."""
-    said, status = bytearray(), None
-    while status is None and time.monotonic() - began <= within_s and len(said) <= MOST_SAID:
+    output, status = bytearray(), None
+    while status is None and time.monotonic() - began <= within_s and len(output) <= MOST_SAID:
         ready, _, _ = select.select([pipe], [], [], 0.02)
         piece = os.read(pipe, 65536) if ready else b""
-        said += piece
+        output += piece
         if not piece:
             ended, code = os.waitpid(child, os.WNOHANG)
             status = code if ended else None
             if ready and status is None:
                 time.sleep(0.002)  # the pipe is closed, but the process has not ended
     seconds = time.monotonic() - began  # real time, so that a call gains nothing by stopping this process
-    while status is not None and len(said) <= MOST_SAID and select.select([pipe], [], [], 0)[0]:
+    while status is not None and len(output) <= MOST_SAID and select.select([pipe], [], [], 0)[0]:
         piece = os.read(pipe, 65536)
         if not piece:
             break
-        said += piece
+        output += piece
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
     if status is None:
         with contextlib.suppress(OSError):
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-    return bytes(said), os.waitstatus_to_exitcode(status), seconds > within_s, seconds
+    return bytes(output), os.waitstatus_to_exitcode(status), seconds > within_s, seconds
 
 
 def begin(program: list[str]) -> tuple[int, list[int], int]:
@@ -90,8 +90,8 @@ def begin(program: list[str]) -> tuple[int, list[int], int]:
             become(program, [inner for inner, _ in inputs], writing)
         finally:
             os._exit(70)
-    for one in (writing, *(inner for inner, _ in inputs)):
-        os.close(one)
+    for descriptor in (writing, *(inner for inner, _ in inputs)):
+        os.close(descriptor)
     return child, [outer for _, outer in inputs], reading
 
 
@@ -101,17 +101,20 @@ def become(program: list[str], inputs: list[int], pipe: int) -> None:
     os.setsid()
     script, case, library = inputs
     silence = os.open(os.devnull, os.O_RDWR)
-    high = [os.dup2(one, 100 + place) for place, one in enumerate((script, silence, silence, case, pipe, library))]
-    for place, one in enumerate(high):
-        os.dup2(one, place)
+    high = [
+        os.dup2(descriptor, 100 + place)
+        for place, descriptor in enumerate((script, silence, silence, case, pipe, library))
+    ]
+    for place, descriptor in enumerate(high):
+        os.dup2(descriptor, place)
     os.closerange(6, 128)
     os.execv(program[0], program)  # noqa: S606
 
 
 def write(pipe: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(pipe, left) :]
+    unwritten = memoryview(content)
+    while unwritten:
+        unwritten = unwritten[os.write(pipe, unwritten) :]
 
 
 def main() -> None:
@@ -131,10 +134,10 @@ def main() -> None:
                 write(pipe, text.encode())
             began = time.monotonic()  # taken before the call begins, because the call could stop this process
             os.close(pipe)
-        said, code, late, seconds = watch(child, reading, began, case["within_s"])
-        large = len(said) > MOST_SAID
-        spoken = "" if large else said.decode("utf-8", "replace")
-        record = {"said": spoken, "exit": code, "late": late, "large": large, "seconds": seconds}
+        output, code, late, seconds = watch(child, reading, began, case["within_s"])
+        large = len(output) > MOST_SAID
+        text_of_output = "" if large else output.decode("utf-8", "replace")
+        record = {"said": text_of_output, "exit": code, "late": late, "large": large, "seconds": seconds}
     write(channel, (order["nonce"] + " " + json.dumps(record) + "\n").encode())
 
 

@@ -23,22 +23,22 @@ def main(telling: int, services: list[dict[str, Any]], argv: list[str]) -> None:
     if telling >= 0:
         os.set_inheritable(telling, False)
     surroundings = {name: value for name, value in os.environ.items() if name != "TRUED_CHANNEL"}
-    for one in services:
-        surroundings.update(one["variables"])
-    os.environ.update({name: value for one in services for name, value in one["variables"].items()})
-    for number, one in enumerate(services):
-        one["log"] = os.path.join(os.environ["TMPDIR"], "service-%d.log" % number)
-        with open(one["log"], "wb") as log:
+    for service in services:
+        surroundings.update(service["variables"])
+    os.environ.update({name: value for service in services for name, value in service["variables"].items()})
+    for number, service in enumerate(services):
+        service["log"] = os.path.join(os.environ["TMPDIR"], "service-%d.log" % number)
+        with open(service["log"], "wb") as log:
             try:
                 process = subprocess.Popen(
-                    one["command"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=surroundings,
+                    service["command"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=surroundings,
                     start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
-                give_up(telling, one, str(error.strerror))
-        why = awaited(process, one)
+                give_up(telling, service, str(error.strerror))
+        why = wait_until_up(process, service)
         if why:
-            give_up(telling, one, why)
+            give_up(telling, service, why)
     if telling >= 0:
         os.write(telling, b"ready")
         os.close(telling)
@@ -49,40 +49,40 @@ def main(telling: int, services: list[dict[str, Any]], argv: list[str]) -> None:
         os._exit(127)
 
 
-def awaited(process: Any, one: dict[str, Any]) -> str:
+def wait_until_up(process: Any, service: dict[str, Any]) -> str:
     """Wait until the service is up. Returns why it is not, or ""."""
-    until = time.monotonic() + one["within_s"]
-    while time.monotonic() < until:
+    deadline = time.monotonic() + service["within_s"]
+    while time.monotonic() < deadline:
         if process.poll() not in (None, 0):  # after exit code 0, it may continue in the background
             return "it ended with %s" % process.returncode
-        if answers(one):
+        if is_answering(service):
             return ""
         time.sleep(0.05)
-    return "it did not answer within %g s" % one["within_s"]
+    return "it did not answer within %g s" % service["within_s"]
 
 
-def answers(one: dict[str, Any]) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", one["port"], timeout=2)
+def is_answering(service: dict[str, Any]) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", service["port"], timeout=2)
     try:
         connection.connect()
-        if one["status"] is None:
+        if service["status"] is None:
             return True
-        connection.request("GET", one["path"])
-        return bool(connection.getresponse().status == one["status"])
+        connection.request("GET", service["path"])
+        return bool(connection.getresponse().status == service["status"])
     except (OSError, http.client.HTTPException):
         return False
     finally:
         connection.close()
 
 
-def give_up(telling: int, one: dict[str, Any], why: str) -> None:
-    said = ""
+def give_up(telling: int, service: dict[str, Any], why: str) -> None:
+    output = ""
     try:
-        with open(one["log"], "rb") as log:
-            said = log.read()[-600:].decode("utf-8", "replace")
+        with open(service["log"], "rb") as log:
+            output = log.read()[-600:].decode("utf-8", "replace")
     except OSError:
         pass
-    words = "the service %s did not start: %s: %s" % (one["command"][0], why, said)
+    words = "the service %s did not start: %s: %s" % (service["command"][0], why, output)
     os.write(telling if telling >= 0 else 2, words.encode("utf-8", "replace")[:4000])
     os._exit(NOT_UP)
 

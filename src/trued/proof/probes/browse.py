@@ -59,39 +59,39 @@ class Watched:
         self.key = f"_{secrets.token_hex(8)}"
         self.reading = script("reading.js")
         self.status = 0  # HTTP status of the shown page
-        page.on("request", self.asked)
-        page.on("requestfinished", self.answered)
-        page.on("requestfailed", self.failed)
-        page.on("pageerror", lambda error: self.wrong(f"error: {error}"))
-        page.on("console", self.printed)
-        page.on("response", self.responded)
+        page.on("request", self.on_request)
+        page.on("requestfinished", self.on_finished)
+        page.on("requestfailed", self.on_failed)
+        page.on("pageerror", lambda error: self.add_error(f"error: {error}"))
+        page.on("console", self.on_console)
+        page.on("response", self.on_response)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
 
-    def wrong(self, what: str) -> None:
+    def add_error(self, what: str) -> None:
         if len(self.errors) < MOST_SAID:
             self.errors.append(what[:500])
 
-    def asked(self, request: Any) -> None:
+    def on_request(self, request: Any) -> None:
         self.loading[request] = time.monotonic()
 
-    def answered(self, request: Any) -> None:
+    def on_finished(self, request: Any) -> None:
         self.loading.pop(request, None)
 
-    def responded(self, response: Any) -> None:
+    def on_response(self, response: Any) -> None:
         with contextlib.suppress(Error):  # the frame may be gone
             if response.request.is_navigation_request() and response.frame == self.page.main_frame:
                 self.status = response.status
 
-    def failed(self, request: Any) -> None:
+    def on_failed(self, request: Any) -> None:
         self.loading.pop(request, None)
         if request.url.startswith(self.origin) and "ERR_ABORTED" not in str(request.failure):
-            self.wrong(f"failed: {request.url} {request.failure}")
+            self.add_error(f"failed: {request.url} {request.failure}")
 
-    def printed(self, message: Any) -> None:
+    def on_console(self, message: Any) -> None:
         url = str((message.location or {}).get("url", ""))
         elsewhere = url.startswith("http") and not url.startswith(self.origin)
         if message.type == "error" and not elsewhere and not url.endswith("/favicon.ico"):
-            self.wrong(f"console: {message.text}")
+            self.add_error(f"console: {message.text}")
 
     def busy(self) -> bool:
         now = time.monotonic()
@@ -102,29 +102,29 @@ async def read(session: Any, reading: str) -> dict[str, Any]:
     """The text of the page, read where its own scripts cannot interfere."""
     frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "trued"})
-    asked = {"expression": reading, "contextId": world["executionContextId"], "returnByValue": True}
-    found = await session.send("Runtime.evaluate", asked)
-    value = found.get("result", {}).get("value")
+    evaluation = {"expression": reading, "contextId": world["executionContextId"], "returnByValue": True}
+    result = await session.send("Runtime.evaluate", evaluation)
+    value = result.get("result", {}).get("value")
     if not isinstance(value, dict):
-        raise Error(str(found.get("exceptionDetails"))[:300])
+        raise Error(str(result.get("exceptionDetails"))[:300])
     return {name: str(text)[:MOST_TEXT] for name, text in value.items()}
 
 
-async def settled(watched: Watched, until: float) -> dict[str, Any]:
+async def settled(watched: Watched, deadline: float) -> dict[str, Any]:
     """The text when the page has settled, or when its time is up."""
     text: dict[str, Any] = {}
-    since = time.monotonic()
+    unchanged_since = time.monotonic()
     session = await watched.page.context.new_cdp_session(watched.page)
-    while time.monotonic() < until:
-        now: dict[str, Any] = {}
-        waiting = None
+    while time.monotonic() < deadline:
+        text_now: dict[str, Any] = {}
+        timers = None
         with contextlib.suppress(Error, TimeoutError):  # the page may be navigating, or never pause
-            async with asyncio.timeout(max(until - time.monotonic(), LOOK_S)):
-                now = await read(session, watched.reading)
-                waiting = await watched.page.evaluate(f"window[{json.dumps(watched.key)}]")
-        if not now or now != text or watched.busy() or (isinstance(waiting, int) and waiting > 0):
-            text, since = now or text, time.monotonic()
-        elif time.monotonic() - since >= QUIET_S:
+            async with asyncio.timeout(max(deadline - time.monotonic(), LOOK_S)):
+                text_now = await read(session, watched.reading)
+                timers = await watched.page.evaluate(f"window[{json.dumps(watched.key)}]")
+        if not text_now or text_now != text or watched.busy() or (isinstance(timers, int) and timers > 0):
+            text, unchanged_since = text_now or text, time.monotonic()
+        elif time.monotonic() - unchanged_since >= QUIET_S:
             break
         await asyncio.sleep(LOOK_S)
     return text
@@ -135,34 +135,34 @@ async def look(order: dict[str, Any]) -> dict[str, Any]:
     flags = [*FLAGS, *ORDINARY_FLAGS] if second else FLAGS
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=order["chromium"], args=flags)
-        who = ORDINARY % browser.version.partition(".")[0] if second else None
+        user_agent = ORDINARY % browser.version.partition(".")[0] if second else None
         context = await browser.new_context(
-            viewport=VIEW, accept_downloads=False, reduced_motion="reduce", user_agent=who
+            viewport=VIEW, accept_downloads=False, reduced_motion="reduce", user_agent=user_agent
         )
         watched = Watched(await context.new_page(), origin)
         await watched.page.add_init_script(f"{script('timers.js')}({json.dumps(watched.key)})")
         await context.tracing.start(screenshots=True, snapshots=True)
         try:  # errors from here on are the page's fault, not the machine's
-            found = await opened(watched, order)
+            record = await open_page(watched, order)
         except (Error, OSError, TimeoutError) as error:
-            found = {"failed": f"{error}".partition("\n")[0][:500]}
-        return {"version": browser.version, **found, "trace": await traced(context)}
+            record = {"failed": f"{error}".partition("\n")[0][:500]}
+        return {"version": browser.version, **record, "trace": await save_recording(context)}
 
 
-async def opened(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
+async def open_page(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
     page, within_s = watched.page, order["within_s"]
-    until = time.monotonic() + within_s
+    deadline = time.monotonic() + within_s
     response = await page.goto(watched.origin + order["page"], wait_until="commit", timeout=within_s * 1000)
-    text = await settled(watched, until)
+    text = await settled(watched, deadline)
     if not text:
         return {"failed": "the page could not be read"}
-    found: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     if order.get("actions"):
-        found = {"before": text, **await act(watched, order["actions"], within_s)}
+        record = {"before": text, **await act(watched, order["actions"], within_s)}
         text = await settled(watched, time.monotonic() + within_s) or text
     status = watched.status or (response.status if response else 0)
-    found |= {**text, "status": status, "url": page.url, "errors": watched.errors}
-    return {**found, "viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
+    record |= {**text, "status": status, "url": page.url, "errors": watched.errors}
+    return {**record, "viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
 
 
 # -- actions of a person on the page -----------------------------------------------------------------------------------
@@ -175,21 +175,21 @@ class Stuck(Exception):
 async def act(watched: Watched, actions: list[dict[str, Any]], within_s: float) -> dict[str, Any]:
     """Do the actions in order. Returns {}, or which action cannot be done and why."""
     for number, action in enumerate(actions):
-        until = time.monotonic() + within_s
+        deadline = time.monotonic() + within_s
         try:
-            await act_once(watched, action, until)
+            await act_once(watched, action, deadline)
         except Stuck as stuck:
             return {"stuck": number, "why": str(stuck)}
         except Error as error:
             return {"stuck": number, "why": refusal(error)}
-        await settled(watched, until)
+        await settled(watched, deadline)
     return {}
 
 
-async def act_once(watched: Watched, action: dict[str, Any], until: float) -> None:
+async def act_once(watched: Watched, action: dict[str, Any], deadline: float) -> None:
     page = watched.page
     if "click" in action:
-        target = await find(page, action["click"], clickable, until)
+        target = await find(page, action["click"], clickable, deadline)
         if target is None:
             raise Stuck("there is no such button, link or text")
         await target.click(timeout=ACT_MS)
@@ -199,9 +199,9 @@ async def act_once(watched: Watched, action: dict[str, Any], until: float) -> No
         except Error:
             raise Stuck("there is no such key") from None
     elif "wait" in action:
-        await wait_for(watched, action["wait"], until)
+        await wait_for(watched, action["wait"], deadline)
     else:
-        field = await find(page, action["field"], fields, until)
+        field = await find(page, action["field"], fields, deadline)
         if field is None:
             raise Stuck("there is no such field")
         if "choose" in action:
@@ -222,87 +222,87 @@ async def choose(field: Any, words: str) -> None:
         ) from None
 
 
-async def wait_for(watched: Watched, words: str, until: float) -> None:
-    session, wanted = await watched.page.context.new_cdp_session(watched.page), joined(words)
-    while time.monotonic() < until:
+async def wait_for(watched: Watched, words: str, deadline: float) -> None:
+    session, expected = await watched.page.context.new_cdp_session(watched.page), with_single_spaces(words)
+    while time.monotonic() < deadline:
         with contextlib.suppress(Error):  # the page may be navigating
             text = await read(session, watched.reading)
-            if wanted in joined(text["shown"]) or wanted in joined(text["meant"]):
+            if expected in with_single_spaces(text["shown"]) or expected in with_single_spaces(text["meant"]):
                 return
         await asyncio.sleep(LOOK_S)
     raise Stuck("it did not appear in time")
 
 
-async def find(page: Page, words: str, ways: Any, until: float) -> Any:
+async def find(page: Page, words: str, locators: Any, deadline: float) -> Any:
     """The first visible element that a person would call by these words, or None."""
-    until = min(until, time.monotonic() + FIND_S)
+    deadline = min(deadline, time.monotonic() + FIND_S)
     while True:
-        for way in ways(page, words):
-            for number in range(min(await way.count(), MOST_ALIKE)):
-                if await way.nth(number).is_visible():
-                    return way.nth(number)
-        if time.monotonic() >= until:
+        for locator in locators(page, words):
+            for number in range(min(await locator.count(), MOST_ALIKE)):
+                if await locator.nth(number).is_visible():
+                    return locator.nth(number)
+        if time.monotonic() >= deadline:
             return None
         await asyncio.sleep(LOOK_S)
 
 
 def clickable(page: Any, words: str) -> list[Any]:
-    if named := re.fullmatch(r'([a-z]+) "(.*)"', words):
-        return [page.get_by_role(named[1], name=named[2], exact=True)]
+    if role_and_name := re.fullmatch(r'([a-z]+) "(.*)"', words):
+        return [page.get_by_role(role_and_name[1], name=role_and_name[2], exact=True)]
     exact = [page.get_by_role(role, name=words, exact=True) for role in CLICKED]
     exact += [page.get_by_label(words, exact=True), page.get_by_text(words, exact=True)]
     return [*exact, *(page.get_by_role(role, name=words) for role in CLICKED[:2])]
 
 
 def fields(page: Any, words: str) -> list[Any]:
-    if named := re.fullmatch(r'([a-z]+) "(.*)"', words):
-        return [page.get_by_role(named[1], name=named[2], exact=True)]
+    if role_and_name := re.fullmatch(r'([a-z]+) "(.*)"', words):
+        return [page.get_by_role(role_and_name[1], name=role_and_name[2], exact=True)]
     exact = [page.get_by_role(role, name=words, exact=True) for role in FIELDS]
     exact += [page.get_by_label(words, exact=True), page.get_by_placeholder(words, exact=True)]
     return [*exact, page.get_by_label(words), page.get_by_placeholder(words)]
 
 
 def refusal(error: Error) -> str:
-    said = str(error)
-    if "not enabled" in said:
+    message = str(error)
+    if "not enabled" in message:
         return "it is disabled"
-    if "intercepts pointer events" in said:
+    if "intercepts pointer events" in message:
         return "something else covers it"
-    return said.partition("\n")[0][:300]
+    return message.partition("\n")[0][:300]
 
 
-def joined(text: str) -> str:
+def with_single_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
 async def kept(page: Page) -> dict[str, Any]:
     """The accessibility tree and a picture of the page; each is "" if taking it fails."""
-    found: dict[str, Any] = {"tree": "", "screenshot": ""}
+    pictures: dict[str, Any] = {"tree": "", "screenshot": ""}
     with contextlib.suppress(Error):
-        found["tree"] = (await page.locator("body").aria_snapshot(timeout=10_000))[:MOST_TEXT]
+        pictures["tree"] = (await page.locator("body").aria_snapshot(timeout=10_000))[:MOST_TEXT]
     with contextlib.suppress(Error):
         png = await page.screenshot(animations="disabled", timeout=10_000)
-        found["screenshot"] = base64.b64encode(png).decode() if len(png) <= MOST_PNG else ""
-    return found
+        pictures["screenshot"] = base64.b64encode(png).decode() if len(png) <= MOST_PNG else ""
+    return pictures
 
 
-async def traced(context: Any) -> str:
+async def save_recording(context: Any) -> str:
     """The recording of everything that the browser did, for `playwright show-trace`; "" if missing or too large."""
     place = os.path.join(os.environ["TMPDIR"], "trace.zip")
     with contextlib.suppress(Error, OSError, TimeoutError):
         async with asyncio.timeout(10):
             await context.tracing.stop(path=place)
-        return encoded(place)
+        return read_recording(place)
     return ""
 
 
-def encoded(place: str) -> str:
+def read_recording(place: str) -> str:
     with open(place, "rb") as file:
         zipped = file.read(MOST_TRACE + 1)
     return base64.b64encode(zipped).decode() if len(zipped) <= MOST_TRACE else ""
 
 
-def lead(port: int, dialer: int) -> None:
+def forward_connections(port: int, dialer: int) -> None:
     """Forward connections to this port to the server's sandbox. Does nothing if browser and server share a network."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -328,7 +328,7 @@ def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
     if "dialer" in order:
         os.set_inheritable(order["dialer"], False)
-        lead(order["port"], order["dialer"])
+        forward_connections(order["port"], order["dialer"])
     try:
         record = asyncio.run(look(order))
     except (Error, OSError, TimeoutError) as error:

@@ -10,13 +10,13 @@ if __name__ == "__main__":
     globals().pop("__file__", None)  # it names no real file, but workers of multiprocessing would try to run that file
     # The current folder is removed, so that imports here find the standard library. The project may have modules with
     # the same names.
-    sys.path[:] = [one for one in sys.path if one]
+    sys.path[:] = [folder for folder in sys.path if folder]
     with open(5, encoding="utf-8") as file:
-        given = {}  # type: ignore[var-annotated]
-        exec(compile(file.read(), "<stdin>", "exec"), given)  # noqa: S102
-    call = given["AnsweredCall"]()
+        library = {}  # type: ignore[var-annotated]
+        exec(compile(file.read(), "<stdin>", "exec"), library)  # noqa: S102
+    call = library["AnsweredCall"]()
     try:
-        call.returned(call.find()(*call.arguments, **call.named))
+        call.returned(call.find()(*call.arguments, **call.keywords))
     except BaseException as error:
         call.raised(error)
-    call.tell()
+    call.send_report()

@@ -91,12 +91,12 @@ class Registrar:
         group = parser.getgroup("left out")
         for plugin in self.absent:
             for option in IDLE[plugin]:
-                self.idle(group, option)
+                self.add_idle_option(group, option)
         if "pytest_timeout" in self.absent:
             for name in ("timeout", "timeout_method", "timeout_func_only", "session_timeout"):
                 parser.addini(name, "left out", default="")
 
-    def idle(self, group: Any, option: str) -> None:
+    def add_idle_option(self, group: Any, option: str) -> None:
         way: dict[str, Any] = {"action": "append_const", "const": option} if SWITCHES.fullmatch(option) else {}
         if option == "--cov":
             way = {"nargs": "?", "const": option}
@@ -108,8 +108,9 @@ class Registrar:
     def pytest_configure(self, config: Any) -> None:
         if "pytest_timeout" in self.absent:
             config.addinivalue_line("markers", "timeout(seconds): left out, the engine has limits of its own")
-        given = [name for name in vars(config.option) if name.startswith("left_out_")]
-        used = ["--" + name[9:].replace("_", "-") for name in given if getattr(config.option, name) is not None]
+        options_left_out = [name for name in vars(config.option) if name.startswith("left_out_")]
+        given = [name for name in options_left_out if getattr(config.option, name) is not None]
+        used = ["--" + name[9:].replace("_", "-") for name in given]
         if used:
             self.channel.say(
                 note="pytest's options " + ", ".join(used) + " were ignored, because they affect no result"
@@ -140,7 +141,7 @@ class TestModules:
         importlib.invalidate_caches()
 
     def all(self) -> list[Any]:
-        return [*sys.modules.values(), *(one for found in self.aside.values() for one in found.values())]
+        return [*sys.modules.values(), *(module for modules in self.aside.values() for module in modules.values())]
 
 
 @functools.lru_cache(maxsize=None)
@@ -174,14 +175,14 @@ class Counting:
         if config.getoption("doctestmodules", False):
             self.channel.say(note="doctests in modules were not counted, because they are part of the code under test")
         if self.order["files"] is not None:
-            config.args[:] = [self.from_start(one) for one in self.order["files"]]
+            config.args[:] = [self.from_start(file) for file in self.order["files"]]
             return
         if self.order["start"] != self.order["room"] and config.args == [str(config.invocation_params.dir)]:
             # pytest follows its setting `testpaths` only if it is started in `--rootdir`
-            found = [one for pattern in config.getini("testpaths") for one in sorted(glob.glob(pattern))]
-            config.args[:] = found or config.args
-        for one in self.order["more"]:
-            self.include(config, one)
+            paths = [path for pattern in config.getini("testpaths") for path in sorted(glob.glob(pattern))]
+            config.args[:] = paths or config.args
+        for named in self.order["more"]:
+            self.include(config, named)
 
     def include(self, config: Any, named: str) -> None:
         """Collect a file that the check names, whatever its name. It is not passed to pytest if another argument
@@ -208,18 +209,18 @@ class Counting:
         items[:] = [item for item in items if item not in doctests]
         marks = ("skip", "skipif", "xfail")
         self.marked = {item.nodeid for item in items if any(item.get_closest_marker(mark) for mark in marks)}
-        first = {item.nodeid: item for item in reversed(items)}
-        kept = [item for item in items if first[item.nodeid] is item and self.wanted(item.nodeid)]
-        self.channel.say(left_out=[name for name in first if not self.wanted(name)][:1000])
+        first_items = {item.nodeid: item for item in reversed(items)}
+        selected_items = [item for item in items if first_items[item.nodeid] is item and self.is_selected(item.nodeid)]
+        self.channel.say(left_out=[name for name in first_items if not self.is_selected(name)][:1000])
         if self.order["reverse"]:
-            kept.reverse()
-        self.copies = self.copied(kept)
+            selected_items.reverse()
+        self.copies = self.copies_to_run(selected_items)
         self.channel.say(copying=[item.nodeid for item in self.copies])
-        self.altered = self.expecting_otherwise(kept)
+        self.altered = self.altered_copies(selected_items)
         # Altered tests come last, because late ones are left out without a teardown: a test after them would fail.
-        items[:] = [*kept, *self.copies, *self.canaries(session), *self.altered]
+        items[:] = [*selected_items, *self.copies, *self.canaries(session), *self.altered]
 
-    def wanted(self, name: str) -> bool:
+    def is_selected(self, name: str) -> bool:
         return self.ids is None or name in self.ids or name.split("::")[0] in self.order["whole"]
 
     def canaries(self, session: Any) -> list[Any]:
@@ -231,60 +232,63 @@ class Counting:
             module = self.pytest.Module.from_parent(session, fspath=place)
         return [self.pytest.Function.from_parent(module, name=name) for name in self.order["canaries"]]
 
-    def copied(self, items: list[Any]) -> list[Any]:
+    def copies_to_run(self, items: list[Any]) -> list[Any]:
         """Copies of real tests. Each has the id of its test, and fails after the test's own body. If a copy is not
         reported as failed, no result of the run can be trusted. Copies run after all real tests, so that a test that
         cannot run twice does no harm."""
-        asked = tuple(one.rstrip("/") for one in self.order["more"])
+        named_files = tuple(path.rstrip("/") for path in self.order["more"])
         red = frozenset(self.order["red"])
 
         def place(item: Any) -> tuple[bool, bool, str]:
-            own = item.nodeid.split("::")[0].startswith(asked) if asked else True
-            return not own, "slow" in item.keywords, self.chance(item)
+            is_named = item.nodeid.split("::")[0].startswith(named_files) if named_files else True
+            return not is_named, "slow" in item.keywords, self.chance(item)
 
-        able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
-        first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
-        made = [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], OTHER_COPIES)]
+        copyable = sorted((item for item in items if item.nodeid not in self.marked), key=place)
+        red_items = [item for item in copyable if item.nodeid in red or item.nodeid.split("::")[0] in red]
+        copies = [
+            *self.copies_of_some(red_items, MOST_COPIES),
+            *self.copies_of_some([item for item in copyable if item not in red_items], OTHER_COPIES),
+        ]
         # Sorted like the tests: all copies set up each module and class once more, instead of each copy once.
         order = {item.nodeid: number for number, item in enumerate(items)}
-        return sorted(made, key=lambda copy: order[copy.nodeid])
+        return sorted(copies, key=lambda copy: order[copy.nodeid])
 
-    def expecting_otherwise(self, items: list[Any]) -> list[Any]:
+    def altered_copies(self, items: list[Any]) -> list[Any]:
         """Copies of real tests that expect another value. A value that is equal to both is no value: the code under
         test gives back something that is equal to everything, or has changed how values are compared."""
-        able = [one for one in items if one.nodeid not in self.marked] if self.order["altered"] else []
-        made: list[Any] = []
+        alterable = [item for item in items if item.nodeid not in self.marked] if self.order["altered"] else []
+        copies: list[Any] = []
         until = time.monotonic() + WRITING_S
-        another = functools.partial(expecting_another, seed=self.order["seed"])
-        for item in sorted(able, key=self.chance)[: 3 * MOST_ALTERED]:
-            if len(made) == MOST_ALTERED or (time.monotonic() > until and not self.order["doubted"]):
+        another = functools.partial(copy_expecting_another, seed=self.order["seed"])
+        for item in sorted(alterable, key=self.chance)[: 3 * MOST_ALTERED]:
+            if len(copies) == MOST_ALTERED or (time.monotonic() > until and not self.order["doubted"]):
                 break
             try:
-                made.append(copy_of(item, another))
+                copies.append(copy_of(item, another))
             except Exception:  # noqa: S112
                 continue  # the test compares nothing with a literal value, or cannot be copied
-        return made
+        return copies
 
     def chance(self, item: Any) -> str:
         return hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
 
     def is_late(self, item: Any) -> bool:
         """Whether the item is a test with another expected value, and these have run for long enough."""
-        if not any(item is one for one in self.altered):
+        if not any(item is altered_item for altered_item in self.altered):
             return False
         if self.altering > max(ALTERED_PART * self.seconds, ALTERED_S) and not self.order["doubted"]:
             return True
         self.channel.say(altering=[item.nodeid])
         return False
 
-    def some(self, items: list[Any], most: int) -> list[Any]:
-        made: list[Any] = []
+    def copies_of_some(self, items: list[Any], most: int) -> list[Any]:
+        copies: list[Any] = []
         for item in items[: most + 20]:
             try:
-                made += [copy_of(item)] if len(made) < most else []
+                copies += [copy_of(item)] if len(copies) < most else []
             except Exception:  # noqa: S112
                 continue  # this kind of test cannot be copied; try another one
-        return made
+        return copies
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
         self.current = item
@@ -319,10 +323,10 @@ class Counting:
         elif report.skipped:
             outcome = "skipped"  # includes a test that declares itself an expected failure while it runs
         text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
-        if any(self.current is one for one in self.copies):
+        if any(self.current is copy for copy in self.copies):
             self.channel.say(copy=report.nodeid, when=report.when, outcome=outcome)
             return
-        if any(self.current is one for one in self.altered):
+        if any(self.current is altered_item for altered_item in self.altered):
             self.altering += report.duration
             self.channel.say(altered=report.nodeid, when=report.when, outcome=outcome)
             return
@@ -340,52 +344,53 @@ class Hurrying:
         return True if self.counting.is_late(item) else None
 
 
-def expecting_another(function: Any, seed: str) -> Any:
+def copy_expecting_another(function: Any, seed: str) -> Any:
     """A copy of a test function in which one assertion compares with a random text in place of the literal value that
     the test expects. Only statements at the top of a function that never returns early count, because a passing test
     surely reaches them. Raises LookupError if there is no such assertion."""
     code = function.__code__
-    top, test = defined_at(code)
+    top, test = definition_of(code)
     places = [place for statement in test.body for place in expected_values(statement)]
-    if not places or any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom)) for one in ast.walk(test)):
+    if not places or any(isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) for node in ast.walk(test)):
         raise LookupError(code.co_name)
     number = int(hashlib.sha256((seed + code.co_name).encode("utf-8", "replace")).hexdigest(), 16)
-    holder, name, at = places[number % len(places)]
-    fields = vars(holder) if at is None else getattr(holder, name)
-    key = name if at is None else at
+    holder, name, index = places[number % len(places)]
+    fields = vars(holder) if index is None else getattr(holder, name)
+    key = name if index is None else index
     before = fields[key]
     fields[key] = ast.copy_location(ast.Constant(os.urandom(8).hex()), before)
     try:
         flags = code.co_flags & _ANNOTATIONS
-        waiting = [compile(ast.Module([top], []), code.co_filename, "exec", flags, dont_inherit=True)]
+        codes = [compile(ast.Module([top], []), code.co_filename, "exec", flags, dont_inherit=True)]
     finally:
         fields[key] = before  # other tests of the same file are copied, too
-    for one in waiting:
-        same = (one.co_name, one.co_firstlineno) == (code.co_name, code.co_firstlineno)
-        if same and one.co_freevars == code.co_freevars:
-            made = types.FunctionType(
-                one, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    for candidate in codes:
+        same = (candidate.co_name, candidate.co_firstlineno) == (code.co_name, code.co_firstlineno)
+        if same and candidate.co_freevars == code.co_freevars:
+            copy = types.FunctionType(
+                candidate, function.__globals__, function.__name__, function.__defaults__, function.__closure__
             )
-            made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
-            made.__dict__.update({key: value for key, value in function.__dict__.items() if key != "__wrapped__"})
-            return made
-        waiting += [each for each in one.co_consts if isinstance(each, types.CodeType)]
+            copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, function.__qualname__
+            copy.__dict__.update({key: value for key, value in function.__dict__.items() if key != "__wrapped__"})
+            return copy
+        codes += [constant for constant in candidate.co_consts if isinstance(constant, types.CodeType)]
     raise LookupError(code.co_name)
 
 
-def defined_at(code: types.CodeType) -> tuple[Any, Any]:
+def definition_of(code: types.CodeType) -> tuple[Any, Any]:
     """The definition of this code in its file, and the statement at the top of the file that contains it."""
-    for top in parsed(code.co_filename).body:
+    for top in parse_file(code.co_filename).body:
         if top.lineno - 50 <= code.co_firstlineno <= (top.end_lineno or 0):  # decorators come before the line
             for node in ast.walk(top):
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-                    if code.co_firstlineno == min([node.lineno, *(one.lineno for one in node.decorator_list)]):
+                    lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
+                    if code.co_firstlineno == min(lines):
                         return top, node
     raise LookupError(code.co_name)
 
 
 @functools.lru_cache(maxsize=None)
-def parsed(path: str) -> ast.Module:
+def parse_file(path: str) -> ast.Module:
     return ast.parse(pathlib.Path(path).read_bytes())
 
 
@@ -418,7 +423,7 @@ def literal_among(
     return literal if len(literal) == 1 else []
 
 
-def failing(function: Any) -> Any:
+def failing_copy(function: Any) -> Any:
     """A copy of the function. It does the same, and then fails."""
     if is_coroutine(function):
 
@@ -431,7 +436,7 @@ def failing(function: Any) -> Any:
             function(*args, **kwargs)
             raise AssertionError(os.urandom(8).hex())
 
-    copy.__dict__.update({name: one for name, one in function.__dict__.items() if name != "__wrapped__"})
+    copy.__dict__.update({name: attribute for name, attribute in function.__dict__.items() if name != "__wrapped__"})
     copy.__name__, copy.__doc__, copy.__module__ = function.__name__, function.__doc__, function.__module__
     copy.__qualname__ = function.__qualname__
     alike = {name: getattr(function.__code__, name) for name in ("co_name", "co_filename", "co_firstlineno")}
@@ -445,56 +450,59 @@ def is_coroutine(function: Any) -> bool:
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & 0x80)
 
 
-def copy_of(item: Any, make: Any = failing) -> Any:
+def copy_of(item: Any, make: Any = failing_copy) -> Any:
     """A copy of the test, with the function that `make` makes of the test's own."""
     known = ("_pytest.", "pytest_asyncio.")
     if not type(item).__module__.startswith(known) or type(item.parent).__name__ == "Instance":
         raise TypeError("it is unknown what a copy of this kind of test would run")
     if type(item).__name__ == "TestCaseFunction":
-        return copied_case(item, make)
+        return copy_of_case(item, make)
     function = item.obj
     instance = getattr(function, "__self__", None)
-    plain = make(function.__func__ if instance is not None else function)
-    given = {"callspec": item.callspec} if hasattr(item, "callspec") else {}
+    changed_function = make(function.__func__ if instance is not None else function)
+    callspec_of_item = {"callspec": item.callspec} if hasattr(item, "callspec") else {}
     return type(item).from_parent(
         item.parent,
-        **given,
+        **callspec_of_item,
         name=item.name,
-        callobj=types.MethodType(plain, instance) if instance is not None else plain,
+        callobj=types.MethodType(changed_function, instance) if instance is not None else changed_function,
         fixtureinfo=item._fixtureinfo,
         originalname=item.originalname,
     )
 
 
-def copied_case(item: Any, make: Any) -> Any:
+def copy_of_case(item: Any, make: Any) -> Any:
     """A copy of a unittest test. It belongs to a subclass, which has the changed method."""
     original = item.parent.obj
     name = item.name
-    own = {name: make(getattr(original, name)), "__module__": original.__module__}
-    own["__qualname__"] = original.__qualname__
-    again = type(item.parent).from_parent(item.parent.parent, name=item.parent.name)
-    again.obj = type(original.__name__, (original,), own)  # set here, because `from_parent` ignores its `obj`
-    return next(one for one in again.collect() if one.name == name)
+    members = {name: make(getattr(original, name)), "__module__": original.__module__}
+    members["__qualname__"] = original.__qualname__
+    copied_class = type(item.parent).from_parent(item.parent.parent, name=item.parent.name)
+    # Set here, because `from_parent` ignores its `obj`.
+    copied_class.obj = type(original.__name__, (original,), members)
+    return next(test for test in copied_class.collect() if test.name == name)
 
 
-def installed(folder: str) -> list[str]:
+def package_folders(folder: str) -> list[str]:
     """A folder of installed packages, and the folders that its .pth files name; code in these files is not run."""
-    found = [folder]
+    folders = [folder]
     for name in sorted(os.listdir(folder)):
         place = os.path.join(folder, name)
         if name.endswith(".pth"):
-            lines = [one.strip() for one in open(place, encoding="utf-8", errors="replace")]
-            found += [
-                os.path.join(folder, one) for one in lines if one and not one.startswith(("#", "import ", "import\t"))
+            lines = [line.strip() for line in open(place, encoding="utf-8", errors="replace")]
+            folders += [
+                os.path.join(folder, line)
+                for line in lines
+                if line and not line.startswith(("#", "import ", "import\t"))
             ]
         elif name.startswith("__editable__") and name.endswith("finder.py"):
             match = re.search(r"^MAPPING[^=\n]*= (\{.*\})$", open(place, encoding="utf-8").read(), re.MULTILINE)
             mapping = ast.literal_eval(match.group(1)) if match else {}
-            found += [os.path.dirname(one) for one in mapping.values()]
-    return [one for one in dict.fromkeys(found) if os.path.isdir(one)]
+            folders += [os.path.dirname(path) for path in mapping.values()]
+    return [place for place in dict.fromkeys(folders) if os.path.isdir(place)]
 
 
-def load(plugins: list[list[str]], channel: PytestChannel) -> list[tuple[str, Any]]:
+def load_plugins(plugins: list[list[str]], channel: PytestChannel) -> list[tuple[str, Any]]:
     loaded = []
     for name, module in plugins:
         try:
@@ -504,7 +512,9 @@ def load(plugins: list[list[str]], channel: PytestChannel) -> list[tuple[str, An
     return loaded
 
 
-def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: PytestChannel) -> list[tuple[str, Any]]:
+def browser_plugins(
+    stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: PytestChannel
+) -> list[tuple[str, Any]]:
     """Plugins for tests that drive a browser. They are registered after the project's own, so that the engine's browser
     is used."""
     if stage["supplied"]:
@@ -546,8 +556,8 @@ def main() -> None:
     pytest.hookimpl(hookwrapper=True, tryfirst=True)(Counting.pytest_runtest_protocol)
     pytest.hookimpl(optionalhook=True, tryfirst=True)(Counting.pytest_collect_directory)
     absent = [name for name in IDLE if name == "cacheprovider" or not importlib.util.find_spec(name)]
-    loaded = load(order["plugins"], channel)
-    loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
+    loaded = load_plugins(order["plugins"], channel)
+    loaded += browser_plugins(order["stage"], loaded, channel) if order["stage"] else []
     pytest.hookimpl(tryfirst=True)(Hurrying.pytest_runtest_protocol)
     counting = Counting(order, channel, pytest)
     plugins = [Registrar(loaded, absent, channel), counting, Hurrying(counting)]
@@ -556,11 +566,11 @@ def main() -> None:
     gc.enable()
     channel.say(started=True)
     sys.path[:0] = order["paths"]
-    sys.path += [one for folder in order["site"] if os.path.isdir(folder) for one in installed(folder)]
+    sys.path += [path for folder in order["site"] if os.path.isdir(folder) for path in package_folders(folder)]
     sys.argv = ["pytest", *order["arguments"]]
     code = int(pytest.main(list(order["arguments"]), plugins=plugins))
     files = [getattr(module, "__file__", None) for module in counting.modules.all()]
-    channel.say(ran=[one for one in files if isinstance(one, str) and one.startswith(tuple(order["paths"]))])
+    channel.say(ran=[file for file in files if isinstance(file, str) and file.startswith(tuple(order["paths"]))])
     channel.say(ended=code, versions={"pytest": pytest.__version__})
     sys.stdout.flush()
     sys.stderr.flush()

@@ -46,10 +46,10 @@ def main(settings: dict[str, Any], script: str) -> None:
     sys.meta_path.insert(0, SuppliedCoverage(settings["supplied"]))
     coverage: Any = importlib.import_module("coverage")
     measuring = coverage.Coverage(data_file=None, config_file=False, source=[settings["room"]], messages=False)
-    own, leave = os.getpid(), os._exit
+    measured_process, leave = os.getpid(), os._exit
 
     def ended(code: int) -> Any:
-        if os.getpid() == own:
+        if os.getpid() == measured_process:
             measuring.stop()
             lines, reached = counted(measuring, settings["files"])
             with open(settings["report"], "w") as file:

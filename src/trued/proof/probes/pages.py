@@ -43,9 +43,9 @@ def pytest_addoption(parser: Any) -> None:
         pass  # pytest-base-url defines it
 
 
-def add(group: Any, name: str, **how: Any) -> None:
+def add(group: Any, name: str, **settings: Any) -> None:
     try:
-        group._addoption(name, dest="pages_" + name.strip("-").replace("-", "_"), **how)
+        group._addoption(name, dest="pages_" + name.strip("-").replace("-", "_"), **settings)
     except ValueError:
         pass  # another plugin defines it
 
@@ -64,8 +64,8 @@ def base_url(pytestconfig: Any) -> str:
 def playwright() -> Any:
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as one:
-        yield one
+    with sync_playwright() as driver:
+        yield driver
 
 
 @pytest.fixture(scope="session")
@@ -118,9 +118,9 @@ def launch_browser(browser_type: Any, browser_type_launch_args: dict[str, Any]) 
 
 @pytest.fixture(scope="session")
 def browser(launch_browser: Any) -> Any:
-    one = launch_browser()
-    yield one
-    one.close()
+    browser = launch_browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -131,16 +131,16 @@ def browser_context_args(base_url: str) -> dict[str, Any]:
 @pytest.fixture
 def new_context(browser: Any, browser_context_args: dict[str, Any], request: Any) -> Any:
     mark = request.node.get_closest_marker("browser_context_args")
-    asked = dict(mark.kwargs) if mark else {}
+    arguments_of_mark = dict(mark.kwargs) if mark else {}
     contexts: list[Any] = []
 
     def make(**more: Any) -> Any:
-        contexts.append(browser.new_context(**{**browser_context_args, **asked, **more}))
+        contexts.append(browser.new_context(**{**browser_context_args, **arguments_of_mark, **more}))
         return contexts[-1]
 
     yield make
-    for one in contexts:
-        one.close()
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture
@@ -166,10 +166,12 @@ def for_pytest_playwright() -> Any:
     return plugin
 
 
-def launched(given: dict[str, Any], chromium: str) -> dict[str, Any]:
-    kept = {name: value for name, value in given.items() if name not in ("channel", "executable_path", "headless")}
-    args = [*FLAGS, *(one for one in given.get("args") or () if one not in FLAGS)]
-    return {**kept, "executable_path": chromium, "headless": True, "args": args}
+def launched(arguments: dict[str, Any], chromium: str) -> dict[str, Any]:
+    kept_arguments = {
+        name: value for name, value in arguments.items() if name not in ("channel", "executable_path", "headless")
+    }
+    args = [*FLAGS, *(flag for flag in arguments.get("args") or () if flag not in FLAGS)]
+    return {**kept_arguments, "executable_path": chromium, "headless": True, "args": args}
 
 
 class Keeping:
@@ -182,39 +184,39 @@ class Keeping:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
-        made = yield
-        if fixturedef.argname == "context" and made.excinfo is None:
+        outcome = yield
+        if fixturedef.argname == "context" and outcome.excinfo is None:
             try:
-                made.get_result().tracing.start(screenshots=True, snapshots=True)
-                self.recorded.append(made.get_result())
+                outcome.get_result().tracing.start(screenshots=True, snapshots=True)
+                self.recorded.append(outcome.get_result())
             except Exception:
                 return  # not a browser context, or recorded already
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: Any) -> Any:
-        given = getattr(item, "funcargs", {})
-        if item.nodeid not in self.seen and len(self.seen) < MOST and ("page" in given or "context" in given):
+        fixtures = getattr(item, "funcargs", {})
+        if item.nodeid not in self.seen and len(self.seen) < MOST and ("page" in fixtures or "context" in fixtures):
             self.seen.add(item.nodeid)
-            self.keep(item.nodeid, given)
+            self.keep(item.nodeid, fixtures)
         yield
 
-    def keep(self, test: str, given: dict[str, Any]) -> None:
+    def keep(self, test: str, fixtures: dict[str, Any]) -> None:
         number = len(self.seen)
-        said: dict[str, Any] = {"shot": "", "trace": "", "test": test, "url": "", "viewport": ""}
+        record: dict[str, Any] = {"shot": "", "trace": "", "test": test, "url": "", "viewport": ""}
         try:
-            page = given.get("page") or given["context"].pages[-1]
-            said["url"], size = str(page.url), page.viewport_size or {}
-            said["viewport"] = "%sx%s" % (size.get("width", "?"), size.get("height", "?"))
-            said["chromium"] = str(page.context.browser.version)
+            page = fixtures.get("page") or fixtures["context"].pages[-1]
+            record["url"], size = str(page.url), page.viewport_size or {}
+            record["viewport"] = "%sx%s" % (size.get("width", "?"), size.get("height", "?"))
+            record["chromium"] = str(page.context.browser.version)
             page.screenshot(path=os.path.join(self.folder, "%d.png" % number), animations="disabled", timeout=LOOK_MS)
-            said["shot"] = "%d.png" % number
+            record["shot"] = "%d.png" % number
         except Exception as error:
-            said["lost"] = str(error).partition("\n")[0][:200]
+            record["lost"] = str(error).partition("\n")[0][:200]
         try:
-            context = given.get("context") or given["page"].context
+            context = fixtures.get("context") or fixtures["page"].context
             self.recorded.remove(context)
             context.tracing.stop(path=os.path.join(self.folder, "%d.zip" % number))
-            said["trace"] = "%d.zip" % number
+            record["trace"] = "%d.zip" % number
         except Exception as error:
-            said["lost"] = str(error).partition("\n")[0][:200]
-        self.channel.say(**said)
+            record["lost"] = str(error).partition("\n")[0][:200]
+        self.channel.say(**record)

@@ -51,12 +51,13 @@ class Names:
             place = self.guess(module)
         return os.path.relpath(place, self.room)
 
-    def holding(self, name: str) -> str:
+    def file_of(self, name: str) -> str:
         """The file of a module, or of the module that contains the class or method of this name."""
         parts = name.split(".")
-        tries = [".".join(parts[:many]) for many in range(len(parts), 0, -1)]
-        there = [self.file(one) for one in tries if os.path.isfile(os.path.join(self.room, self.file(one)))]
-        return there[0] if there and not there[0].endswith("__init__.py") else self.file(name)
+        modules = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+        files = [self.file(module) for module in modules]
+        existing = [file for file in files if os.path.isfile(os.path.join(self.room, file))]
+        return existing[0] if existing and not existing[0].endswith("__init__.py") else self.file(name)
 
     def guess(self, module: str) -> str:
         inner = os.path.join(*module.split("."))
@@ -96,7 +97,7 @@ class CountingResult(unittest.TestResult):
         return
 
     def tell(self, test: Any, outcome: str, when: str = "call", text: str = "") -> None:
-        word = "copy" if any(test is one for one in self.copies) else "id"
+        word = "copy" if any(test is copy for copy in self.copies) else "id"
         seconds = time.monotonic() - self.began
         record = {word: self.names.test(test), "outcome": outcome, "when": when, "text": text[-MOST_TEXT:]}
         self.channel.say(**record, seconds=seconds)
@@ -105,16 +106,19 @@ class CountingResult(unittest.TestResult):
         self.tell(test, "passed")
 
     def addFailure(self, test: Any, err: Any) -> None:
-        self.tell(test, "failed", text=said(err))
+        self.tell(test, "failed", text=traceback_of(err))
 
     def addError(self, test: Any, err: Any) -> None:
         if isinstance(test, unittest.TestCase):
-            self.tell(test, "failed", text=said(err))
+            self.tell(test, "failed", text=traceback_of(err))
             return
         match = _FAILED_FIXTURE.match(str(getattr(test, "description", "")))
-        for one in self.tests.get(match.group(3), []) if match else []:
+        for affected in self.tests.get(match.group(3), []) if match else []:
             self.tell(
-                one, "failed", when="setup" if match and match.group(1) == "setUp" else "teardown", text=said(err)
+                affected,
+                "failed",
+                when="setup" if match and match.group(1) == "setUp" else "teardown",
+                text=traceback_of(err),
             )
 
     def addSkip(self, test: Any, reason: str) -> None:
@@ -122,12 +126,12 @@ class CountingResult(unittest.TestResult):
             return  # a subtest; the whole test is reported later
         if isinstance(test, unittest.TestCase):
             method = getattr(type(test), test._testMethodName, None)
-            marked = any(getattr(one, "__unittest_skip__", False) for one in (type(test), method))
+            marked = any(getattr(marked_object, "__unittest_skip__", False) for marked_object in (type(test), method))
             self.tell(test, "marked" if marked else "skipped", text=str(reason))
             return
         match = _FAILED_FIXTURE.match(str(getattr(test, "description", "")))
-        for one in self.tests.get(match.group(3), []) if match else []:
-            self.tell(one, "skipped", text=str(reason))
+        for affected in self.tests.get(match.group(3), []) if match else []:
+            self.tell(affected, "skipped", text=str(reason))
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
         self.tell(test, "xfailed")
@@ -137,13 +141,13 @@ class CountingResult(unittest.TestResult):
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         if err is not None:
-            self.tell(test, "failed", text=str(subtest) + "\n" + said(err))
+            self.tell(test, "failed", text=str(subtest) + "\n" + traceback_of(err))
 
     def addDuration(self, test: Any, elapsed: float) -> None:
         return
 
 
-def said(err: Any) -> str:
+def traceback_of(err: Any) -> str:
     return "".join(traceback.format_exception(*err))
 
 
@@ -157,9 +161,9 @@ class Loading(unittest.TestLoader):
         self.files = None if order["files"] is None else frozenset(order["files"])
 
     def _match_path(self, path: str, full_path: str, pattern: str) -> bool:
-        own = os.path.relpath(full_path, self.room)
+        file = os.path.relpath(full_path, self.room)
         if self.files is not None:
-            return own in self.files
+            return file in self.files
         return super()._match_path(path, full_path, pattern)
 
 
@@ -168,33 +172,35 @@ class Loading(unittest.TestLoader):
 
 def flat(suite: Any) -> list[Any]:
     if isinstance(suite, unittest.TestSuite):
-        return [one for inner in suite for one in flat(inner)]
+        return [test for inner in suite for test in flat(inner)]
     return [suite]
 
 
-def found(order: dict[str, Any], loader: Loading) -> list[Any]:
+def tests_of_order(order: dict[str, Any], loader: Loading) -> list[Any]:
     if order["patterns"]:
-        loader.testNamePatterns = [one if "*" in one else "*" + one + "*" for one in order["patterns"]]
+        loader.testNamePatterns = [pattern if "*" in pattern else "*" + pattern + "*" for pattern in order["patterns"]]
     if order["names"]:
-        names = [dotted(one, order["begun"]) for one in order["names"]]
-        return [named_as(name, one) for name in names for one in flat(loader.loadTestsFromName(name))]
+        names = [dotted_name(name, order["begun"]) for name in order["names"]]
+        return [with_full_name(name, test) for name in names for test in flat(loader.loadTestsFromName(name))]
     top = order["top"]
-    found = flat(loader.discover(order["start"], order["pattern"], top))
-    for named in order["more"]:
-        if named.endswith(".py"):
-            found += flat(loader.loadTestsFromName(dotted(os.path.join(order["room"], named), top or order["start"])))
-    return found
+    tests = flat(loader.discover(order["start"], order["pattern"], top))
+    for file in order["more"]:
+        if file.endswith(".py"):
+            tests += flat(
+                loader.loadTestsFromName(dotted_name(os.path.join(order["room"], file), top or order["start"]))
+            )
+    return tests
 
 
-def named_as(name: str, test: Any) -> Any:
+def with_full_name(name: str, test: Any) -> Any:
     """The test. If it is unittest's placeholder for a module that failed to import, the module's full name is added,
     because the placeholder has only the last part of it."""
     if type(test).__name__ == "_FailedTest":
-        test.asked_for = name
+        test.full_name = name
     return test
 
 
-def dotted(name: str, root: str) -> str:
+def dotted_name(name: str, root: str) -> str:
     """The dotted name of a module that is given as the path of its file; any other name unchanged."""
     if not name.endswith(".py"):
         return name
@@ -204,20 +210,20 @@ def dotted(name: str, root: str) -> str:
 
 def report_unloaded(tests: list[Any], names: Names, channel: UnittestChannel) -> list[Any]:
     """Report each module that could not be loaded, for which unittest has a placeholder. Returns the other tests."""
-    good = []
+    loaded = []
     for test in tests:
         kind = type(test).__name__
         if kind in ("_FailedTest", "ModuleSkipped") and type(test).__module__.startswith("unittest"):
             failed = kind == "_FailedTest"
-            text = said_by(test) if failed else "skipped"
-            file = names.holding(getattr(test, "asked_for", test._testMethodName))
+            text = failure_of(test) if failed else "skipped"
+            file = names.file_of(getattr(test, "full_name", test._testMethodName))
             channel.say(collect=file, outcome="failed" if failed else "skipped", text=text[-MOST_TEXT:])
         else:
-            good.append(test)
-    return good
+            loaded.append(test)
+    return loaded
 
 
-def said_by(test: Any) -> str:
+def failure_of(test: Any) -> str:
     error = getattr(test, "_exception", None)
     return str(error) if error is not None else str(test)
 
@@ -241,57 +247,59 @@ def canaries(name: str, number: float, ways: dict[str, list[Any]]) -> list[Any]:
     methods: dict[str, Any] = {"test_plain": plain, "test_raises": raises}
     methods |= {"test_" + way: asserting(way) for way in ways}
     cls = type(name, (unittest.TestCase,), methods)
-    return [cls(one) for one in methods]
+    return [cls(method) for method in methods]
 
 
-def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
+def failing_copies(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
     """Copies of real tests. Each has the id of its test, and fails after the test's own body. If a copy is not reported
     as failed, no result of the run can be trusted. Copies run after all other tests."""
-    asked = tuple(one.rstrip("/") for one in order["more"])
+    named_files = tuple(path.rstrip("/") for path in order["more"])
 
     def place(test: Any) -> tuple[bool, str]:
         name = names.test(test)
-        own = name.split("::")[0].startswith(asked) if asked else True
-        return not own, hashlib.sha256((order["seed"] + name).encode("utf-8", "replace")).hexdigest()
+        is_named = name.split("::")[0].startswith(named_files) if named_files else True
+        return not is_named, hashlib.sha256((order["seed"] + name).encode("utf-8", "replace")).hexdigest()
 
     red = frozenset(order["red"])
-    able = sorted(tests, key=place)
-    first = [one for one in able if names.test(one) in red or names.test(one).split("::")[0] in red]
-    rest = [one for one in able if not any(one is other for other in first)]
-    chosen = [*some(first, MOST_COPIES), *some(rest, OTHER_COPIES)]
+    by_priority = sorted(tests, key=place)
+    red_tests = [test for test in by_priority if names.test(test) in red or names.test(test).split("::")[0] in red]
+    other_tests = [test for test in by_priority if not any(test is red_test for red_test in red_tests)]
+    chosen = [*first_that_can_fail(red_tests, MOST_COPIES), *first_that_can_fail(other_tests, OTHER_COPIES)]
     # In the order of the tests, so that classes and modules are set up only once more, and not for each copy.
-    return together([one for one in tests if any(one is other for other in chosen)])
+    return copies_by_class([test for test in tests if any(test is copied_test for copied_test in chosen)])
 
 
-def some(tests: list[Any], most: int) -> list[Any]:
-    return [one for one in tests[: most + 20] if can_fail(one)][:most]
+def first_that_can_fail(tests: list[Any], most: int) -> list[Any]:
+    return [test for test in tests[: most + 20] if can_fail(test)][:most]
 
 
 def can_fail(test: Any) -> bool:
     cls, body = type(test), getattr(type(test), getattr(test, "_testMethodName", ""), None)
-    if body is None or any(getattr(one, "__unittest_skip__", False) for one in (cls, body)):
+    if body is None or any(getattr(marked_object, "__unittest_skip__", False) for marked_object in (cls, body)):
         return False
     return isinstance(test, unittest.TestCase) and not getattr(body, "__unittest_expecting_failure__", False)
 
 
-def together(tests: list[Any]) -> list[Any]:
+def copies_by_class(tests: list[Any]) -> list[Any]:
     """Failing copies of these tests. All copies from one class belong to one subclass, whose methods fail at their end.
     Tests of a class that forbids subclasses are left out."""
     methods: dict[type, list[str]] = {}
     for test in tests:
         methods.setdefault(type(test), []).append(test._testMethodName)
-    made: list[Any] = []
+    copies: list[Any] = []
     for cls, names in methods.items():
-        again = {name: failing(getattr(cls, name)) for name in names}
+        members = {name: failing_method(getattr(cls, name)) for name in names}
         try:
-            heir = type(cls.__name__, (cls,), again | {"__module__": cls.__module__, "__qualname__": cls.__qualname__})
-            made += [heir(name) for name in names]
+            heir = type(
+                cls.__name__, (cls,), members | {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+            )
+            copies += [heir(name) for name in names]
         except Exception:  # noqa: S112
             continue  # the class forbids subclasses; other tests will do
-    return made
+    return copies
 
 
-def failing(body: Any) -> Any:
+def failing_method(body: Any) -> Any:
     if asyncio.iscoroutinefunction(body):
 
         async def copy(self: Any) -> None:
@@ -309,27 +317,27 @@ def failing(body: Any) -> Any:
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def installed(folder: str) -> list[str]:
+def package_folders(folder: str) -> list[str]:
     """A folder of installed packages, and the folders that its .pth files name; code in these files is not run."""
-    found = [folder]
+    folders = [folder]
     for name in sorted(os.listdir(folder)):
         place = os.path.join(folder, name)
         if name.endswith(".pth"):
-            lines = [one.strip() for one in open(place, encoding="utf-8", errors="replace")]
-            paths = [one for one in lines if one and not one.startswith(("#", "import ", "import\t"))]
-            found += [os.path.join(folder, one) for one in paths]
+            lines = [line.strip() for line in open(place, encoding="utf-8", errors="replace")]
+            paths = [line for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
+            folders += [os.path.join(folder, path) for path in paths]
         elif name.startswith("__editable__") and name.endswith("finder.py"):
             match = re.search(r"^MAPPING[^=\n]*= (\{.*\})$", open(place, encoding="utf-8").read(), re.MULTILINE)
             mapping = ast.literal_eval(match.group(1)) if match else {}
-            found += [os.path.dirname(one) for one in mapping.values()]
-    return [one for one in dict.fromkeys(found) if os.path.isdir(one)]
+            folders += [os.path.dirname(path) for path in mapping.values()]
+    return [place for place in dict.fromkeys(folders) if os.path.isdir(place)]
 
 
 def load_all() -> None:
     """Import every part of unittest before a module of the project can shadow it."""
-    for found in pkgutil.iter_modules(unittest.__path__):
-        if found.name != "__main__":
-            importlib.import_module(f"unittest.{found.name}")
+    for module in pkgutil.iter_modules(unittest.__path__):
+        if module.name != "__main__":
+            importlib.import_module(f"unittest.{module.name}")
 
 
 def main() -> None:
@@ -343,11 +351,11 @@ def main() -> None:
     os.close(nothing)
     channel.say(started=True)
     sys.path[:0] = order["paths"]
-    sys.path += [one for folder in order["site"] if os.path.isdir(folder) for one in installed(folder)]
+    sys.path += [path for folder in order["site"] if os.path.isdir(folder) for path in package_folders(folder)]
     sys.argv = ["python -m unittest"]
-    names = Names(order["room"], [one for one in (order["top"], order["start"], *order["paths"]) if one])
+    names = Names(order["room"], [folder for folder in (order["top"], order["start"], *order["paths"]) if folder])
     try:
-        tests = report_unloaded(found(order, Loading(order)), names, channel)
+        tests = report_unloaded(tests_of_order(order, Loading(order)), names, channel)
     except (ImportError, TypeError) as error:
         channel.say(ended=4)  # for example: "start directory is not importable"
         sys.stderr.write(str(error) + "\n")
@@ -357,28 +365,31 @@ def main() -> None:
 
 
 def run(tests: list[Any], order: dict[str, Any], names: Names, channel: UnittestChannel) -> None:
-    wanted = None if order["ids"] is None else frozenset(order["ids"])
-    first = {names.test(test): test for test in reversed(tests)}
-    kept = [one for name, one in reversed(first.items()) if wanted is None or name in wanted or whole(name, order)]
-    channel.say(left_out=[name for name, one in first.items() if not any(one is other for other in kept)][:1000])
+    ids = None if order["ids"] is None else frozenset(order["ids"])
+    first_tests = {names.test(test): test for test in reversed(tests)}
+    selected = [
+        test for name, test in reversed(first_tests.items()) if ids is None or name in ids or is_whole_file(name, order)
+    ]
+    left_out = [name for name, test in first_tests.items() if not any(test is other for other in selected)]
+    channel.say(left_out=left_out[:1000])
     if order["reverse"]:
-        kept.reverse()
-    copies = copied(kept, order, names)
-    channel.say(copying=[names.test(one) for one in copies])
+        selected.reverse()
+    copies = failing_copies(selected, order, names)
+    channel.say(copying=[names.test(copy) for copy in copies])
     result = CountingResult(channel, names, copies)
-    for these in (kept, copies):
-        result.expect(these)
-        unittest.TestSuite(these).run(result)
+    for group in (selected, copies):
+        result.expect(group)
+        unittest.TestSuite(group).run(result)
     unittest.TestSuite(canaries(order["canary"], order["number"], order["ways"])).run(result)
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    channel.say(ran=[one for one in files if isinstance(one, str) and one.startswith(tuple(order["paths"]))])
+    channel.say(ran=[file for file in files if isinstance(file, str) and file.startswith(tuple(order["paths"]))])
     channel.say(ended=0, versions={"unittest": ".".join(map(str, sys.version_info[:3]))})
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
 
 
-def whole(name: str, order: dict[str, Any]) -> bool:
+def is_whole_file(name: str, order: dict[str, Any]) -> bool:
     return name.split("::")[0] in order["whole"]
 
 

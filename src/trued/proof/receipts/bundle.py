@@ -39,21 +39,21 @@ def bundle_files(bundle: Bundle) -> dict[str, bytes]:
     content = {"contract.json": contract, "facts.json": facts}
     manifest: dict[str, Any] = {"format": FORMAT, "asked": None, "frozen": {}}
     if bundle.asked:
-        manifest["asked"] = {"name": bundle.asked[0], "file": _kept(content, bundle.asked[1])}
+        manifest["asked"] = {"name": bundle.asked[0], "file": _add_by_hash(content, bundle.asked[1])}
     for path, data in sorted((bundle.frozen or {}).items()):
-        manifest["frozen"][path] = _kept(content, data)
+        manifest["frozen"][path] = _add_by_hash(content, data)
     manifest["files"] = {name: content_hash(data) for name, data in content.items()}
-    return {**content, MANIFEST: _sealed(manifest)}
+    return {**content, MANIFEST: _with_hash(manifest)}
 
 
-def _kept(content: dict[str, bytes], data: bytes) -> str:
+def _add_by_hash(content: dict[str, bytes], data: bytes) -> str:
     """Add the data under its hash, and return that name. The project's own paths are never used as file names."""
     name = f"files/{content_hash(data)}"
     content[name] = data
     return name
 
 
-def _sealed(manifest: Mapping[str, Any]) -> bytes:
+def _with_hash(manifest: Mapping[str, Any]) -> bytes:
     return _json({**manifest, "sha256": content_hash(_json(manifest))}) + b"\n"
 
 
@@ -71,14 +71,14 @@ def open_bundle(content: Mapping[str, bytes]) -> Bundle:
     manifest = _read(content.get(MANIFEST, b""))
     for name, digest in manifest["files"].items():
         if name not in content:
-            raise _refused(f"{name} is missing")
+            raise _invalid(f"{name} is missing")
         if content_hash(content[name]) != digest:
-            raise _refused(f"{name} was changed")
+            raise _invalid(f"{name} was changed")
     contract = _contract(content)
-    asked = manifest["asked"]
+    user_file = manifest["asked"]
     return Bundle(
         contract=contract,
-        asked=(str(asked["name"]), content[asked["file"]]) if asked else None,
+        asked=(str(user_file["name"]), content[user_file["file"]]) if user_file else None,
         frozen=_frozen(contract, manifest["frozen"], content),
     )
 
@@ -87,22 +87,24 @@ def _read(data: bytes) -> dict[str, Any]:
     try:
         manifest = json.loads(data)
         digest = manifest.pop("sha256")
-        known = manifest["format"] == FORMAT and {"contract.json", "facts.json"} <= manifest["files"].keys()
-        asked = manifest["asked"]
-        pointed = [*manifest["frozen"].values(), *([asked["file"]] if asked else [])]
-        known = known and all(isinstance(one, str) for one in (*pointed, *([asked["name"]] if asked else [])))
+        is_known = manifest["format"] == FORMAT and {"contract.json", "facts.json"} <= manifest["files"].keys()
+        user_file = manifest["asked"]
+        named_files = [*manifest["frozen"].values(), *([user_file["file"]] if user_file else [])]
+        is_known = is_known and all(
+            isinstance(name, str) for name in (*named_files, *([user_file["name"]] if user_file else []))
+        )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _refused(f"{MANIFEST} is missing, or is not a manifest") from error
-    if not known or not set(map(str, pointed)) <= manifest["files"].keys():
-        raise _refused(f"{MANIFEST} has another format")
-    if digest != content_hash(_json(manifest)) or _sealed(manifest) != data:
-        raise _refused(f"{MANIFEST} was changed")
-    if odd := [name for name, found in manifest["files"].items() if not _plain(name, found)]:
-        raise _refused(f"{MANIFEST} names {odd[0]!a}")
+        raise _invalid(f"{MANIFEST} is missing, or is not a manifest") from error
+    if not is_known or not set(map(str, named_files)) <= manifest["files"].keys():
+        raise _invalid(f"{MANIFEST} has another format")
+    if digest != content_hash(_json(manifest)) or _with_hash(manifest) != data:
+        raise _invalid(f"{MANIFEST} was changed")
+    if odd_names := [name for name, file_hash in manifest["files"].items() if not _is_expected_name(name, file_hash)]:
+        raise _invalid(f"{MANIFEST} names {odd_names[0]!a}")
     return dict(manifest)
 
 
-def _plain(name: str, digest: Any) -> bool:
+def _is_expected_name(name: str, digest: Any) -> bool:
     return name in ("contract.json", "facts.json") or name == f"files/{digest}"
 
 
@@ -111,19 +113,19 @@ def _contract(content: Mapping[str, bytes]) -> Contract:
         contract = Contract.model_validate_json(content["contract.json"])
         facts = _FACTS.validate_json(content["facts.json"])
     except ValidationError as error:
-        raise _refused(f"its contract cannot be read: {error.errors()[0]['msg']}") from error
+        raise _invalid(f"its contract cannot be read: {error.errors()[0]['msg']}") from error
     if canonical_contract(contract).encode("utf-8", "surrogatepass") != content["contract.json"]:
-        raise _refused("its contract is not in the canonical form")
+        raise _invalid("its contract is not in the canonical form")
     return contract.model_copy(update={"base_facts": facts})
 
 
-def _frozen(contract: Contract, named: Mapping[str, str], content: Mapping[str, bytes]) -> dict[str, bytes]:
-    found = {path: content[name] for path, name in named.items()}
-    for path, data in found.items():
+def _frozen(contract: Contract, names_by_path: Mapping[str, str], content: Mapping[str, bytes]) -> dict[str, bytes]:
+    frozen = {path: content[name] for path, name in names_by_path.items()}
+    for path, data in frozen.items():
         if contract.frozen.get(path) not in git_blob_names(data):
-            raise _refused(f"{path!a} is not the frozen file that the contract names")
-    return found
+            raise _invalid(f"{path!a} is not the frozen file that the contract names")
+    return frozen
 
 
-def _refused(what: str) -> BadInput:
+def _invalid(what: str) -> BadInput:
     return BadInput(f"this bundle is not valid: {what}", then="ask for it again")

@@ -152,29 +152,37 @@ class ReceiptSurroundings:
     engine: str = "trued"
 
 
-def statement(contract: Contract, verdict: Verdict, beyond: ReceiptSurroundings = ReceiptSurroundings()) -> Statement:  # noqa: B008 (frozen)
+def statement(
+    contract: Contract,
+    verdict: Verdict,
+    surroundings: ReceiptSurroundings = ReceiptSurroundings(),  # noqa: B008 (frozen)
+) -> Statement:
     """The unsigned statement about a verdict and its contract."""
-    lines = tuple(_requirement_summary(contract, verdict, one, beyond.approvals) for one in verdict.requirements)
+    summaries = tuple(
+        _requirement_summary(contract, verdict, judged, surroundings.approvals) for judged in verdict.requirements
+    )
     account = Account(
         note=UNSIGNED,
         signer="",
         subject=verdict.subject,
         grade=verdict.grade,
-        accept=beyond.accept,
-        why=conclude(verdict, beyond.accept).why,
+        accept=surroundings.accept,
+        why=conclude(verdict, surroundings.accept).why,
         base=contract.base,
         held_out=contract.held_out,
         held_out_why=contract.held_out_why,
-        requirements=lines,
+        requirements=summaries,
         objections=verdict.objections,
-        remarks=tuple(one.what for one in verdict.remarks),
+        remarks=tuple(remark.what for remark in verdict.remarks),
         undecided=verdict.undecided,
-        words=beyond.approvals,
-        owned=beyond.owned,
-        taken=_circumstances(contract, verdict, beyond.engine),
+        words=surroundings.approvals,
+        owned=surroundings.owned,
+        taken=_circumstances(contract, verdict, surroundings.engine),
     )
-    made = _make_statement(Descriptor(digest={"gitCommit": verdict.commit, "gitTree": verdict.tree}), contract, account)
-    return Statement.model_validate_json(canonical_bytes(encodable_data(made.data())))
+    raw_statement = _make_statement(
+        Descriptor(digest={"gitCommit": verdict.commit, "gitTree": verdict.tree}), contract, account
+    )
+    return Statement.model_validate_json(canonical_bytes(encodable_data(raw_statement.data())))
 
 
 def _make_statement(subject: Descriptor, contract: Contract, account: Account) -> Statement:
@@ -201,29 +209,32 @@ def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, .
     A requirement fails if its grade is below `accept`, the lowest accepted grade. It passes with a warning if its grade
     is accepted, but below `attested`.
     """
-    full, lowered = max(account.accept, Grade.ATTESTED), account.accept
-    passed = tuple(one.id for one in account.requirements if one.grade >= full)
-    warned = tuple(one.id for one in account.requirements if lowered <= one.grade < full)
-    failed = tuple(one.id for one in account.requirements if one.grade < lowered)
-    stands = bool(account.requirements) and not (failed or account.objections or account.remarks)
-    return ("FAILED" if not stands else "WARNED" if warned else "PASSED"), (passed, warned, failed)
+    full_grade, accepted_grade = max(account.accept, Grade.ATTESTED), account.accept
+    passed = tuple(requirement.id for requirement in account.requirements if requirement.grade >= full_grade)
+    warned = tuple(
+        requirement.id for requirement in account.requirements if accepted_grade <= requirement.grade < full_grade
+    )
+    failed = tuple(requirement.id for requirement in account.requirements if requirement.grade < accepted_grade)
+    is_success = bool(account.requirements) and not (failed or account.objections or account.remarks)
+    return ("FAILED" if not is_success else "WARNED" if warned else "PASSED"), (passed, warned, failed)
 
 
 def _requirement_summary(
     contract: Contract, verdict: Verdict, judged: Judged, approvals: Iterable[Approval]
 ) -> RequirementSummary:
-    requirement = next((one for one in contract.requirements if one.id == judged.id), None)
+    requirement = next((candidate for candidate in contract.requirements if candidate.id == judged.id), None)
     checks = [check_hash(check) for check in requirement.checks] if requirement else []
-    facts = [one for one in (*contract.base_facts, *verdict.evidence) if one.requirement == judged.id]
+    facts = [fact for fact in (*contract.base_facts, *verdict.evidence) if fact.requirement == judged.id]
     facts = sorted(
-        (one for one in facts if one.check in checks), key=lambda one: (one.side, checks.index(one.check), one.turn)
+        (fact for fact in facts if fact.check in checks),
+        key=lambda fact: (fact.side, checks.index(fact.check), fact.turn),
     )
     return RequirementSummary(
         id=judged.id,
         text=judged.text,
         source=judged.source,
         grade=judged.grade,
-        why=tuple(one for one in judged.why if not one.startswith(OBJECTION_CLOSED)),
+        why=tuple(reason for reason in judged.why if not reason.startswith(OBJECTION_CLOSED)),
         holds=judged.holds,
         lacks=judged.lacks,
         rests_on=tuple(_rests_on(contract, requirement, judged, approvals)),
@@ -241,46 +252,48 @@ def _rests_on(
         authors = [contract.authors.get(check_hash(check)) for check in requirement.checks]
         if None in authors:
             yield f"the user's own checks{f' ({requirement.source})' if str(requirement.source) else ''}"
-        for one in dict.fromkeys(
-            f"{one.role} ({one.agent}, {one.vendor or 'vendor unknown'})" for one in authors if one
+        for author in dict.fromkeys(
+            f"{author.role} ({author.agent}, {author.vendor or 'vendor unknown'})" for author in authors if author
         ):
-            yield f"checks written by {one}"
-    for given in approvals:
-        if given.requirement == judged.id and given.stale:
-            yield f"an approval that no longer applies: {given.stale}"
-        elif given.requirement == judged.id:
-            yield f"{'rejected' if given.rejected else 'accepted'} by {given.who}: {given.why}"
-        elif given.requirement == "*":
-            yield f"the contract is approved by {given.who}: {given.why}"
+            yield f"checks written by {author}"
+    for approval in approvals:
+        if approval.requirement == judged.id and approval.stale:
+            yield f"an approval that no longer applies: {approval.stale}"
+        elif approval.requirement == judged.id:
+            yield f"{'rejected' if approval.rejected else 'accepted'} by {approval.who}: {approval.why}"
+        elif approval.requirement == "*":
+            yield f"the contract is approved by {approval.who}: {approval.why}"
 
 
 def _check_summary(fact: Evidence) -> CheckSummary:
-    cases = sorted([one.id, str(one.outcome), one.kind] for one in fact.tried)
+    cases = sorted([attempt.id, str(attempt.outcome), attempt.kind] for attempt in fact.tried)
     outcomes = [outcome for _, outcome, _ in cases]
     return CheckSummary(
         check=fact.check,
         kind=fact.kind,
         side=fact.side,
         turn=fact.turn,
-        counted={one: outcomes.count(one) for one in sorted(set(outcomes))},
+        counted={outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))},
         cases=hashlib.sha256(canonical_bytes(encodable_data(cases))).hexdigest(),
         void=bool(fact.why_void),
     )
 
 
 def _circumstances(contract: Contract, verdict: Verdict, engine: str) -> Circumstances:
-    facts = (*contract.base_facts, *verdict.evidence)
-    began = [one.began for one in facts]
-    ended = [one.began + one.seconds for one in facts]
+    evidence = (*contract.base_facts, *verdict.evidence)
+    began = [fact.began for fact in evidence]
+    ended = [fact.began + fact.seconds for fact in evidence]
     return Circumstances(
         engine=engine,
         began=_moment(min(began)) if began else "",
         ended=_moment(max(ended)) if ended else "",
-        levels=tuple(sorted({one.isolation for one in facts})),
-        interpreters=tuple(sorted({one.interpreter for one in facts if one.interpreter})),
-        versions={name: version for one in facts for name, version in sorted(one.versions.items())},
-        records=tuple(_record(one) for one in facts),
-        closed=tuple(why for one in verdict.requirements for why in one.why if why.startswith(OBJECTION_CLOSED)),
+        levels=tuple(sorted({fact.isolation for fact in evidence})),
+        interpreters=tuple(sorted({fact.interpreter for fact in evidence if fact.interpreter})),
+        versions={name: version for fact in evidence for name, version in sorted(fact.versions.items())},
+        records=tuple(_record(fact) for fact in evidence),
+        closed=tuple(
+            why for requirement in verdict.requirements for why in requirement.why if why.startswith(OBJECTION_CLOSED)
+        ),
     )
 
 
@@ -312,11 +325,11 @@ def encodable_data(data: Any) -> Any:
 
 def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
     """How two statements differ in what they claim. Times, seeds, sandbox level and signer are not claims."""
-    one, other = _claims(before), _claims(after)
+    claims_before, claims_after = _claims(before), _claims(after)
     if before.predicate.trued.taken.interpreters != after.predicate.trued.taken.interpreters:
-        one["predicate"]["trued"].pop("undecided")  # this field names the interpreter, which may differ
-        other["predicate"]["trued"].pop("undecided")
-    return tuple(_differing(one, other, ""))[:DIFFERENCES]
+        claims_before["predicate"]["trued"].pop("undecided")  # this field names the interpreter, which may differ
+        claims_after["predicate"]["trued"].pop("undecided")
+    return tuple(_differences(claims_before, claims_after, ""))[:DIFFERENCES]
 
 
 def _claims(stated: Statement) -> dict[str, Any]:
@@ -326,14 +339,14 @@ def _claims(stated: Statement) -> dict[str, Any]:
     return data
 
 
-def _differing(before: Any, after: Any, where: str) -> Iterator[str]:
+def _differences(before: Any, after: Any, where: str) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(after, dict):
         for name in sorted(before.keys() | after.keys()):
-            yield from _differing(before.get(name), after.get(name), f"{where}.{name}" if where else name)
+            yield from _differences(before.get(name), after.get(name), f"{where}.{name}" if where else name)
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for place, (one, other) in enumerate(zip(before, after, strict=True)):
-            name = one.get("id") if isinstance(one, dict) else None
-            yield from _differing(one, other, f"{where}[{name or place}]")
+        for position, (part_before, part_after) in enumerate(zip(before, after, strict=True)):
+            name = part_before.get("id") if isinstance(part_before, dict) else None
+            yield from _differences(part_before, part_after, f"{where}[{name or position}]")
     elif before != after:
         yield f"{where}: {_brief(before)}, but here {_brief(after)}"
 

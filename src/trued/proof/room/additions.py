@@ -41,39 +41,43 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     if not needed:
         return AddedPackages(unused=unused, notes=notes)
     if workspace.environments is None:
-        lost = dict.fromkeys(map(package_name, needed), NO_REGISTRY)
-        return AddedPackages(unavailable=lost, unused=unused, notes=notes)
-    built, lost = await _build(workspace, interpreter, needed, changes.locked)
-    unavailable = {name: why for name, why in lost.items() if not _is_unknown(why)}
-    unknown = tuple(name for name in lost if name not in unavailable)
-    failed = [f"a package that the change declares could not be installed: {name}: {why}" for name, why in lost.items()]
-    if built is None:
-        return AddedPackages(unavailable=unavailable, unknown=unknown, unused=unused, notes=(*notes, *failed))
-    folder = Path(built.path).parent.parent
+        failures = dict.fromkeys(map(package_name, needed), NO_REGISTRY)
+        return AddedPackages(unavailable=failures, unused=unused, notes=notes)
+    environment, failures = await _build(workspace, interpreter, needed, changes.locked)
+    unavailable = {name: why for name, why in failures.items() if not _is_unknown(why)}
+    unknown = tuple(name for name in failures if name not in unavailable)
+    failure_notes = [
+        f"a package that the change declares could not be installed: {name}: {why}" for name, why in failures.items()
+    ]
+    if environment is None:
+        return AddedPackages(unavailable=unavailable, unknown=unknown, unused=unused, notes=(*notes, *failure_notes))
+    folder = Path(environment.path).parent.parent
     before = {"pip", *(str(canonicalize_name(name)) for name in interpreter.versions)}
-    versions = {name: one for name, one in built.versions.items() if str(canonicalize_name(name)) not in before}
+    versions = {
+        name: version for name, version in environment.versions.items() if str(canonicalize_name(name)) not in before
+    }
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    found = FactNote(f"checks of the change also found packages that it declares: {listed}")
+    found_note = FactNote(f"checks of the change also found packages that it declares: {listed}")
     return AddedPackages(
-        str(folder), str(folder / BEHIND), versions, unavailable, unknown, unused, (*notes, *failed, found)
+        str(folder), str(folder / BEHIND), versions, unavailable, unknown, unused, (*notes, *failure_notes, found_note)
     )
 
 
 def packages_behind(interpreter: Interpreter, modules: Collection[str]) -> frozenset[str]:
     """The installed packages, by normalised name, that provide these top-level modules, and those that they need."""
-    needs, found = dict[str, set[str]](), set[str]()
-    for one in metadata.distributions(path=list(interpreter.site)):
-        name = package_name(str(one.metadata["Name"]))
-        needs[name] = {package_name(text.partition(";")[0].strip()) for text in one.requires or ()}
-        provided = {path.parts[0].partition(".")[0] for path in one.files or () if path.parts}
+    needs, packages = dict[str, set[str]](), set[str]()
+    for distribution in metadata.distributions(path=list(interpreter.site)):
+        name = package_name(str(distribution.metadata["Name"]))
+        needs[name] = {package_name(text.partition(";")[0].strip()) for text in distribution.requires or ()}
+        provided = {path.parts[0].partition(".")[0] for path in distribution.files or () if path.parts}
         if not provided.isdisjoint(modules) or any(provides_module(name, module) for module in modules):
-            found.add(name)
-    left = [*found]
-    while left:
-        more = needs.get(left.pop(), set[str]()) - found
-        found |= more
-        left += more
-    return frozenset(found)
+            packages.add(name)
+    unfollowed = [*packages]
+    while unfollowed:
+        newly_needed = needs.get(unfollowed.pop(), set[str]()) - packages
+        packages |= newly_needed
+        unfollowed += newly_needed
+    return frozenset(packages)
 
 
 async def packages_to_install(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> tuple[str, ...]:
@@ -87,7 +91,7 @@ async def packages_to_install(workspace: Workspace, base: str, head: str, interp
 
 def _needed(changes: DeclaredChanges, interpreter: Interpreter) -> tuple[str, ...]:
     lacking = missing_requirements(changes.added, interpreter.versions, interpreter.version)
-    return tuple(one for one in lacking if not is_tool(one))
+    return tuple(requirement for requirement in lacking if not is_tool(requirement))
 
 
 def _recipe(interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]) -> Recipe:
@@ -101,24 +105,24 @@ async def _build(
     """Build an environment with as many of these packages as can be installed; also returns why the others cannot."""
     assert workspace.environments is not None  # noqa: S101  (callers have checked it)
     recipe = _recipe(interpreter, needed, locked)
-    built, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
-    if built is not None:
-        return built, {}
+    environment, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
+    if environment is not None:
+        return environment, {}
     if len(needed) == 1 or why.startswith(UNREACHED):
         return None, dict.fromkeys(map(package_name, needed), why)
-    lost: dict[str, str] = {}
-    for one in needed:  # each alone, because a package that cannot be installed must not stop the others
+    failures: dict[str, str] = {}
+    for requirement in needed:  # each alone, because a package that cannot be installed must not stop the others
         _, why = await build_environment(
-            workspace, interpreter, replace(recipe, requirements=(one,)), workspace.environments
+            workspace, interpreter, replace(recipe, requirements=(requirement,)), workspace.environments
         )
-        lost |= {package_name(one): why} if why else {}
-    rest = tuple(one for one in needed if package_name(one) not in lost)
-    if not rest or not lost:
-        return None, lost or dict.fromkeys(map(package_name, needed), "they cannot be installed together")
-    built, why = await build_environment(
-        workspace, interpreter, replace(recipe, requirements=rest), workspace.environments
+        failures |= {package_name(requirement): why} if why else {}
+    installable = tuple(requirement for requirement in needed if package_name(requirement) not in failures)
+    if not installable or not failures:
+        return None, failures or dict.fromkeys(map(package_name, needed), "they cannot be installed together")
+    environment, why = await build_environment(
+        workspace, interpreter, replace(recipe, requirements=installable), workspace.environments
     )
-    return built, lost if built else lost | dict.fromkeys(map(package_name, rest), why)
+    return environment, failures if environment else failures | dict.fromkeys(map(package_name, installable), why)
 
 
 def _is_unknown(why: str) -> bool:

@@ -101,16 +101,18 @@ class Bench:
             return self._with_own_paths(await run_with_services(self.workspace, command, self.services))
         return self._with_own_paths(await self.workspace.execute(command))
 
-    def _with_own_paths(self, ran: CommandResult) -> CommandResult:
+    def _with_own_paths(self, result: CommandResult) -> CommandResult:
         """The result, in which the room's own path replaces the path under which the command saw the room. Only whole
         paths are replaced: if the checkout is at `/app`, `backend/app/tests` stays."""
-        own = os.fsencode(self.room)
-        seen = b"|".join(re.escape(os.fsencode(one)) for one in self.workspace.shown_at(self.room))
-        if not seen:
-            return ran
-        whole = re.compile(rb"(?:(?<=file://)|(?<![\w./@+-]))(?:" + seen + rb")(?![\w.@+-])")
-        stdout, stderr, answers = (whole.sub(lambda _: own, one) for one in (ran.stdout, ran.stderr, ran.answers))
-        return replace(ran, stdout=stdout, stderr=stderr, answers=answers)
+        own_path = os.fsencode(self.room)
+        shown_paths = b"|".join(re.escape(os.fsencode(path)) for path in self.workspace.shown_at(self.room))
+        if not shown_paths:
+            return result
+        whole = re.compile(rb"(?:(?<=file://)|(?<![\w./@+-]))(?:" + shown_paths + rb")(?![\w.@+-])")
+        stdout, stderr, answers = (
+            whole.sub(lambda _: own_path, stream) for stream in (result.stdout, result.stderr, result.answers)
+        )
+        return replace(result, stdout=stdout, stderr=stderr, answers=answers)
 
     def command(
         self,
@@ -155,8 +157,8 @@ class Bench:
             return {name: value.replace(str(self.room), str(room)) for name, value in variables.items()}
 
         roots, projects = (
-            tuple(one.replace(str(self.room), str(room)) for one in several)
-            for several in (self.roots, self.project_roots)
+            tuple(folder.replace(str(self.room), str(room)) for folder in folders)
+            for folders in (self.roots, self.project_roots)
         )
         return replace(
             self,
@@ -186,10 +188,13 @@ class Bench:
         if not folder:
             return self
         start = self.room / folder
-        apart = {
-            one for one in self.project_roots if not Path(one).is_relative_to(start) and not start.is_relative_to(one)
+        other_projects = {
+            root
+            for root in self.project_roots
+            if not Path(root).is_relative_to(start) and not start.is_relative_to(root)
         }
-        return replace(self, folder=folder, roots=(str(start), *(one for one in self.roots if one not in apart)))
+        roots = [root for root in self.roots if root not in other_projects]
+        return replace(self, folder=folder, roots=(str(start), *roots))
 
     def from_folder(self, path: str) -> str:
         """This path of the room, seen from the folder in which commands start."""
@@ -197,9 +202,9 @@ class Bench:
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
         """Those of these absolute paths that are inside the room, made relative to the room."""
-        rooms = [f"{one}/" for one in (self.room, *self.workspace.shown_at(self.room))]
-        found = (one.removeprefix(room) for one in paths for room in rooms if one.startswith(room))
-        return frozenset(found)
+        rooms = [f"{room}/" for room in (self.room, *self.workspace.shown_at(self.room))]
+        inner_paths = (path.removeprefix(room) for path in paths for room in rooms if path.startswith(room))
+        return frozenset(inner_paths)
 
     def foreign(self, text: str) -> str:
         """The third-party module that is missing according to this output, or ""."""
@@ -211,9 +216,9 @@ class Bench:
 
     def off_path(self, text: str) -> str:
         """The project's own module that is in the room, but was not found according to this output, or ""."""
-        names = [str(one).split(".")[0] for one in reversed(_NO_MODULE.findall(text))]
-        there = [one for one in names for root in self.roots if has_module(Path(root), one)]
-        return there[0] if there else ""
+        names = [str(name).split(".")[0] for name in reversed(_NO_MODULE.findall(text))]
+        present = [name for name in names for root in self.roots if has_module(Path(root), name)]
+        return present[0] if present else ""
 
 
 def has_module(root: Path, name: str) -> bool:
@@ -260,10 +265,12 @@ def void_fact(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact
     return Fact((Tried(id=WHOLE_CHECK, outcome=outcome, kind=kind, detail=why),), command, void=why)
 
 
-def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
+def unjudged_fact(why: str, kind: str, selection: CaseSelection) -> Fact:
     """The fact of a run in which the environment failed: no case passed or failed."""
-    ids = wanted.ids or (WHOLE_CHECK,)
-    return Fact(tuple(Tried(id=one, outcome=Outcomes.UNJUDGED, kind=kind, detail=why) for one in ids), "", void=why)
+    ids = selection.ids or (WHOLE_CHECK,)
+    return Fact(
+        tuple(Tried(id=test_id, outcome=Outcomes.UNJUDGED, kind=kind, detail=why) for test_id in ids), "", void=why
+    )
 
 
 def cap_output(*streams: bytes) -> str:
@@ -299,18 +306,18 @@ def nonce() -> str:
 
 def channel_records(answers: bytes, token: str) -> tuple[list[dict[str, Any]], bool]:
     """The records that came over the channel with the right nonce, and whether anything else was written to it."""
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     stray = False
     for line in answers.split(b"\n"):
         if not line:
             continue
-        prefix, _, rest = line.partition(b" ")
+        prefix, _, content = line.partition(b" ")
         try:
-            record = json.loads(rest) if prefix == token.encode() else None
+            record = json.loads(content) if prefix == token.encode() else None
         except ValueError:
             record = None
         if isinstance(record, dict):
-            found.append(record)
+            records.append(record)
         else:
             stray = True
-    return found, stray
+    return records, stray

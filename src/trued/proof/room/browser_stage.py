@@ -49,18 +49,18 @@ def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str
     """A stage for one run of one check; its folder is removed afterwards."""
     versions = {"playwright": f"{_own_version('playwright')} (supplied by the engine)"} if supplied else {}
     with TemporaryDirectory(prefix="trued-e2e-") as folder:
-        made = BrowserStage(chromium, folder, (*readable, *supplied.values()), supplied, versions)
-        made.kept.mkdir()
-        yield made
+        stage = BrowserStage(chromium, folder, (*readable, *supplied.values()), supplied, versions)
+        stage.kept.mkdir()
+        yield stage
 
 
 def playwright_packages(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
     """The engine's own Playwright (name → path) if the interpreter has none, and why that cannot be used, or ""."""
-    if "playwright" in interpreter.versions or any((Path(one) / "playwright").is_dir() for one in site):
+    if "playwright" in interpreter.versions or any((Path(folder) / "playwright").is_dir() for folder in site):
         return {}, ""
     if interpreter.version[:2] != sys.version_info[:2]:
-        ours = ".".join(map(str, sys.version_info[:2]))
-        why = f"playwright is not installed in {interpreter.path}, and the engine's own needs Python {ours}"
+        engines_version = ".".join(map(str, sys.version_info[:2]))
+        why = f"playwright is not installed in {interpreter.path}, and the engine's own needs Python {engines_version}"
         return {}, f"{why}: declare playwright among the project's test dependencies"
     return {name: place for name in DRIVER if (place := _place(name))}, ""
 

@@ -35,10 +35,10 @@ def _has_driver() -> bool:
 
 @lru_cache(maxsize=4)
 def _program(path: str) -> str:
-    named = (shutil.which(name, path=path) for name in PROGRAMS)
+    on_path = (shutil.which(name, path=path) for name in PROGRAMS)
     home = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    own = sorted(str(one) for one in home.glob("chromium-*/chrome-linux*/chrome"))
-    return next(filter(None, (*named, *reversed(own))), "")
+    playwrights_own = sorted(str(program) for program in home.glob("chromium-*/chrome-linux*/chrome"))
+    return next(filter(None, (*on_path, *reversed(playwrights_own))), "")
 
 
 def chromium_folders(program: str) -> tuple[str, ...]:

@@ -97,17 +97,17 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     `kept`: files of which the room has the commit's version, although tests usually take them from the base.
     """
     over, withheld = over or {}, withheld or {}
-    frozen_here = {path: one for path, one in contract.frozen.items() if path not in kept and not as_committed}
+    frozen_here = {path: blob for path, blob in contract.frozen.items() if path not in kept and not as_committed}
     contract = contract.model_copy(update={"frozen": frozen_here})
     on_base = await workspace.blobs(contract.base)
-    here = on_base if commit == contract.base else await workspace.blobs(commit)
+    in_commit = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
         graft, manifests = Graft(), dict[str, str]()
-        served = await _manifests_of_cases(workspace, contract, (on_base, here), room)
+        served = await _manifests_of_cases(workspace, contract, (on_base, in_commit), room)
         if not as_committed:
-            graft = await _restore_base_files(workspace, contract, (on_base, here), room, kept)
-            graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
-            manifests = await _manifests(workspace, contract, (on_base, here), room, kept)
+            graft = await _restore_base_files(workspace, contract, (on_base, in_commit), room, kept)
+            graft = _remove_shadows(graft, contract, (on_base, in_commit), room, interpreter)
+            manifests = await _manifests(workspace, contract, (on_base, in_commit), room, kept)
         carried = {**(served if as_committed else manifests), **over}
         for path in manifests:
             _set_aside(room, path)
@@ -116,17 +116,17 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
         replaced_files = {*graft.restored, *graft.removed, *manifests} - over.keys()
         for path in carried:
             _write_carried(room, path, carried)
-        known = {*on_base, *here, *over, *withheld}
+        known = {*on_base, *in_commit, *over, *withheld}
         graft = replace(graft, made_up=await _write_placeholders(workspace, contract, known, room, interpreter))
         packages = await node_modules(workspace, contract, packages_of or commit)
         for place, folder in packages.folders.items():
-            replaced = link_packages(room, place, folder, (on_base, here))
+            replaced = link_packages(room, place, folder, (on_base, in_commit))
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
-        mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, here))
+        mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, in_commit))
         graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         roots = _roots(room, contract.environment.path or _usual_roots(room, contract.project_roots, on_base))
-        given, seen = await _go_variables(workspace, contract, interpreter, {*on_base, *here})
-        given = with_settings(given, contract.environment.variables)
+        variables, go_folders = await _go_variables(workspace, contract, interpreter, {*on_base, *in_commit})
+        variables = with_settings(variables, contract.environment.variables)
         bench = Bench(
             workspace=workspace,
             base=contract.base,
@@ -134,23 +134,27 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             room=room,
             interpreter=interpreter,
             roots=roots,
-            variables=_variables(interpreter, roots, given),
+            variables=_variables(interpreter, roots, variables),
             project_roots=_roots(room, contract.project_roots),
             modules=_modules(known, contract.import_folders),
             serve=contract.serve,
             services=contract.environment.services,
-            plain=_variables(interpreter, _roots_for_commands(room, contract), given),
-            words=frozenset(word for one in contract.requirements for word in re.findall(r"\w+", one.text)),
+            plain=_variables(interpreter, _roots_for_commands(room, contract), variables),
+            words=frozenset(
+                word for requirement in contract.requirements for word in re.findall(r"\w+", requirement.text)
+            ),
         )
         frozen = [path for path, blob in contract.frozen.items() if blob]
-        linked = {NODE_MODULES, *(str(PurePosixPath(one) / NODE_MODULES) for one in packages.folders)}
+        linked = {NODE_MODULES, *(str(PurePosixPath(folder) / NODE_MODULES) for folder in packages.folders)}
         bench = replace(
             bench,
-            go=seen,
+            go=go_folders,
             mount_points=mount_points,
             carried=carried,
             committed=room.parent / COMMITTED,
-            replaced=tuple(sorted(path for path in replaced_files if not any(is_below(path, one) for one in linked))),
+            replaced=tuple(
+                sorted(path for path in replaced_files if not any(is_below(path, folder) for folder in linked))
+            ),
             withheld={} if as_committed else withheld,
             folders=files_by_folder(contract) if withheld else {},
             node_modules=packages.readable,
@@ -161,7 +165,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
         added = await added_packages(workspace, contract.base, packages_of or commit, interpreter)
         added = replace(added, unavailable={**added.unavailable, **packages.unavailable})
         bench = replace(with_added_packages(bench, added), added=added)
-        if any(isinstance(check, DATA) for one in contract.every for check in one.checks):
+        if any(isinstance(check, DATA) for requirement in contract.every for check in requirement.checks):
             bench = replace(bench, repository=await workspace.make_repository(room, commit))
         if contract.environment.prepare:
             # The preparation may run the head's code. So frozen files were hashed before it, and are restored after it.
@@ -179,27 +183,31 @@ async def _restore_base_files(
     kept: Collection[str],
 ) -> Graft:
     """Put the base's frozen files into the room, and remove the head's files that would influence how tests run."""
-    on_base, here = sides
+    on_base, in_commit = sides
     frozen = contract.frozen
-    restored = [path for path, blob in frozen.items() if blob and here.get(path) != blob]
-    linked = [path for path in frozen if here.get(path) == frozen[path] and (room / path).is_symlink()]
-    strange = [path for path in here if frozen and path not in frozen]
-    surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
+    restored = [path for path, blob in frozen.items() if blob and in_commit.get(path) != blob]
+    linked = [path for path in frozen if in_commit.get(path) == frozen[path] and (room / path).is_symlink()]
+    unfrozen = [path for path in in_commit if frozen and path not in frozen]
+    surplus = [path for path in in_commit if is_compiled(path) or (frozen and frozen.get(path) == "")]
     surplus += [
-        path for path in strange if is_configuration(path) or is_among_tests(path) or _makes_package(path, frozen)
+        path for path in unfrozen if is_configuration(path) or is_among_tests(path) or _makes_package(path, frozen)
     ]
-    surplus += [path for path in strange if path not in on_base and is_shared_setting(path, frozen)]
-    surplus += [path for path in here if is_customizing(path) and path not in on_base]
-    surplus += [path for path in strange if path not in on_base and _is_run_unasked(room, path)]
+    surplus += [path for path in unfrozen if path not in on_base and is_shared_setting(path, frozen)]
+    surplus += [path for path in in_commit if is_customizing(path) and path not in on_base]
+    surplus += [path for path in unfrozen if path not in on_base and _is_run_unasked(room, path)]
     # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths, so
     # such links are removed.
-    surplus += [path for path in here if on_base.get(path) != here[path] and _is_link_to_packages(room, path)]
-    if any(isinstance(check, TestsCheck | CommandCheck) for one in contract.every for check in one.checks):
+    surplus += [path for path in in_commit if on_base.get(path) != in_commit[path] and _is_link_to_packages(room, path)]
+    if any(
+        isinstance(check, TestsCheck | CommandCheck) for requirement in contract.every for check in requirement.checks
+    ):
         # Else the head could bring the test runner of an inner package, or replace what its tests import.
-        given = {_folder_of_packages(path) for path in on_base}
-        surplus += [path for path in here if (folder := _folder_of_packages(path)) and folder not in given]
+        folders_on_base = {_folder_of_packages(path) for path in on_base}
+        surplus += [
+            path for path in in_commit if (folder := _folder_of_packages(path)) and folder not in folders_on_base
+        ]
     surplus = [path for path in surplus if path not in kept]
-    changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != here[path]]
+    changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != in_commit[path]]
     loaded = tuple(sorted(path for path in changed if _may_be_loaded(room, path)))
     for path in surplus:
         _set_aside(room, path)
@@ -211,7 +219,9 @@ async def _restore_base_files(
                 _set_aside(room, path)
             for path in restored:
                 copy_into(original, room, path)
-    added = [path for path in strange if is_test(path) and path not in surplus and on_base.get(path) != here[path]]
+    added = [
+        path for path in unfrozen if is_test(path) and path not in surplus and on_base.get(path) != in_commit[path]
+    ]
     added = [path for path in added if path not in kept]
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added), not_loaded=loaded)
 
@@ -233,8 +243,8 @@ def _folder_of_packages(path: str) -> str:
 def _is_link_to_packages(room: Path, path: str) -> bool:
     """Whether the path is a link in place of `node_modules` or `node_modules/.bin`."""
     pure = PurePosixPath(path)
-    place = pure.name == "node_modules" or pure.parts[-2:] == ("node_modules", ".bin")
-    return place and (room / path).is_symlink()
+    is_packages = pure.name == "node_modules" or pure.parts[-2:] == ("node_modules", ".bin")
+    return is_packages and (room / path).is_symlink()
 
 
 def _is_run_unasked(room: Path, path: str) -> bool:
@@ -254,18 +264,18 @@ def _remove_shadows(
     interpreter: Interpreter,
 ) -> Graft:
     """Remove new files of the head that a frozen test would import instead of the intended module."""
-    on_base, here = sides
+    on_base, in_commit = sides
     tests = [path for path, blob in contract.frozen.items() if blob and path.endswith(".py") and is_test(path)]
-    added = [path for path in here if path not in on_base and path not in graft.removed]
+    added = [path for path in in_commit if path not in on_base and path not in graft.removed]
     if not tests or not added:
         return graft
-    folders = {*contract.import_folders, *(str(PurePosixPath(one).parent) for one in tests)}
-    texts = {one: (room / one).read_text(errors="replace") for one in tests if (room / one).is_file()}
+    folders = {*contract.import_folders, *(str(PurePosixPath(test).parent) for test in tests)}
+    texts = {test: (room / test).read_text(errors="replace") for test in tests if (room / test).is_file()}
     installed = {name.replace("-", "_") for name in interpreter.versions}
-    found = shadowing_files(added, folders, texts, interpreter.standard | installed)
-    for path in found:
+    shadows = shadowing_files(added, folders, texts, interpreter.standard | installed)
+    for path in shadows:
         _set_aside(room, path)
-    removed, hidden = {*graft.removed, *found}, {*graft.not_loaded, *found}
+    removed, hidden = {*graft.removed, *shadows}, {*graft.not_loaded, *shadows}
     return replace(graft, removed=tuple(sorted(removed)), not_loaded=tuple(sorted(hidden)))
 
 
@@ -278,21 +288,21 @@ async def _manifests(
 ) -> dict[str, str]:
     """Path → content (base64) that replaces the head's package.json at this path. A package.json that may stay is left
     out (see `merge_manifests`)."""
-    on_base, here = sides
-    changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
-    found: dict[str, str] = {}
+    on_base, in_commit = sides
+    changed = [path for path in in_commit if is_package_json(path) and on_base.get(path) != in_commit[path]]
+    manifests: dict[str, str] = {}
     for path in changed if contract.frozen or contract.serve else []:  # a server counts, too: `npm start` may start it
         place = room / path
         if contract.frozen.get(path):
             continue
         before = await workspace.read(contract.base, path) if path in on_base else None
         content = _content_inside(room, place)
-        own = path in kept
-        started = commands_of_suites(contract)
-        made = manifest_of_head(before, content, started) if own else merge_manifests(before, content)
-        if made is not None:
-            found[path] = base64.b64encode(made).decode()
-    return found
+        is_kept = path in kept
+        suite_commands = commands_of_suites(contract)
+        merged = manifest_of_head(before, content, suite_commands) if is_kept else merge_manifests(before, content)
+        if merged is not None:
+            manifests[path] = base64.b64encode(merged).decode()
+    return manifests
 
 
 async def _manifests_of_cases(
@@ -300,16 +310,16 @@ async def _manifests_of_cases(
 ) -> dict[str, str]:
     """Path → content (base64) that replaces the head's package.json at this path while cases and pages run, because its
     scripts start the contract's server: what drives a check is the base's. Everything else in it is the head's."""
-    on_base, here = sides
-    found: dict[str, str] = {}
-    for path in (one for one in here if contract.serve and is_package_json(one) and one in on_base):
-        if contract.serve is None or on_base[path] == here[path]:
+    on_base, in_commit = sides
+    manifests: dict[str, str] = {}
+    for path in (path for path in in_commit if contract.serve and is_package_json(path) and path in on_base):
+        if contract.serve is None or on_base[path] == in_commit[path]:
             continue
         before, content = await workspace.read(contract.base, path), _content_inside(room, room / path)
-        made = manifest_of_cases(before, content, [" ".join(contract.serve.command)])
-        if made is not None:
-            found[path] = base64.b64encode(made).decode()
-    return found
+        merged = manifest_of_cases(before, content, [" ".join(contract.serve.command)])
+        if merged is not None:
+            manifests[path] = base64.b64encode(merged).decode()
+    return manifests
 
 
 def _content_inside(room: Path, place: Path) -> bytes:
@@ -326,7 +336,7 @@ async def _write_placeholders(
     if contract.environment.prepare:
         return ()
     texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
-    files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts))
+    files = files_of_builds(*(text.decode("utf-8", "replace") for text in texts))
     files |= metadata_of_installation(room, interpreter.versions)
     absent = {path: content for path, content in files.items() if path not in known}
     for path, content in absent.items():
@@ -340,9 +350,9 @@ def link_packages(
     """Make `node_modules` in the folder of a project a link to the packages that the engine installed, unless the base
     has a `node_modules` there. If only the head has one, it is removed, because it could fake anything that tests
     import. Returns the removed files."""
-    on_base, here = sides
+    on_base, in_commit = sides
     path = str(PurePosixPath(project) / NODE_MODULES)
-    if any(is_below(one, path) for one in on_base):
+    if any(is_below(file, path) for file in on_base):
         return []  # the base has its packages in the repository
     if os.path.realpath(room / project) != str(PurePosixPath(os.path.realpath(room)) / project):
         return []  # the head has moved the project, and left a link
@@ -350,7 +360,7 @@ def link_packages(
         return []
     remove_path(room / path)
     (room / path).symlink_to(packages)
-    return [one for one in here if is_below(one, path)]
+    return [file for file in in_commit if is_below(file, path)]
 
 
 def _mount_points(
@@ -363,27 +373,29 @@ def _mount_points(
     If the head's files stayed, the sandbox would have to show the room at another path than the repository's own, and
     the head could recognise the room by that path.
     """
-    on_base, here = sides
-    made, removed = [], set[str]()
+    on_base, in_commit = sides
+    mount_points, in_the_way = [], set[str]()
     for path in interpreter.readable:
         if not path.startswith(f"{repository}/"):
             continue
         below = PurePosixPath(path).relative_to(repository)
-        above = {str(one) for one in (below, *below.parents)}
-        if any(one in above or one.startswith(f"{below}/") for one in on_base):
+        above = {str(folder) for folder in (below, *below.parents)}
+        if any(file in above or file.startswith(f"{below}/") for file in on_base):
             continue
-        removed |= {one for one in here if one in above or one.startswith(f"{below}/")}
+        in_the_way |= {file for file in in_commit if file in above or file.startswith(f"{below}/")}
         place = _real_folder(room, below.parts[:-1]) / below.name
         remove_path(place)
         place.mkdir()
-        made.append(path)
-    return tuple(made), sorted(removed)
+        mount_points.append(path)
+    return tuple(mount_points), sorted(in_the_way)
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
     """Whether the file is an `__init__.py` beside frozen tests. A new one would change how the tests are imported."""
     folder, _, name = path.rpartition("/")
-    return name == "__init__.py" and any(one.rpartition("/")[0] == folder and is_test(one) for one in frozen)
+    return name == "__init__.py" and any(
+        frozen_path.rpartition("/")[0] == folder and is_test(frozen_path) for frozen_path in frozen
+    )
 
 
 # -- writing into a room, without following links, which the head may have left there ----------------------------------
@@ -437,10 +449,10 @@ def _set_aside(room: Path, path: str) -> None:
     """Move one of the commit's files out of the room, to the same path in the folder `COMMITTED` beside it."""
     if any((room / folder).is_symlink() for folder in PurePosixPath(path).parents):
         return  # a link that the head left there
-    place, kept = room / path, room.parent / COMMITTED / path
+    place, target = room / path, room.parent / COMMITTED / path
     if place.is_symlink() or place.is_file():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        place.rename(kept)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        place.rename(target)
 
 
 @contextmanager
@@ -458,7 +470,7 @@ def scratch_folder(room: Path) -> Iterator[Path]:
 def temporary_files(room: Path, argv: Iterable[str], files: Mapping[str, str] | None = None) -> Iterator[Path | None]:
     """Make a folder with these files for `Command.temporary`. Yields None if there are no files and the command line
     does not contain `{files}`. The folder is outside the checkout, so that code cannot recognise a check by it."""
-    if not files and not any("{files}" in one for one in argv):
+    if not files and not any("{files}" in word for word in argv):
         yield None
         return
     with tempfile.TemporaryDirectory(dir=room.parent, ignore_cleanup_errors=True) as name:
@@ -547,11 +559,16 @@ def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
 def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
     """The frozen files that no run may change: code, and files that a check names. Tests may change other frozen files,
     such as data, which are restored afterwards."""
-    checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
+    checks = [
+        check
+        for requirement in contract.every
+        for check in requirement.checks
+        if isinstance(check, TestsCheck | CommandCheck)
+    ]
     named = {name.removeprefix("./") for check in checks for name in check.files}
     drivers = {path for path in contract.frozen if not is_among_tests(path)}
-    given = {path for path, blob in contract.frozen.items() if blob} | set(over)
-    return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
+    paths = {path for path, blob in contract.frozen.items() if blob} | set(over)
+    return frozenset(path for path in paths if path.endswith(".py") or path in named | drivers)
 
 
 def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False) -> frozenset[tuple[str, int, int]]:
@@ -562,19 +579,19 @@ def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False)
     `whole`: include the folders' change times, for rooms in which only cases run. Of the room's own folder, then, the
     mode and the number of attributes are included, but not the change time, because the engine puts `.git` there.
     """
-    found, unseen = set(), {f"{room}/{one}" for one in besides}
+    entries, ignored = set(), {f"{room}/{path}" for path in besides}
     if whole:
         with contextlib.suppress(OSError):
-            found.add((str(room), room.stat().st_mode, len(os.listxattr(room))))
-    for folder, inside, names in os.walk(room):
-        for name in (*inside, *names):
-            if f"{folder}/{name}" in unseen:
+            entries.add((str(room), room.stat().st_mode, len(os.listxattr(room))))
+    for folder, folders, names in os.walk(room):
+        for name in (*folders, *names):
+            if f"{folder}/{name}" in ignored:
                 continue
             with contextlib.suppress(OSError):
                 state = os.lstat(os.path.join(folder, name))  # noqa: PTH118  (many files, and a Path for each is slow)
-                changed = state.st_mode if stat.S_ISDIR(state.st_mode) and not whole else state.st_ctime_ns
-                found.add((f"{folder}/{name}", state.st_ino, changed))
-    return frozenset(found)
+                mark = state.st_mode if stat.S_ISDIR(state.st_mode) and not whole else state.st_ctime_ns
+                entries.add((f"{folder}/{name}", state.st_ino, mark))
+    return frozenset(entries)
 
 
 def file_digest(place: Path) -> str:
@@ -584,10 +601,10 @@ def file_digest(place: Path) -> str:
         if place.is_symlink():
             return f"link {place.readlink()}"
         with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 return "no file"
-            return f"{found.st_size} {hashlib.sha256(file.read(MOST_BYTES)).hexdigest()}"
+            return f"{status.st_size} {hashlib.sha256(file.read(MOST_BYTES)).hexdigest()}"
     except OSError as error:
         return f"unreadable: {error.strerror}"
 
@@ -654,8 +671,8 @@ def write_files_of_commit(bench: Bench) -> Iterator[None]:
 def _is_loaded_at_start(bench: Bench, path: str) -> bool:
     """Whether Python would load the file at its start, because it lies in a folder from which the project imports."""
     place = bench.room / path
-    inner = [place.relative_to(root) for root in bench.roots if place.is_relative_to(root)]
-    return any(is_customizing(part) for one in inner for part in one.parts[:1])
+    from_roots = [place.relative_to(root) for root in bench.roots if place.is_relative_to(root)]
+    return any(is_customizing(part) for path in from_roots for part in path.parts[:1])
 
 
 @contextmanager
@@ -664,24 +681,24 @@ def _places_cleared(room: Path, paths: Iterable[str]) -> Iterator[None]:
     because nothing else may run beside what the block left."""
     aside = room.parent / f"aside-{nonce()[:12]}"
     aside.mkdir(mode=0o700)
-    made = _missing_folders(room, paths)
+    made_folders = _missing_folders(room, paths)
     moved = {path: aside / str(number) for number, path in enumerate(paths)}
     try:
-        for path, kept in moved.items():
-            _move(_checked_place(room, path), kept)
+        for path, saved in moved.items():
+            _move(_checked_place(room, path), saved)
         yield
     finally:
-        _restore_places(room, moved, made)
+        _restore_places(room, moved, made_folders)
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _restore_places(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
+def _restore_places(room: Path, moved: Mapping[str, Path], made_folders: Iterable[Path]) -> None:
     try:
-        for path, kept in reversed(list(moved.items())):
+        for path, saved in reversed(list(moved.items())):
             place = _checked_place(room, path)
             remove_path(place)
-            _move(kept, place)
-        for folder in made:
+            _move(saved, place)
+        for folder in made_folders:
             with contextlib.suppress(OSError):  # a folder that is not empty stays
                 folder.rmdir()
     except OSError as error:
@@ -704,13 +721,15 @@ def _move(place: Path, to: Path) -> None:
 def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
     """The folders that have to be created for these files, the innermost first."""
     above = {folder for path in files for folder in PurePosixPath(path).parents if folder.parts}
-    return sorted((room / one for one in above if not (room / one).exists()), reverse=True)
+    return sorted((room / folder for folder in above if not (room / folder).exists()), reverse=True)
 
 
 def held_out_files_left(bench: Bench) -> list[str]:
     """Held-out files that are in the room although no check that names them is running."""
-    held = {path: _as_digest(content) for path, content in bench.withheld.items()}
-    return [path for path, name in held.items() if file_digest(bench.room / path) == name != bench.frozen.get(path)]
+    digests = {path: _as_digest(content) for path, content in bench.withheld.items()}
+    return [
+        path for path, digest in digests.items() if file_digest(bench.room / path) == digest != bench.frozen.get(path)
+    ]
 
 
 def _as_digest(content: str) -> str:
@@ -719,19 +738,20 @@ def _as_digest(content: str) -> str:
 
 
 def _configuration(room: Path) -> set[str]:
-    found = set()
-    for folder, inside, names in os.walk(room):
-        inside[:] = [one for one in inside if one != "node_modules"]  # the configuration of packages does not count
+    configuration = set()
+    for folder, folders, names in os.walk(room):
+        # The configuration of packages does not count.
+        folders[:] = [name for name in folders if name != "node_modules"]
         inner = PurePosixPath(folder).relative_to(room)
-        found |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
-    return found
+        configuration |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
+    return configuration
 
 
 # -- environment variables and modules ---------------------------------------------------------------------------------
 
 
-def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(str(room / one) if one != "." else str(room) for one in path)
+def _roots(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(str(room / folder) if folder != "." else str(room) for folder in folders)
 
 
 def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]) -> tuple[str, ...]:
@@ -742,21 +762,25 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
     module that is there, not the copy. Where even that would find the copy, because the base's package has no
     `__init__.py`, the folder with the copy is left out.
     """
-    roots = [one for one in (".", "src", *projects) if (room / one).is_dir()]
-    names = {one: _names_on_base(one, on_base) for one in roots}
+    roots = [root for root in (".", "src", *projects) if (room / root).is_dir()]
+    names = {root: _names_on_base(root, on_base) for root in roots}
     code = [path for path in on_base if path.endswith(".py")] if projects else []
-    own = {one: top_level_modules(one, code) for one in roots}
+    own_modules = {root: top_level_modules(root, code) for root in roots}
     first, left_out = set[str](), set[str]()
-    for root, other in ((one, each) for one in roots for each in roots if one != each):
+    for root, other in ((root, other) for root in roots for other in roots if root != other):
         copies = [name for name in names[root] - names[other] if has_module(room / other, name)]
         if {root, other}.isdisjoint(projects):
             first |= {"src"} if root == "src" and copies else set()
             continue
-        whole = [has_module(room / root, name) for name in copies if name in own[root] and _has_code(room / root, name)]
-        first |= {root} if any(whole) else set()
-        left_out |= {other} if not all(whole) else set()
-    kept = [one for one in roots if one not in left_out]
-    return (*(one for one in kept if one in first), *(one for one in kept if one not in first))
+        are_code = [
+            has_module(room / root, name)
+            for name in copies
+            if name in own_modules[root] and _has_code(room / root, name)
+        ]
+        first |= {root} if any(are_code) else set()
+        left_out |= {other} if not all(are_code) else set()
+    used = [root for root in roots if root not in left_out]
+    return (*(root for root in used if root in first), *(root for root in used if root not in first))
 
 
 def _has_code(root: Path, name: str) -> bool:
@@ -767,9 +791,9 @@ def _names_on_base(root: str, on_base: Collection[str]) -> frozenset[str]:
     """The names of what the base has directly in this folder, without the suffix of modules. Below the top, only those
     with Python files."""
     if root == ".":
-        return frozenset(one.split("/")[0].removesuffix(".py") for one in on_base)
-    inner = (one.removeprefix(f"{root}/") for one in on_base if one.startswith(f"{root}/") and one.endswith(".py"))
-    return frozenset(one.split("/")[0].removesuffix(".py") for one in inner)
+        return frozenset(path.split("/")[0].removesuffix(".py") for path in on_base)
+    inner = (path.removeprefix(f"{root}/") for path in on_base if path.startswith(f"{root}/") and path.endswith(".py"))
+    return frozenset(path.split("/")[0].removesuffix(".py") for path in inner)
 
 
 def _roots_for_commands(room: Path, contract: Contract) -> tuple[str, ...]:
@@ -803,10 +827,10 @@ async def _go_variables(
 def _modules(paths: Iterable[str], roots: Iterable[str]) -> frozenset[str]:
     """Top-level modules that the project's own folders provide. If one of these cannot be imported, that is the
     project's fault, never the environment's."""
-    code = [PurePosixPath(one) for one in paths if one.endswith((".py", ".so", ".pyx"))]
-    places = {PurePosixPath(one) for one in roots} | {one.parent for one in code if is_test(str(one))}
-    found = set()
+    code = [PurePosixPath(path) for path in paths if path.endswith((".py", ".so", ".pyx"))]
+    places = {PurePosixPath(root) for root in roots} | {path.parent for path in code if is_test(str(path))}
+    modules = set()
     for path in code:
         for place in places.intersection(path.parents):
-            found.add(path.relative_to(place).parts[0].split(".")[0])
-    return frozenset(found)
+            modules.add(path.relative_to(place).parts[0].split(".")[0])
+    return frozenset(modules)

@@ -74,7 +74,7 @@ class Drivers:
         if len(pure.parts) > 2 or pure.suffix in NO_SETTINGS:
             return False
         name = next(iter(_TOOL.findall(pure.name.lower())), "")
-        return bool(name) and any(name.startswith(one) or one.startswith(name) for one in self.words)
+        return bool(name) and any(name.startswith(word) or word.startswith(name) for word in self.words)
 
 
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
@@ -84,69 +84,72 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     often the product than a part of the script. Without `product`, they are in `beside` instead.
     """
     blobs = await workspace.blobs(commit)
-    found, waiting, seen, scripts = Drivers(), [("", command)], set[str](), {("", command)}
-    while waiting and len(seen) < MOST_FILES:
-        place, text = waiting.pop()
-        found.words |= set(_TOOL.findall(text.lower()))
+    drivers, texts_to_read, seen = Drivers(), [("", command)], set[str]()
+    known_scripts = {("", command)}
+    while texts_to_read and len(seen) < MOST_FILES:
+        place, text = texts_to_read.pop()
+        drivers.words |= set(_TOOL.findall(text.lower()))
         if place.endswith(CODE):
             names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
-            found.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
+            drivers.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
         runs, settings = _named(place, text, blobs, imports=product or "/" in place)
-        top = not product and "/" not in place and place.endswith((".py", *NODE))
-        beside = set(_imported(place, text, blobs)) - runs if top else set()
+        is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
+        beside = set(_imported(place, text, blobs)) - runs if is_top_script else set()
         for path in beside:
-            found.beside.setdefault(path, set()).update(_names_asked(text, path))
+            drivers.beside.setdefault(path, set()).update(_names_asked(text, path))
         for path in sorted((runs | settings | beside) - seen):
             seen.add(path)
             if path not in beside:
-                (found.runs if path in runs else found.settings).add(path)
+                (drivers.runs if path in runs else drivers.settings).add(path)
             if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
                 content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
-                waiting.append((path, content.decode("utf-8", "replace")))
+                texts_to_read.append((path, content.decode("utf-8", "replace")))
         package = posixpath.join(posixpath.dirname(place), package_folder(text))
         manifest = posixpath.join(package, "package.json")
         if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
-            where = posixpath.join(package, SCRIPT) if package else ""
-            texts = scripts_started(text, await workspace.read(commit, manifest))
-            started = {(where, one) for one in texts} - scripts  # a script may name one that starts it
-            scripts |= started
-            waiting += sorted(started)
-    found.settings |= {path for path in blobs if path in SHARED or found.is_settings(path)}
-    found.settings -= found.runs | {*found.beside}
-    return found
+            script_place = posixpath.join(package, SCRIPT) if package else ""
+            scripts = scripts_started(text, await workspace.read(commit, manifest))
+            new_scripts = {(script_place, script) for script in scripts} - known_scripts  # one may start the other
+            known_scripts |= new_scripts
+            texts_to_read += sorted(new_scripts)
+    drivers.settings |= {path for path in blobs if path in SHARED or drivers.is_settings(path)}
+    drivers.settings -= drivers.runs | {*drivers.beside}
+    return drivers
 
 
 def _named(place: str, text: str, blobs: Mapping[str, str], *, imports: bool) -> tuple[set[str], set[str]]:
     """The commit's files that this text of a script runs or imports, and the other files that it only names."""
     folder = PurePosixPath(place).parent
-    runs: set[str] = set()
+    run_files: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL
     for line in text.splitlines() if shell else ():
         for words in started_commands(line.strip().lstrip("@-+")):
-            runs |= set(_run(words, blobs, folder))
+            run_files |= set(_run(words, blobs, folder))
     for match in _INCLUDED.finditer(text):
-        runs |= {one for word in match.group(1).split() for one in _at(word, folder, blobs)}
+        run_files |= {path for word in match.group(1).split() for path in _at(word, folder, blobs)}
     if imports:
-        runs |= set(_imported(place, text, blobs))
-    named = {one for word in _WORD.findall(text) for one in _at(word, folder, blobs)}
-    return runs, {one for one in named - runs if not one.endswith(CODE) and "." in PurePosixPath(one).name}
+        run_files |= set(_imported(place, text, blobs))
+    named = {path for word in _WORD.findall(text) for path in _at(word, folder, blobs)}
+    return run_files, {
+        path for path in named - run_files if not path.endswith(CODE) and "." in PurePosixPath(path).name
+    }
 
 
 def _run(words: list[str], blobs: Mapping[str, str], folder: PurePosixPath) -> Iterator[str]:
     """The files that one simple command starts: its build file, script or module."""
     program = PurePosixPath(words[0]).name
-    inner = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
+    build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
     for name in DRIVERS.get(program, ()):
-        yield from _at(name, PurePosixPath(inner), blobs)
-    rest = words
+        yield from _at(name, PurePosixPath(build_folder), blobs)
+    arguments = words
     if SHELLS.fullmatch(program):
-        rest = [one for one in words[1:] if not one.startswith("-") or one == "-m"]
-    if rest[:1] == ["-m"] and len(rest) > 1:
-        inside = rest[1].replace(".", "/")
-        for one in (f"{inside}.py", f"{inside}/__main__.py"):
-            yield from _at(one, folder, blobs)
-    elif rest:
-        yield from _at(rest[0], folder, blobs)
+        arguments = [word for word in words[1:] if not word.startswith("-") or word == "-m"]
+    if arguments[:1] == ["-m"] and len(arguments) > 1:
+        module_path = arguments[1].replace(".", "/")
+        for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
+            yield from _at(module_file, folder, blobs)
+    elif arguments:
+        yield from _at(arguments[0], folder, blobs)
 
 
 def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[str]:
@@ -162,19 +165,23 @@ def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[
 def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
     """The modules that a script imports from its own folder. Modules from elsewhere are the product, or are
     installed."""
-    folder, every = PurePosixPath(place).parent, list[str]()
+    folder, candidates = PurePosixPath(place).parent, list[str]()
     if place.endswith(".py"):
-        inside = [name.replace(".", "/") for name in _modules(text, whole=True)]
-        every = [one for name in inside for one in (f"{name}.py", f"{name}/__init__.py")]
+        module_paths = [name.replace(".", "/") for name in _modules(text, whole=True)]
+        candidates = [
+            candidate
+            for module_path in module_paths
+            for candidate in (f"{module_path}.py", f"{module_path}/__init__.py")
+        ]
     elif place.endswith(NODE):
-        every = [f"{name}{ending}" for name in _required(text) for ending in ("", *NODE, ".json", "/index.js")]
-    yield from (path for one in every if (path := str(folder / one)) in blobs)
+        candidates = [f"{name}{ending}" for name in _required(text) for ending in ("", *NODE, ".json", "/index.js")]
+    yield from (path for candidate in candidates if (path := str(folder / candidate)) in blobs)
 
 
 def _required(text: str) -> set[str]:
     """The files that a Node script loads from its own folder or below it."""
-    names = [one for one in imported_names(text) if one.startswith("./") and ".." not in one.split("/")]
-    return {one.removeprefix("./") for one in names}
+    names = [name for name in imported_names(text) if name.startswith("./") and ".." not in name.split("/")]
+    return {name.removeprefix("./") for name in names}
 
 
 def _module(path: str) -> str:
@@ -195,16 +202,16 @@ def _modules(text: str, *, whole: bool = False) -> set[str]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
-    found: set[str] = set()
+    modules: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {one.name for one in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {
+            modules |= {
                 node.module or "",
-                *(f"{node.module}.{one.name}" if node.module else one.name for one in node.names),
+                *(f"{node.module}.{alias.name}" if node.module else alias.name for alias in node.names),
             }
-    return found - {""} if whole else {name.split(".")[0] for name in found - {""}}
+    return modules - {""} if whole else {name.split(".")[0] for name in modules - {""}}
 
 
 # -- running a command with the base's drivers -------------------------------------------------------------------------
@@ -213,45 +220,45 @@ def _modules(text: str, *, whole: bool = False) -> set[str]:
 async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
     """The drivers that the head changed, removed or added: first all of them, then those that may be only settings."""
     base = await find_drivers(bench.workspace, bench.base, command)
-    here = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
-    known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
-    families = {name for one in DRIVERS.values() for name in one}
-    shadows = {path for path in now if path not in known and _importing_script(path, base)}
+    head = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
+    on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
+    build_files = {name for family in DRIVERS.values() for name in family}
+    shadows = {path for path in on_head if path not in on_base and _importing_script(path, base)}
     added = shadows | {
-        path for path in now if path not in known and (path in here.settings or path in here.runs & families)
+        path for path in on_head if path not in on_base and (path in head.settings or path in head.runs & build_files)
     }
-    every = {path for path in (*base.runs, *base.settings) if now.get(path) != known.get(path)} | added
-    every -= _frozen(bench, every)
-    return frozenset(every), frozenset(every - base.runs)
+    changed = {path for path in (*base.runs, *base.settings) if on_head.get(path) != on_base.get(path)} | added
+    changed -= _frozen(bench, changed)
+    return frozenset(changed), frozenset(changed - base.runs)
 
 
 async def drivers_of_change(bench: Bench, command: str) -> frozenset[str]:
     """The drivers that the change itself wrote. They may be the only reason why a command passes that failed on the
     base. Modules that are more likely the product than a part of a script do not count."""
-    known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
+    on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
-    here = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
-    every = {*base.runs, *here.runs, *base.tool_settings, *here.tool_settings}
-    changed = {path for path in every if now.get(path) != known.get(path)}
-    changed |= {path for path in now if path not in known and _replaces_module(bench, base, path, known)}
-    beside = [path for path in base.beside if now.get(path) != known[path]]
+    head = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
+    drivers = {*base.runs, *head.runs, *base.tool_settings, *head.tool_settings}
+    changed = {path for path in drivers if on_head.get(path) != on_base.get(path)}
+    changed |= {path for path in on_head if path not in on_base and _replaces_module(bench, base, path, on_base)}
+    beside = [path for path in base.beside if on_head.get(path) != on_base[path]]
     changed |= {path for path in beside if not await _is_product(bench, base, path)}
     return frozenset(changed - _frozen(bench, changed))
 
 
-def _replaces_module(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
+def _replaces_module(bench: Bench, base: Drivers, path: str, on_base: Collection[str]) -> bool:
     """Whether a new file replaces a module that a script of the base imports.
 
     If only a script at the top of the project imports the module, and no module of that name is on the base or
     installed, the new file is the product and does not count.
     """
-    found = _importing_script(path, base)
-    if found is None:
+    shadowed = _importing_script(path, base)
+    if shadowed is None:
         return False
-    folder, name = found
-    installed = {one.replace("-", "_") for one in bench.interpreter.versions}
-    there = {one.split("/")[0].split(".")[0] for one in known}
-    return folder != "." or name in {"node_modules", *bench.interpreter.standard, *installed, *there}
+    folder, name = shadowed
+    installed = {package.replace("-", "_") for package in bench.interpreter.versions}
+    modules_on_base = {path.split("/")[0].split(".")[0] for path in on_base}
+    return folder != "." or name in {"node_modules", *bench.interpreter.standard, *installed, *modules_on_base}
 
 
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
@@ -260,26 +267,30 @@ async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
     It is the product if a requirement mentions it, or mentions a name that the script uses from it. It is also the
     product if other code of the base imports it, or if its version on the base lacks a name that the script uses.
     """
-    name, asked = _module(path), base.beside[path]
-    if bench.words & {name, *asked} or await _lacks_names(bench, base, path):
+    name, used_names = _module(path), base.beside[path]
+    if bench.words & {name, *used_names} or await _lacks_names(bench, base, path):
         return True
     ending = NODE if path.endswith(NODE) else ".py"
-    others = [one for one in await bench.workspace.blobs(bench.base) if one.endswith(ending) and one not in base.runs]
-    for one in [other for other in others if other not in base.beside][:MOST_FILES]:
-        other = await _text_on_base(bench, one)
-        if node_names.loads_module(other, name) if ending == NODE else name in _modules(other):
+    others = [
+        module
+        for module in await bench.workspace.blobs(bench.base)
+        if module.endswith(ending) and module not in base.runs
+    ]
+    for module in [text for text in others if text not in base.beside][:MOST_FILES]:
+        text = await _text_on_base(bench, module)
+        if node_names.loads_module(text, name) if ending == NODE else name in _modules(text):
             return True
     return False
 
 
 async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
     """Whether the module on the base lacks names that the script uses; False if that is unclear."""
-    asked = base.beside[path]
+    used_names = base.beside[path]
     if not path.endswith(NODE):
-        return python_names.lacks(await _text_on_base(bench, path), asked)
+        return python_names.lacks(await _text_on_base(bench, path), used_names)
     # all modules are read, because one may re-export names of another
-    texts = [await _text_on_base(bench, one) for one in base.beside if one.endswith(NODE)]
-    return bool(asked.difference(*map(node_names.names_mentioned, texts)))
+    texts = [await _text_on_base(bench, module) for module in base.beside if module.endswith(NODE)]
+    return bool(used_names.difference(*map(node_names.names_mentioned, texts)))
 
 
 async def _text_on_base(bench: Bench, path: str) -> str:
@@ -294,36 +305,36 @@ def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:
 @asynccontextmanager
 async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None]:
     """Put the base's version of these files into the room, and restore the head's after the block."""
-    known = await bench.workspace.blobs(bench.base)
+    on_base = await bench.workspace.blobs(bench.base)
     aside = bench.room.parent / f"drivers-{nonce()[:12]}"
     aside.mkdir(mode=0o700)
     moved = {place: aside / str(number) for number, place in enumerate(sorted(_in_the_way(bench.room, paths)))}
     try:
-        for place, kept in moved.items():
-            place.rename(kept)
+        for place, saved in moved.items():
+            place.rename(saved)
         async with bench.workspace.room(bench.base) as original:
             for path in paths:
-                if path in known:
+                if path in on_base:
                     copy_into(original, bench.room, path)
         yield
     finally:
         for path in paths:
             remove_path(bench.room / path)
-        for place, kept in moved.items():
+        for place, saved in moved.items():
             remove_path(place)
             place.parent.mkdir(parents=True, exist_ok=True)
-            kept.rename(place)
+            saved.rename(place)
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def _in_the_way(room: Path, paths: Collection[str]) -> set[Path]:
     """What the head has at these paths (files, folders, links), or in place of a folder that should contain them."""
-    found: set[Path] = set()
+    in_the_way: set[Path] = set()
     for path in paths:
         place = room
         for part in PurePosixPath(path).parts:
             place = place / part
             if place.is_symlink() or place.is_file() or (place.exists() and place == room / path):
-                found.add(place)
+                in_the_way.add(place)
                 break
-    return found
+    return in_the_way

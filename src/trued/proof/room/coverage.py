@@ -15,5 +15,5 @@ class CoverageOrder:
 
     def settings(self, room: str) -> str:
         """The order as JSON, for a room at this path."""
-        made = {"report": self.report, "files": list(self.files), "supplied": dict(self.supplied), "room": room}
-        return json.dumps(made)
+        order = {"report": self.report, "files": list(self.files), "supplied": dict(self.supplied), "room": room}
+        return json.dumps(order)

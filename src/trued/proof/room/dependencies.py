@@ -62,15 +62,20 @@ class Declarations:
     @property
     def names(self) -> frozenset[str]:
         """The normalised names of the required packages."""
-        return frozenset(canonicalize_name(one.name) for one in map(parse_requirement, self.requirements) if one)
+        return frozenset(
+            canonicalize_name(requirement.name)
+            for requirement in map(parse_requirement, self.requirements)
+            if requirement
+        )
 
 
 def is_dependency_manifest(path: str, folders: Collection[str] = ()) -> bool:
     """Whether the file declares Python dependencies. `folders`: the project folders; by default, only manifests at the
     top count."""
-    inner = [path, *(path.removeprefix(f"{one}/") for one in folders if path.startswith(f"{one}/"))]
+    names = [path, *(path.removeprefix(f"{folder}/") for folder in folders if path.startswith(f"{folder}/"))]
     return any(
-        one in (*MANIFESTS, *LOCKS) or any(names.fullmatch(one) for names in (LISTS, _PROBABLE_LISTS)) for one in inner
+        name in (*MANIFESTS, *LOCKS) or any(pattern.fullmatch(name) for pattern in (LISTS, _PROBABLE_LISTS))
+        for name in names
     )
 
 
@@ -81,21 +86,27 @@ def _name_in_project(path: str) -> str:
 
 def read_declarations(files: Mapping[str, str]) -> Declarations:
     """What these manifests (path → text) declare."""
-    found = {
-        path: [one for one in declared_requirements(path, text) if parse_requirement(one)]
+    declared = {
+        path: [requirement for requirement in declared_requirements(path, text) if parse_requirement(requirement)]
         for path, text in sorted(files.items())
     }
     locks = {path: list(_locked(path, text)) for path, text in sorted(files.items()) if _name_in_project(path) in LOCKS}
-    every = dict.fromkeys(one for each in found.values() for one in each)
-    locked = _single(one for each in locks.values() for one in each)
-    return Declarations(tuple(every), tuple(locked), tuple(path for path in found if found[path] or locks.get(path)))
+    requirements_in_order = dict.fromkeys(
+        requirement for requirements in declared.values() for requirement in requirements
+    )
+    locked = _single(version for versions in locks.values() for version in versions)
+    return Declarations(
+        tuple(requirements_in_order),
+        tuple(locked),
+        tuple(path for path in declared if declared[path] or locks.get(path)),
+    )
 
 
 def declared_requirements(path: str, text: str) -> list[str]:
     """The requirements in one manifest as they are written, those of extras and groups for tests included."""
     path = _name_in_project(path)
     extras = _extras(path, text)
-    optional = [one for name in for_tests(extras) for one in _texts(extras[name])]
+    optional = [requirement for name in for_tests(extras) for requirement in _texts(extras[name])]
     if path == "pyproject.toml":
         manifest = toml_table(text)
         needed = _texts(table_at(manifest, "project").get("dependencies"))
@@ -103,12 +114,16 @@ def declared_requirements(path: str, text: str) -> list[str]:
     if path == "setup.cfg":
         return [*_texts(table_at(ini_tables(text), "options").get("install_requires")), *optional]
     if path == "setup.py":
-        given = [call.get(key) for call in _setup_calls(text) for key in ("install_requires", "tests_require")]
-        return [*(one for value in given for one in _texts(value)), *optional]
+        values = [call.get(key) for call in _setup_calls(text) for key in ("install_requires", "tests_require")]
+        return [*(requirement for value in values for requirement in _texts(value)), *optional]
     if path == "init.sh":
         return list(_installed_by_script(text))
     if path == "Pipfile":
-        return [one for key in ("packages", "dev-packages") for one in _versioned(table_at(toml_table(text), key))]
+        return [
+            requirement
+            for key in ("packages", "dev-packages")
+            for requirement in _versioned(table_at(toml_table(text), key))
+        ]
     return _lines(text) if path.endswith((".txt", ".in")) else []
 
 
@@ -119,38 +134,38 @@ def extras_for_tests(path: str, text: str) -> list[str]:
 
 def groups_for_tests(manifest: Mapping[str, Any]) -> list[str]:
     """The requirements in the groups for tests of a parsed pyproject.toml, and in the groups that these include."""
-    groups, found = table_at(manifest, "dependency-groups"), list[str]()
+    groups, requirements = table_at(manifest, "dependency-groups"), list[str]()
     names = for_tests(groups)
     for name in names:  # the groups that they include are appended meanwhile
         entries = groups.get(name)
-        found += _texts(entries)
-        for one in entries if isinstance(entries, list) else ():
-            included = table_at(one).get("include-group")
+        requirements += _texts(entries)
+        for entry in entries if isinstance(entries, list) else ():
+            included = table_at(entry).get("include-group")
             names += [included] if isinstance(included, str) and included not in names else []
-    return found
+    return requirements
 
 
-def for_tests(named: Collection[str]) -> list[str]:
+def for_tests(names: Collection[str]) -> list[str]:
     """The extras or groups for tests; if there are none, those for development."""
     for family in FAMILIES:
-        if found := [name for name in named if str(name).lower() in family]:
-            return found
+        if family_names := [name for name in names if str(name).lower() in family]:
+            return family_names
     return []
 
 
 def parse_requirement(text: str) -> Requirement | None:
     """The parsed requirement; None for paths, URLs and text that cannot be parsed."""
     try:
-        found = Requirement(text)
+        requirement = Requirement(text)
     except InvalidRequirement:
         return None
-    return None if found.url else found
+    return None if requirement.url else requirement
 
 
 def package_name(requirement: str) -> str:
     """The normalised name of the required package; "" if it cannot be parsed."""
-    found = parse_requirement(requirement)
-    return str(canonicalize_name(found.name)) if found else ""
+    parsed = parse_requirement(requirement)
+    return str(canonicalize_name(parsed.name)) if parsed else ""
 
 
 def missing_requirements(
@@ -164,18 +179,18 @@ def missing_requirements(
         "extra": "",
     }
     versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in installed.items()}
-    return tuple(one for one in requirements if not _is_met(one, versions, surroundings))
+    return tuple(requirement for requirement in requirements if not _is_met(requirement, versions, surroundings))
 
 
 def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]) -> bool:
-    wanted = parse_requirement(text)
-    if wanted is None:
+    requirement = parse_requirement(text)
+    if requirement is None:
         return True
     try:
-        if wanted.marker and not wanted.marker.evaluate(dict(surroundings)):
+        if requirement.marker and not requirement.marker.evaluate(dict(surroundings)):
             return True
-        version = versions.get(canonicalize_name(wanted.name))
-        return version is not None and wanted.specifier.contains(version, prereleases=True)
+        version = versions.get(canonicalize_name(requirement.name))
+        return version is not None and requirement.specifier.contains(version, prereleases=True)
     except (UndefinedEnvironmentName, InvalidVersion):
         return True  # a marker or version that cannot be evaluated counts as met
 
@@ -183,10 +198,16 @@ def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, s
 def provides_module(name: str, module: str) -> bool:
     """Whether a package of this name would provide this module."""
     top = module.split(".")[0]
-    package, wanted = canonicalize_name(name), canonicalize_name(top)
+    package, module_name = canonicalize_name(name), canonicalize_name(top)
     if canonicalize_name(PROVIDED_BY.get(top, top)) == package:
         return True
-    return package in (f"python-{wanted}", f"py-{wanted}", f"py{wanted}", f"{wanted}-python", f"{wanted}py")
+    return package in (
+        f"python-{module_name}",
+        f"py-{module_name}",
+        f"py{module_name}",
+        f"{module_name}-python",
+        f"{module_name}py",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +245,7 @@ def _extras(path: str, text: str) -> Mapping[str, Any]:
     if path == "setup.cfg":
         return table_at(ini_tables(text), "options.extras_require")
     calls = _setup_calls(text) if path == "setup.py" else ()
-    return {name: one for call in calls for name, one in table_at(call, "extras_require").items()}
+    return {name: requirements for call in calls for name, requirements in table_at(call, "extras_require").items()}
 
 
 def _of_poetry(poetry: Mapping[str, Any]) -> Iterator[str]:
@@ -234,9 +255,11 @@ def _of_poetry(poetry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _versioned(packages: Mapping[str, Any]) -> Iterator[str]:
-    for name, wanted in packages.items():
-        version = wanted.get("version", "*") if isinstance(wanted, dict) else wanted
-        optional = isinstance(wanted, dict) and (wanted.get("optional") or {"path", "git", "url"} & wanted.keys())
+    for name, declaration in packages.items():
+        version = declaration.get("version", "*") if isinstance(declaration, dict) else declaration
+        optional = isinstance(declaration, dict) and (
+            declaration.get("optional") or {"path", "git", "url"} & declaration.keys()
+        )
         if name != "python" and isinstance(version, str) and not optional:
             yield f"{name}{_range(version.strip())}"
 
@@ -247,8 +270,8 @@ def _range(version: str) -> str:
         return ""
     if version[0] not in "^~" or version.startswith("~="):
         return version if version[0] in "<>=!~" else f"=={version}"
-    numbers = [int(one) for one in re.findall(r"\d{1,99}", version)] or [0]
-    place = next((i for i, one in enumerate(numbers) if one), len(numbers) - 1) if version[0] == "^" else 0
+    numbers = [int(number) for number in re.findall(r"\d{1,99}", version)] or [0]
+    place = next((i for i, number in enumerate(numbers) if number), len(numbers) - 1) if version[0] == "^" else 0
     place = min(1, len(numbers) - 1) if version[0] == "~" else place
     top = [*numbers[:place], numbers[place] + 1]
     return f">={version[1:]},<{'.'.join(map(str, top))}"
@@ -257,10 +280,10 @@ def _range(version: str) -> str:
 def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
     """Name → value of assignments at a module's top level. A setup.py often keeps its requirements in a variable."""
     return {
-        target.id: one.value
-        for one in module.body
-        if isinstance(one, ast.Assign)
-        for target in one.targets
+        target.id: statement.value
+        for statement in module.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
         if isinstance(target, ast.Name)
     }
 
@@ -270,9 +293,9 @@ def _setup_calls(text: str) -> list[dict[str | None, Any]]:
     try:
         module = ast.parse(text)
         names = values_by_name(module)
-        calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
-        calls = [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]
-        return [{one.arg: _literal(one.value, names) for one in call.keywords} for call in calls]
+        calls = [node for node in ast.walk(module) if isinstance(node, ast.Call)]
+        calls = [node for node in calls if ast.unparse(node.func).split(".")[-1] == "setup"]
+        return [{argument.arg: _literal(argument.value, names) for argument in call.keywords} for call in calls]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
@@ -287,7 +310,7 @@ def _literal(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
 def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return _lines(value)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
 def _installed_by_script(text: str) -> Iterator[str]:
@@ -317,13 +340,13 @@ def _locked(path: str, text: str) -> Iterator[tuple[str, str]]:
     if _name_in_project(path) == "Pipfile.lock":
         data = json_table(text)
         pinned = table_at(data, "default") | table_at(data, "develop")
-        yield from ((name, str(table_at(one).get("version", "")).lstrip("=")) for name, one in pinned.items())
+        yield from ((name, str(table_at(entry).get("version", "")).lstrip("=")) for name, entry in pinned.items())
         return
     data = toml_table(text)
     packages = data.get("package", data.get("packages"))
-    for one in map(table_at, packages if isinstance(packages, list) else ()):
-        if not {"editable", "virtual", "git", "directory", "path"} & table_at(one, "source").keys():
-            yield str(one.get("name", "")), str(one.get("version", ""))
+    for package in map(table_at, packages if isinstance(packages, list) else ()):
+        if not {"editable", "virtual", "git", "directory", "path"} & table_at(package, "source").keys():
+            yield str(package.get("name", "")), str(package.get("version", ""))
 
 
 def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -333,6 +356,6 @@ def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, version in locked:
         if name and version:
             versions.setdefault(canonicalize_name(name), set()).add(version)
-    for name, found in sorted(versions.items()):
-        if len(found) == 1:
-            yield f"{name}=={found.pop()}"
+    for name, package_versions in sorted(versions.items()):
+        if len(package_versions) == 1:
+            yield f"{name}=={package_versions.pop()}"

@@ -89,23 +89,23 @@ async def caller_interpreter(packages: tuple[str, ...] = ()) -> Interpreter | No
     return None if missing_requirements(packages, caller.versions, caller.version) else caller
 
 
-def lacks_packages(facts: Iterable[Evidence]) -> bool:
+def lacks_packages(evidence: Iterable[Evidence]) -> bool:
     """Whether checks on the base fail as if a package were missing. Only then is an environment worth building."""
-    tried = [one for fact in facts for one in fact.tried]
+    tried = [attempt for item in evidence for attempt in item.tried]
     return any(
-        one.kind.startswith("module ")
-        or one.kind.removeprefix("program ") in TOOLS
-        or (one.id == WHOLE_CHECK and one.outcome in _FAILING)
-        for one in tried
-    ) or any(_UNINSTALLED.search(one.detail) for one in tried if one.outcome in _FAILING)
+        attempt.kind.startswith("module ")
+        or attempt.kind.removeprefix("program ") in TOOLS
+        or (attempt.id == WHOLE_CHECK and attempt.outcome in _FAILING)
+        for attempt in tried
+    ) or any(_UNINSTALLED.search(attempt.detail) for attempt in tried if attempt.outcome in _FAILING)
 
 
 async def has_recorded_versions(
     workspace: Workspace, base: str, packages: tuple[str, ...], caller: Interpreter, recorded: Mapping[str, str]
 ) -> bool:
     """Whether the caller has the recorded versions of what the base declares."""
-    wanted = (await declarations_of(workspace, base)).requirements
-    return not _with_other_versions((*wanted, *packages), caller, recorded)
+    declared = (await declarations_of(workspace, base)).requirements
+    return not _with_other_versions((*declared, *packages), caller, recorded)
 
 
 async def choose_environment(
@@ -125,46 +125,56 @@ async def choose_environment(
     `tools`: the `TOOLS` that checks start, so that they are needed like any other package.
     """
     caller = await find_interpreter()
-    wanted = _without(await declarations_of(workspace, base), packages)
-    requirements = tuple(dict.fromkeys((*wanted.requirements, *packages)))
+    declared = _without(await declarations_of(workspace, base), packages)
+    requirements = tuple(dict.fromkeys((*declared.requirements, *packages)))
     lacking = missing_requirements(requirements, caller.versions, caller.version)
-    lacking += tuple(one for one in _with_other_versions(requirements, caller, recorded or {}) if one not in lacking)
-    needed = [one for one in lacking if one in packages or package_name(one) in tools or not is_tool(one)]
+    lacking += tuple(
+        requirement
+        for requirement in _with_other_versions(requirements, caller, recorded or {})
+        if requirement not in lacking
+    )
+    needed = [
+        requirement
+        for requirement in lacking
+        if requirement in packages or package_name(requirement) in tools or not is_tool(requirement)
+    ]
     if not needed:
         return EnvironmentChoice(caller)
-    same = [one for one in wanted.requirements if one not in lacking]
+    met = [requirement for requirement in declared.requirements if requirement not in lacking]
     names = ", ".join(needed[:8]) + (", …" if len(needed) > 8 else "")
     if workspace.environments is None:
         return EnvironmentChoice(caller, (f"the interpreter lacks packages that the base declares: {names}",))
-    recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
+    recipe = Recipe(requirements, declared.locked, _pinned(caller, met, declared.locked))
     if recorded:
         recipe = await _recipe_for_recorded(workspace, caller, recipe, workspace.environments, recorded)
     if building and not is_built(caller, recipe, workspace.environments):
         building(tuple(needed))
-    built, why = await build_environment(workspace, caller, recipe, workspace.environments)
-    if built is None:
+    environment, why = await build_environment(workspace, caller, recipe, workspace.environments)
+    if environment is None:
         note = f"the interpreter lacks packages that the base declares, and they could not be installed: {names}: {why}"
         return EnvironmentChoice(caller, (note,), why)
-    named = [f"the base's {', '.join(wanted.files)}"] if wanted.files else []
-    origin = " and ".join([*named, *(["packages that the contract names"] if packages else [])])
-    return EnvironmentChoice(built, (FactNote(f"checks ran in an environment built from {origin}"),))
+    origins = [f"the base's {', '.join(declared.files)}"] if declared.files else []
+    origin = " and ".join([*origins, *(["packages that the contract names"] if packages else [])])
+    return EnvironmentChoice(environment, (FactNote(f"checks ran in an environment built from {origin}"),))
 
 
-def _without(wanted: Declarations, packages: Iterable[str]) -> Declarations:
+def _without(declared: Declarations, packages: Iterable[str]) -> Declarations:
     """The declarations without packages of which a version is named here: the user may ask for another version than the
     base's, such as the one to which the work upgrades."""
-    parsed = [one for one in map(parse_requirement, packages) if one and one.specifier]
-    chosen = {str(canonicalize_name(one.name)) for one in parsed}
-    requirements, locked = (
-        tuple(one for one in several if package_name(one) not in chosen)
-        for several in (wanted.requirements, wanted.locked)
+    parsed = [requirement for requirement in map(parse_requirement, packages) if requirement and requirement.specifier]
+    chosen = {str(canonicalize_name(requirement.name)) for requirement in parsed}
+    requirements_left, locked_left = (
+        tuple(requirement for requirement in requirements if package_name(requirement) not in chosen)
+        for requirements in (declared.requirements, declared.locked)
     )
-    return replace(wanted, requirements=requirements, locked=locked)
+    return replace(declared, requirements=requirements_left, locked=locked_left)
 
 
 def recorded_versions(contract: Contract) -> dict[str, str]:
     """The packages that were installed when the checks ran on the base, by name, and the version of Python."""
-    return next((dict(one.versions) for one in contract.base_facts if one.turn == 1 and "python" in one.versions), {})
+    return next(
+        (dict(item.versions) for item in contract.base_facts if item.turn == 1 and "python" in item.versions), {}
+    )
 
 
 async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
@@ -196,25 +206,30 @@ async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> 
     }
     declared = read_declarations(texts)
     tables = [table_at(toml_table(text), "project") for path, text in texts.items() if path.endswith("/pyproject.toml")]
-    own = {str(canonicalize_name(one["name"])) for one in tables if isinstance(one.get("name"), str)}
-    kept = tuple(one for one in declared.requirements if package_name(one) not in own)
-    return replace(declared, requirements=kept) if own else declared
+    own_names = {str(canonicalize_name(table["name"])) for table in tables if isinstance(table.get("name"), str)}
+    foreign = tuple(requirement for requirement in declared.requirements if package_name(requirement) not in own_names)
+    return replace(declared, requirements=foreign) if own_names else declared
 
 
 def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
     """Pin the caller's versions of these requirements, and of pytest, whose newest version may be too new."""
-    fixed = {one.split("==")[0] for one in locked}
-    names = {str(canonicalize_name(one.name)) for one in map(parse_requirement, requirements) if one} | {"pytest"}
+    fixed = {lock.split("==")[0] for lock in locked}
+    parsed = [requirement for requirement in map(parse_requirement, requirements) if requirement]
+    names = {str(canonicalize_name(requirement.name)) for requirement in parsed} | {"pytest"}
     versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in caller.versions.items()}
     return tuple(f"{name}=={versions[name]}" for name in sorted(names - fixed) if name in versions)
 
 
 def _with_other_versions(requirements: Iterable[str], caller: Interpreter, recorded: Mapping[str, str]) -> list[str]:
     """The requirements whose recorded version differs from the version that the caller has now."""
-    here = _versions(caller.versions)
+    installed = _versions(caller.versions)
     before = _versions(recorded)
-    named = [(one, str(canonicalize_name(found.name))) for one in requirements if (found := parse_requirement(one))]
-    return [one for one, name in named if name in before and here.get(name) != before[name]]
+    names = [
+        (requirement, str(canonicalize_name(parsed.name)))
+        for requirement in requirements
+        if (parsed := parse_requirement(requirement))
+    ]
+    return [requirement for requirement, name in names if name in before and installed.get(name) != before[name]]
 
 
 def _versions(installed: Mapping[str, str]) -> dict[str, str]:
@@ -236,31 +251,33 @@ async def _recipe_for_recorded(
         )
     folder = _folder(caller, recipe, home)
     if (folder / DONE).is_file():
-        there = await _built_interpreter(workspace, folder, caller)
-        if _versions(there.versions).items() <= _versions(recorded).items():
+        built = await _built_interpreter(workspace, folder, caller)
+        if _versions(built.versions).items() <= _versions(recorded).items():
             return recipe
-    fixed = {one.split("==")[0] for one in recipe.locked}
+    fixed = {lock.split("==")[0] for lock in recipe.locked}
     pins = [f"{name}=={version}" for name, version in sorted(_versions(recorded).items()) if name not in fixed]
-    return replace(recipe, pinned=tuple(one for one in pins if parse_requirement(one)), exact=True)
+    return replace(recipe, pinned=tuple(pin for pin in pins if parse_requirement(pin)), exact=True)
 
 
 def started_tools(contract: Contract) -> frozenset[str]:
     """The `TOOLS` that commands of the contract start, such as `ruff check .` or `python -m mypy src`. Other words name
     none: `make build` starts a target of that name."""
-    checks = [check for one in contract.every for check in one.checks if isinstance(check, CommandCheck)]
-    found = set[str]()
+    checks = [
+        check for requirement in contract.every for check in requirement.checks if isinstance(check, CommandCheck)
+    ]
+    programs = set[str]()
     for words in (words for check in checks for words in started_commands(check.command)):
-        places = range(len(words)) if PurePosixPath(words[0]).name in _STARTING_OTHERS else (0,)
-        found |= {PurePosixPath(words[at]).name for at in places}
-        found |= {word for before, word in pairwise(words) if before == "-m"}
-    return TOOLS & found
+        positions = range(len(words)) if PurePosixPath(words[0]).name in _STARTING_OTHERS else (0,)
+        programs |= {PurePosixPath(words[position]).name for position in positions}
+        programs |= {word for before, word in pairwise(words) if before == "-m"}
+    return TOOLS & programs
 
 
 def is_tool(requirement: str) -> bool:
     """Whether the required package is one of the `TOOLS`. If only such packages are missing, no environment is
     built."""
-    found = parse_requirement(requirement)
-    return found is not None and found.name.lower() in TOOLS
+    parsed = parse_requirement(requirement)
+    return parsed is not None and parsed.name.lower() in TOOLS
 
 
 # -- how the head's declarations differ --------------------------------------------------------------------------------
@@ -278,17 +295,19 @@ class DeclaredChanges:
     def unused(self, interpreter: Interpreter) -> dict[str, str]:
         """What the head declares of packages that the base declares, too, and that this Python has in another version
         → the version that it has."""
-        versions = _versions({name: one.split(" ")[0] for name, one in interpreter.versions.items()})
+        versions = _versions({name: version.split(" ")[0] for name, version in interpreter.versions.items()})
         unmet = missing_requirements(self.moved, interpreter.versions, interpreter.version)
-        plain = {one.partition(";")[0].strip(): package_name(one) for one in unmet}  # without markers
-        return {one: versions[name] for one, name in plain.items() if name in versions}
+        without_markers = {text.partition(";")[0].strip(): package_name(text) for text in unmet}
+        return {requirement: versions[name] for requirement, name in without_markers.items() if name in versions}
 
     def notes(self, interpreter: Interpreter) -> tuple[str, ...]:
         words = [*(f"+{name}" for name in self.added), *self.other]
         listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
-        used = dict.fromkeys(f"{package_name(one)} {version}" for one, version in self.unused(interpreter).items())
-        rest = f"; checks still used {few(list(used), MOST_NAMED)}" if used else ""
-        return (FactNote(f"dependencies changed: {listed}{rest}"),) if words else ()
+        used = dict.fromkeys(
+            f"{package_name(requirement)} {version}" for requirement, version in self.unused(interpreter).items()
+        )
+        used_versions = f"; checks still used {few(list(used), MOST_NAMED)}" if used else ""
+        return (FactNote(f"dependencies changed: {listed}{used_versions}"),) if words else ()
 
 
 async def declared_changes(workspace: Workspace, base: str, head: str) -> DeclaredChanges:
@@ -298,13 +317,13 @@ async def declared_changes(workspace: Workspace, base: str, head: str) -> Declar
     if not touched:
         return DeclaredChanges()
     before, after = await declarations_of(workspace, base), await declarations_of(workspace, head, base)
-    one, two = {*before.requirements, *before.locked}, {*after.requirements, *after.locked}
+    on_base, on_head = {*before.requirements, *before.locked}, {*after.requirements, *after.locked}
     known = {*before.names, *(name.split("==")[0] for name in before.locked)}
     added = tuple(text for text in after.requirements if package_name(text) not in before.names)
     locked = tuple(text for text in after.locked if text.split("==")[0] not in known)
-    plus, minus = sorted(two - one - {*added, *locked}), sorted(one - two)
-    both = (before.names & after.names) - TOOLS
-    moved = tuple(text for text in plus if package_name(text) in both)
+    plus, minus = sorted(on_head - on_base - {*added, *locked}), sorted(on_base - on_head)
+    declared_twice = (before.names & after.names) - TOOLS
+    moved = tuple(text for text in plus if package_name(text) in declared_twice)
     return DeclaredChanges(added, locked, (*(f"+{name}" for name in plus), *(f"-{name}" for name in minus)), moved)
 
 
@@ -340,13 +359,13 @@ async def _built_interpreter(workspace: Workspace, folder: Path, caller: Interpr
     the sandbox, and never started outside a sandbox. Raises CannotJudge if it cannot be used."""
     about = folder / ABOUT
     try:
-        found = json.loads(about.read_bytes())
+        report = json.loads(about.read_bytes())
     except (OSError, ValueError):  # an earlier version of the engine built the environment, and did not write this file
         if why := await _look_inside(workspace, folder, caller):
             raise CannotJudge(f"the environment {folder} cannot be used: {why}") from None
-        found = json.loads(about.read_bytes())
+        report = json.loads(about.read_bytes())
     try:
-        return environment_interpreter(found, folder, caller)
+        return environment_interpreter(report, folder, caller)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise CannotJudge(f"{about} is damaged: remove {folder}, then trued builds it again") from None
 
@@ -357,7 +376,7 @@ async def _look_inside(workspace: Workspace, folder: Path, caller: Interpreter) 
         return f"a package has replaced its folder {replaced}"
     write_programs(folder, caller)
     with tempfile.TemporaryDirectory(prefix="trued-look-") as aside:
-        ran = await workspace.execute(
+        result = await workspace.execute(
             Command(
                 argv=(str(folder / "bin" / "python"), "-I", "-B", "-c", LOOK),
                 folder=Path(aside),
@@ -366,12 +385,12 @@ async def _look_inside(workspace: Workspace, folder: Path, caller: Interpreter) 
             )
         )
     try:
-        found = json.loads(ran.stdout) if ran.exit_code == 0 else None
+        report = json.loads(result.stdout) if result.exit_code == 0 else None
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        return f"its Python does not start: {cap_output(ran.stderr, ran.stdout)[-300:]}"
-    atomic_files.write(folder / ABOUT, json.dumps(found))
+        report = None
+    if not isinstance(report, dict):
+        return f"its Python does not start: {cap_output(result.stderr, result.stdout)[-300:]}"
+    atomic_files.write(folder / ABOUT, json.dumps(report))
     return ""
 
 
@@ -393,7 +412,7 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
     make_virtualenv(folder, caller, over=bool(recipe.over))
     (folder / "requirements.txt").write_text("\n".join(recipe.requirements) + "\n")
     (folder / "constraints.txt").write_text("\n".join((*recipe.locked, *recipe.pinned)) + "\n")
-    ran = await workspace.execute(
+    result = await workspace.execute(
         Command(
             argv=(*_installer(folder), "-r", "requirements.txt", "-c", "constraints.txt"),
             folder=folder,
@@ -403,8 +422,8 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
             network="host",
         )
     )
-    if ran.exit_code != 0:
-        lines = [line for line in cap_output(ran.stderr, ran.stdout).splitlines() if line.strip()]
+    if result.exit_code != 0:
+        lines = [line for line in cap_output(result.stderr, result.stdout).splitlines() if line.strip()]
         errors = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
         why = " ".join(" ".join(errors[:2]).split())[:300] or "the installer printed nothing"
         return f"{UNREACHED}: {why}" if any(map(_UNREACHED.search, lines)) else why
@@ -421,18 +440,18 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
 
 def _installer(folder: Path) -> tuple[str, ...]:
     python = str(folder / "bin" / "python")
-    if found := _real_uv():
-        return (found[0], "pip", "install", "--quiet", "--no-cache", "--compile-bytecode", "--python", python)
+    if uv := _real_uv():
+        return (uv[0], "pip", "install", "--quiet", "--no-cache", "--compile-bytecode", "--python", python)
     return (python, "-I", "-m", "pip", "install", "--quiet", "--no-cache-dir")
 
 
 def _real_uv() -> tuple[str, ...]:
     """The path of uv, if it is a binary. A version manager's shim would look for uv in folders that the sandbox
     hides."""
-    found = shutil.which("uv")
-    if not found:
+    shim = shutil.which("uv")
+    if not shim:
         return ()
-    real = os.path.realpath(found)
+    real = os.path.realpath(shim)
     with open(real, "rb") as file:  # noqa: PTH123
         return (real,) if file.read(4) == b"\x7fELF" else ()
 

@@ -35,19 +35,19 @@ _CONFIGURING = re.compile(
 )
 # Runner → files that are mainly read by builds, but also by this runner. They are frozen only if a check may start the
 # runner.
-_PLAIN = [one for one in SCRIPTS if not one.endswith("x")]
+_PLAIN = [ending for ending in SCRIPTS if not ending.endswith("x")]
 _SHARED = {
-    "vitest": [f"vite.config{one}" for one in _PLAIN],
+    "vitest": [f"vite.config{ending}" for ending in _PLAIN],
     "jest": [
-        *(f"babel.config{one}" for one in (*_PLAIN, ".json")),
-        *(f".babelrc{one}" for one in ("", *_PLAIN, ".json")),
+        *(f"babel.config{ending}" for ending in (*_PLAIN, ".json")),
+        *(f".babelrc{ending}" for ending in ("", *_PLAIN, ".json")),
     ],
 }
 # Runner → further files that it reads. Unlike the files above, they do not show that a project uses the runner.
 _READ_ALONG = {
     "vitest": [  # Vite runs them in the process that reports the results
-        *(f"postcss.config{one}" for one in (*_PLAIN, ".json")),
-        *(f".postcssrc{one}" for one in ("", *_PLAIN, ".json", ".yaml", ".yml")),
+        *(f"postcss.config{ending}" for ending in (*_PLAIN, ".json")),
+        *(f".postcssrc{ending}" for ending in ("", *_PLAIN, ".json", ".yaml", ".yml")),
     ],
     "jest": [".swcrc"],
 }
@@ -107,7 +107,7 @@ def is_among_tests(path: str) -> bool:
         parts = parts[: parts.index("node_modules") + 1]
     if not _AMONG.isdisjoint(parts[:-1]) or (parts[0] == "test" and len(parts) > 1):
         return True
-    if any(_EXPECTED.fullmatch(one) for one in parts[:-1]):
+    if any(_EXPECTED.fullmatch(part) for part in parts[:-1]):
         return True
     return is_script(path) and "test" in parts[:-1]
 
@@ -127,8 +127,10 @@ def holds_python_tests(content: bytes, functions: Collection[str] = ()) -> bool:
     classes that are tests."""
     if _TESTING.search(content):
         return True
-    defined = {one.decode("utf-8", "replace") for one in _DEFINED.findall(content)} if functions else set()
-    return any(fnmatchcase(name, f"{one}*") for name in defined for one in functions)
+    defined = (
+        {definition.decode("utf-8", "replace") for definition in _DEFINED.findall(content)} if functions else set()
+    )
+    return any(fnmatchcase(name, f"{pattern}*") for name in defined for pattern in functions)
 
 
 def configured_test_names(path: str, text: str) -> list[str]:
@@ -148,8 +150,8 @@ def _configured(path: str, text: str, option: str) -> list[str]:
         return []
     name = PurePosixPath(path).name
     if name == "pyproject.toml":
-        found = table_at(toml_table(text), "tool", "pytest", "ini_options").get(option, ())
-        return found.split() if isinstance(found, str) else [str(one) for one in found]
+        value = table_at(toml_table(text), "tool", "pytest", "ini_options").get(option, ())
+        return value.split() if isinstance(value, str) else [str(word) for word in value]
     return str(table_at(ini_tables(text), SECTIONS[name]).get(option, "")).split()
 
 
@@ -158,9 +160,9 @@ def is_compiled(path: str) -> bool:
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts
 
 
-def is_below(path: str, named: str) -> bool:
+def is_below(path: str, place: str) -> bool:
     """Whether the path is the named file or lies in the named folder."""
-    clean = named.removeprefix("./").rstrip("/")
+    clean = place.removeprefix("./").rstrip("/")
     return path == clean or path.startswith(f"{clean}/") or clean in ("", ".")
 
 
@@ -172,44 +174,49 @@ def files_to_freeze(
 
     `scripts`: texts of the base's package.json scripts, any of which a package manager may start.
     """
-    checks = [one for each in requirements for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
+    checks = [
+        check
+        for requirement in requirements
+        for check in requirement.checks
+        if isinstance(check, TestsCheck | CommandCheck)
+    ]
     if not checks:
         return {}
-    found = {path: blob for path, blob in blobs.items() if is_configuration(path) or is_among_tests(path)}
+    files = {path: blob for path, blob in blobs.items() if is_configuration(path) or is_among_tests(path)}
     for named in {name for check in checks for name in check.files}:
         matching = {path: blob for path, blob in blobs.items() if is_below(path, named)}
-        found |= matching or {named: ""}
+        files |= matching or {named: ""}
     for check in checks:
         if isinstance(check, CommandCheck) and not check.files:
-            found |= _drivers(check.command, blobs)
-        found |= _shared(check.command, blobs, scripts)
-    return dict(sorted(found.items()))
+            files |= _drivers(check.command, blobs)
+        files |= _shared(check.command, blobs, scripts)
+    return dict(sorted(files.items()))
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
     """Path → blob of settings that builds and test runners share, in every folder of the base. Each name of such a file
     is also listed as a path at the top of the project, with the blob "" if the base has no file there:
     `is_shared_setting` needs these names to recognise files that the head adds in any folder."""
-    found: dict[str, str] = {}
-    packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
-    started = " ".join((command, *scripts)) if packaged else command
+    settings: dict[str, str] = {}
+    is_package_script = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
+    commands = " ".join((command, *scripts)) if is_package_script else command
     for runner, names in _SHARED.items():
-        used = runner in started or (packaged and any(name in blobs for name in names))
-        read = {*names, *_READ_ALONG[runner]} if used else set[str]()
-        found |= {name: blobs.get(name, "") for name in read}
-        found |= {path: blob for path, blob in blobs.items() if PurePosixPath(path).name in read}
-    return {path: blob for path, blob in found.items() if "node_modules" not in PurePosixPath(path).parts}
+        is_used = runner in commands or (is_package_script and any(name in blobs for name in names))
+        names_read = {*names, *_READ_ALONG[runner]} if is_used else set[str]()
+        settings |= {name: blobs.get(name, "") for name in names_read}
+        settings |= {path: blob for path, blob in blobs.items() if PurePosixPath(path).name in names_read}
+    return {path: blob for path, blob in settings.items() if "node_modules" not in PurePosixPath(path).parts}
 
 
 def commands_of_suites(contract: Contract) -> list[str]:
     """The command lines of the existing tests."""
-    checks = [check for one in contract.suites for check in one.checks]
+    checks = [check for requirement in contract.suites for check in requirement.checks]
     return [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)]
 
 
 def tool_of_settings(name: str) -> list[str]:
     """The programs that read a build file, or settings that builds share with test runners, of this name."""
-    shared = {one for names in (*_SHARED.values(), *_READ_ALONG.values()) for one in names}
+    shared = {name for names in (*_SHARED.values(), *_READ_ALONG.values()) for name in names}
     tools = [tool for tool, names in DRIVERS.items() if name in names]
     return [*tools, name.lstrip(".").partition(".")[0].removesuffix("rc")] if name in shared else tools
 
@@ -224,24 +231,26 @@ def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
 def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob of the files whose tests were counted on the base, whatever their names. For JavaScript tests,
     everything else in their test folders is included."""
-    files = {one.split("::")[0] for one in ids} & blobs.keys()
-    folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
-    own = {one for one in folders if PurePosixPath(one).name in FOLDERS}
-    beside = {path for path in blobs if any(is_below(path, folder) for folder in own)} if own else set()
+    files = {test_id.split("::")[0] for test_id in ids} & blobs.keys()
+    folders = {str(PurePosixPath(file).parent) for file in files if is_script(file)}
+    test_folders = {folder for folder in folders if PurePosixPath(folder).name in FOLDERS}
+    beside = (
+        {path for path in blobs if any(is_below(path, folder) for folder in test_folders)} if test_folders else set()
+    )
     return {path: blobs[path] for path in sorted(files | beside)}
 
 
 def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob of the project's own modules that the base's configuration loads as pytest plugins. Like a conftest,
     they influence results. They are looked for in the folder of the configuration and in those above it."""
-    found: dict[str, str] = {}
-    for configured, text in configuration.items():
-        inner = [name.replace(".", "/") for name in _plugins_in(configured, text)]
-        for folder in PurePosixPath(configured).parents if inner else ():
-            places = [str(folder / root / name) for root in ("", "src") for name in inner]
+    modules: dict[str, str] = {}
+    for configuration_path, text in configuration.items():
+        module_paths = [name.replace(".", "/") for name in _plugins_in(configuration_path, text)]
+        for folder in PurePosixPath(configuration_path).parents if module_paths else ():
+            places = [str(folder / root / name) for root in ("", "src") for name in module_paths]
             paths = [path for place in places for path in (f"{place}.py", f"{place}/__init__.py")]
-            found |= {path: blobs[path] for path in paths if path in blobs}
-    return found
+            modules |= {path: blobs[path] for path in paths if path in blobs}
+    return modules
 
 
 def _plugins_in(path: str, text: str) -> list[str]:
@@ -261,18 +270,18 @@ def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]
 
 def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob of the files that decide what a command does: its build file, and the scripts that it starts."""
-    found: dict[str, str] = {}
+    drivers: dict[str, str] = {}
     for words in started_commands(command):
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())
         if any(name in blobs for name in family) or family == (".npmrc",):
-            found |= {name: blobs.get(name, "") for name in family}
+            drivers |= {name: blobs.get(name, "") for name in family}
         script = words[0]
         if SHELLS.fullmatch(PurePosixPath(words[0]).name):
-            script = next((one for one in words[1:] if not one.startswith("-")), "")
+            script = next((word for word in words[1:] if not word.startswith("-")), "")
         path = script.removeprefix("./")
         if path in blobs:
-            found[path] = blobs[path]
-    return found
+            drivers[path] = blobs[path]
+    return drivers
 
 
 def configures_pytest(path: str, text: str) -> bool:
@@ -287,10 +296,10 @@ def configures_pytest(path: str, text: str) -> bool:
 
 def pytest_configuration_paths(anchors: Iterable[str]) -> list[str]:
     """The paths at which pytest looks for its configuration, from the common folder of its arguments upwards."""
-    folders = [PurePosixPath(one.split("::")[0]) for one in anchors]
+    folders = [PurePosixPath(anchor.split("::")[0]) for anchor in anchors]
     shared = folders[0] if folders else PurePosixPath(".")
     for folder in folders[1:]:
         while shared != folder and shared not in folder.parents and shared != PurePosixPath("."):
             shared = shared.parent
-    line = [shared, *shared.parents] if shared != PurePosixPath(".") else [shared]
-    return [str(folder / name) for folder in line for name in CONFIGURED]
+    searched = [shared, *shared.parents] if shared != PurePosixPath(".") else [shared]
+    return [str(folder / name) for folder in searched for name in CONFIGURED]

@@ -31,8 +31,8 @@ _WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"'
 
 def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
     """Path → placeholder for each file that a build would write, according to the base's own build files."""
-    named = [*_named(pyproject), *_WRITTEN.findall(setup)]
-    return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in named if _is_inside_checkout(path)}
+    paths = [*_named(pyproject), *_WRITTEN.findall(setup)]
+    return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in paths if _is_inside_checkout(path)}
 
 
 def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[str, str]:
@@ -51,10 +51,10 @@ def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[s
     name = project.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
         return {}
-    versions = {str(canonicalize_name(one)): version for one, version in installed.items()}
-    own = versions.get(canonicalize_name(name))
-    version, computed = project.get("version", (own or "0.0.0").split(" ")[0]), project.get("dynamic")
-    if own and isinstance(computed, list) and any(one in _COMPUTED for one in computed):
+    versions = {str(canonicalize_name(package)): version for package, version in installed.items()}
+    installed_version = versions.get(canonicalize_name(name))
+    version, computed = project.get("version", (installed_version or "0.0.0").split(" ")[0]), project.get("dynamic")
+    if installed_version and isinstance(computed, list) and any(field in _COMPUTED for field in computed):
         return {}
     if not isinstance(version, str):
         return {}
@@ -74,19 +74,20 @@ def _entry_points(project: Mapping[str, Any]) -> str:
     lines: list[str] = []
     for group, points in tables.items():
         if group != "pytest11" and re.fullmatch(r"[\w.-]+", group) and isinstance(points, dict) and points:
-            given = [f"{name} = {one}" for name, one in points.items() if isinstance(one, str)]
-            lines += [f"[{group}]", *(one for one in given if one.isprintable() and not one.startswith("[")), ""]
+            definitions = [f"{name} = {target}" for name, target in points.items() if isinstance(target, str)]
+            definitions = [line for line in definitions if line.isprintable() and not line.startswith("[")]
+            lines += [f"[{group}]", *definitions, ""]
     return "\n".join(lines)
 
 
 def _asks_for_metadata(room: Path) -> bool:
-    left = MOST_MODULES
+    modules_left = MOST_MODULES
     for folder, folders, names in os.walk(room):
-        folders[:] = sorted(one for one in folders if not one.startswith(".") and one != "node_modules")
-        for path in (Path(folder, one) for one in sorted(names) if one.endswith(".py")):
-            if left == 0:
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+        for path in (Path(folder, name) for name in sorted(names) if name.endswith(".py")):
+            if modules_left == 0:
                 return False
-            left -= 1
+            modules_left -= 1
             if not path.is_symlink():
                 with path.open("rb") as file:
                     if _ASKS_FOR_METADATA.search(file.read(MODULE_BYTES)):
@@ -97,8 +98,8 @@ def _asks_for_metadata(room: Path) -> bool:
 def _named(pyproject: str) -> Iterator[str]:
     settings = toml_table(pyproject)
     for *tables, key in PLACES:
-        if isinstance(found := table_at(settings, *tables).get(key), str):
-            yield found
+        if isinstance(path := table_at(settings, *tables).get(key), str):
+            yield path
 
 
 def _is_inside_checkout(path: str) -> bool:

@@ -47,18 +47,21 @@ def uses_go(contract: Contract, files: Collection[str]) -> bool:
     """Whether checks of the contract may run Go: a command line names it, or the repository is a Go module and the
     contract has any command line."""
     commands = [
-        check.command for one in contract.every for check in one.checks if isinstance(check, TestsCheck | CommandCheck)
+        check.command
+        for requirement in contract.every
+        for check in requirement.checks
+        if isinstance(check, TestsCheck | CommandCheck)
     ]
     commands += [
         " ".join(case.run)
-        for one in contract.every
-        for check in one.checks
+        for requirement in contract.every
+        for check in requirement.checks
         if isinstance(check, ExamplesCheck)
         for case in check.cases
         if isinstance(case, RunCase)
     ]
     commands += [" ".join(contract.serve.command)] if contract.serve else []
-    return any(USES_GO.search(one) for one in commands) or ("go.mod" in files and bool(commands))
+    return any(USES_GO.search(command) for command in commands) or ("go.mod" in files and bool(commands))
 
 
 async def go_variables(workspace: Workspace, path: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -78,11 +81,11 @@ def may_fetch(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if (name, value) != ("GOPROXY", OFFLINE["GOPROXY"])}
 
 
-def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Both sets of variables. If a variable is in both, the contract's value (`given`) replaces ours. Only for GODEBUG,
-    the two values are joined."""
-    both = [one["GODEBUG"] for one in (ours, given) if one.get("GODEBUG")]
-    return {**ours, **given, **({"GODEBUG": ",".join(both)} if both else {})}
+def with_settings(defaults: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """Both sets of variables. If a variable is in both, the contract's value (in `settings`) replaces the default. Only
+    for GODEBUG, the two values are joined."""
+    values = [variables["GODEBUG"] for variables in (defaults, settings) if variables.get("GODEBUG")]
+    return {**defaults, **settings, **({"GODEBUG": ",".join(values)} if values else {})}
 
 
 async def _standard_library(workspace: Workspace, program: str, path: str) -> Path | None:
@@ -91,8 +94,8 @@ async def _standard_library(workspace: Workspace, program: str, path: str) -> Pa
     if workspace.environments is None or workspace.confinement().level == "none":
         return None
     real = Path(program).resolve()
-    known = real.stat()
-    about = json.dumps([str(real), known.st_size, known.st_mtime_ns])
+    status = real.stat()
+    about = json.dumps([str(real), status.st_size, status.st_mtime_ns])
     folder = workspace.environments / FOLDER / f"go-{hashlib.sha256(about.encode()).hexdigest()[:24]}"
     async with exclusive_build(folder):
         if not (folder / DONE).is_file():
@@ -110,24 +113,25 @@ async def _build(workspace: Workspace, folder: Path, program: str, path: str) ->
     """Compile the standard library into the folder. Returns why that failed, or ""."""
     (folder / CACHE).mkdir(parents=True)
     (folder / "go.mod").write_text(_MODULE)
-    linked = {**OFFLINE, "PATH": path, "GOCACHE": str(folder / CACHE), "GOFLAGS": "-mod=mod"}
-    plain = {**linked, "CGO_ENABLED": "0"}
+    with_c = {**OFFLINE, "PATH": path, "GOCACHE": str(folder / CACHE), "GOFLAGS": "-mod=mod"}
+    without_c = {**with_c, "CGO_ENABLED": "0"}
 
     async def run(variables: Mapping[str, str], *words: str) -> tuple[bool, str, str]:
         command = Command(argv=(program, *words), folder=folder, variables=variables, within_s=BUILD_S)
-        ran = await workspace.execute(command)
-        return ran.exit_code == 0, ran.stdout.decode("utf-8", "replace"), cap_output(ran.stderr, ran.stdout)[-300:]
+        result = await workspace.execute(command)
+        output = cap_output(result.stderr, result.stdout)[-300:]
+        return result.exit_code == 0, result.stdout.decode("utf-8", "replace"), output
 
-    built, _, said = await run(plain, "build", "std")
-    if not built:
-        return said or "go printed nothing"
+    is_built, _, output = await run(without_c, "build", "std")
+    if not is_built:
+        return output or "go printed nothing"
     # What follows only saves more time: it compiles what `go vet` needs of each package, and packages that use C.
-    _, listed, _ = await run(plain, "list", "-f", _LIST, "std")
-    names = [one for one in listed.split() if not _UNIMPORTABLE.search(one)]
-    lines = "".join(f'\t_ "{one}"\n' for one in {*names, "testing"})
+    _, package_list, _ = await run(without_c, "list", "-f", _LIST, "std")
+    names = [name for name in package_list.split() if not _UNIMPORTABLE.search(name)]
+    lines = "".join(f'\t_ "{name}"\n' for name in {*names, "testing"})
     (folder / "standard_test.go").write_text(f"package standard\n\nimport (\n{lines})\n")
-    await run(plain, "test", "-count=1", "-run=^$", ".")
-    await run(linked, "build", "std")
+    await run(without_c, "test", "-count=1", "-run=^$", ".")
+    await run(with_c, "build", "std")
     await asyncio.to_thread(make_read_only, folder)
     atomic_files.write(folder / DONE, "")
     return ""
@@ -139,10 +143,10 @@ def module_name(manifest: str) -> str:
     return match.group(1) if match else ""
 
 
-def missing_go_package(text: str, own: Iterable[str] = ()) -> str:
+def missing_go_package(text: str, own_modules: Iterable[str] = ()) -> str:
     """The third-party package or module that is missing according to this text, or "". Third-party means that its first
-    part is a host name, and that it is in none of the project's `own` modules."""
-    ours = tuple(own)
-    named = [*_MISSING.findall(text), *_UNFETCHED.findall(text)]
-    foreign = [one for one in named if not any(is_below(one, module) for module in ours)]
-    return next((one for one in foreign if "." in one.split("/")[0]), "")
+    part is a host name, and that it is in none of the project's `own_modules`."""
+    modules = tuple(own_modules)
+    missing = [*_MISSING.findall(text), *_UNFETCHED.findall(text)]
+    foreign = [package for package in missing if not any(is_below(package, module) for module in modules)]
+    return next((package for package in foreign if "." in package.split("/")[0]), "")

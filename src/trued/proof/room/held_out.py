@@ -29,15 +29,26 @@ def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
     These are the files that these checks list. If one of these checks lists no files, the files that no check with any
     `from` lists are added.
     """
-    checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
-    found: dict[str, frozenset[str]] = {}
-    for name in {one.from_ for one in checks}:
-        others = [one.files for one in checks if one.from_ != name]
-        theirs = {path for path in contract.carried if any(is_below(path, each) for files in others for each in files)}
-        own = [one.files for one in checks if one.from_ == name]
-        listed = {path for path in contract.carried if any(is_below(path, each) for files in own for each in files)}
-        found[name] = frozenset(listed if all(own) else {*listed, *(contract.carried.keys() - theirs)})
-    return found
+    checks = [
+        check
+        for requirement in contract.requirements
+        for check in requirement.checks
+        if isinstance(check, TestsCheck) and check.from_
+    ]
+    files_of_folders: dict[str, frozenset[str]] = {}
+    for name in {check.from_ for check in checks}:
+        other_lists = [check.files for check in checks if check.from_ != name]
+        files_of_others = {
+            path for path in contract.carried if any(is_below(path, file) for files in other_lists for file in files)
+        }
+        own_lists = [check.files for check in checks if check.from_ == name]
+        own_files = {
+            path for path in contract.carried if any(is_below(path, file) for files in own_lists for file in files)
+        }
+        files_of_folders[name] = frozenset(
+            own_files if all(own_lists) else {*own_files, *(contract.carried.keys() - files_of_others)}
+        )
+    return files_of_folders
 
 
 def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -46,7 +57,7 @@ def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[st
     if not isinstance(check, TestsCheck | CommandCheck):
         return frozenset()
     if check.files:
-        return frozenset(path for path in carried if any(is_below(path, one) for one in check.files))
+        return frozenset(path for path in carried if any(is_below(path, file) for file in check.files))
     from_ = check.from_ if isinstance(check, TestsCheck) else ""
     return by_folder.get(from_, frozenset()) & frozenset(carried) if from_ else frozenset()
 

@@ -13,12 +13,16 @@ _TOP = re.compile(r"\s*([A-Za-z_]\w*)")
 
 def top_level_imports(texts: Iterable[str]) -> frozenset[str]:
     """Top-level modules that these test files import."""
-    found: set[str] = set()
+    modules: set[str] = set()
     for text in texts:
-        for one, several in _IMPORTED.findall(text):
-            names = [one] if one else [match.group(1) for part in several.split(",") if (match := _TOP.match(part))]
-            found.update(names)
-    return frozenset(found)
+        for from_module, imported in _IMPORTED.findall(text):
+            names = (
+                [from_module]
+                if from_module
+                else [match.group(1) for part in imported.split(",") if (match := _TOP.match(part))]
+            )
+            modules.update(names)
+    return frozenset(modules)
 
 
 def shadowing_files(
@@ -27,8 +31,8 @@ def shadowing_files(
     """The added files that would be imported instead of a module from `others` (standard library, installed packages)
     that a frozen test imports.
     """
-    wanted = top_level_imports(tests.values()) & frozenset(others)
-    return [path for path in added if _name(path, folders) in wanted] if wanted else []
+    imported_others = top_level_imports(tests.values()) & frozenset(others)
+    return [path for path in added if _name(path, folders) in imported_others] if imported_others else []
 
 
 def files_in_place_of_others(
@@ -44,28 +48,28 @@ def files_in_place_of_others(
     `texts`: path → text of the base's Python files. Python looks in `folders`, and in the folder of a script that it
     starts.
     """
-    started = {str(PurePosixPath(path).parent) for path, text in texts.items() if _IS_STARTED.search(text)}
-    named = [(path, _name(path, {*folders, *started})) for path in added]
-    named = [(path, name) for path, name in named if name in standard or name in others]
-    if not named:
+    script_folders = {str(PurePosixPath(path).parent) for path, text in texts.items() if _IS_STARTED.search(text)}
+    added_modules = [(path, _name(path, {*folders, *script_folders})) for path in added]
+    added_modules = [(path, name) for path, name in added_modules if name in standard or name in others]
+    if not added_modules:
         return []
     imported = top_level_imports(texts.values())
     imported |= _imported_by_python(imported & frozenset(standard))
-    return [path for path, name in named if name in imported]
+    return [path for path, name in added_modules if name in imported]
 
 
 def _imported_by_python(modules: Iterable[str]) -> frozenset[str]:
     """The modules that are loaded with these modules of Python's own, at any depth."""
-    left, found = [*modules], set[str]()
+    unread, loaded = [*modules], set[str]()
     library = Path(sysconfig.get_path("stdlib"))
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
+    while unread:
+        name = unread.pop()
+        if name not in loaded:
+            loaded.add(name)
             files = [library / f"{name}.py", *(library / name).glob("*.py")]
-            texts = [one.read_text(errors="replace") for one in files if one.is_file()]
-            left += top_level_imports("\n".join(_AT_ONCE.findall(text)) for text in texts)
-    return frozenset(found)
+            texts = [file.read_text(errors="replace") for file in files if file.is_file()]
+            unread += top_level_imports("\n".join(_AT_ONCE.findall(text)) for text in texts)
+    return frozenset(loaded)
 
 
 def _name(path: str, folders: Collection[str]) -> str:
@@ -73,7 +77,7 @@ def _name(path: str, folders: Collection[str]) -> str:
     pure = PurePosixPath(path)
     if pure.suffix not in (".py", ".so", ".pyd"):
         return ""
-    for folder in (PurePosixPath(one) for one in folders):
+    for folder in map(PurePosixPath, folders):
         if pure.is_relative_to(folder):
             inner = pure.relative_to(folder).parts
             if len(inner) == 1:

@@ -28,14 +28,14 @@ LOOK = """
 import json, os, sys
 from importlib import metadata, util
 plugins, versions = [], {}
-for one in metadata.distributions():
-    said = one.read_text("METADATA") or one.read_text("PKG-INFO") or ""  # to parse all of it takes too long
-    lines = [line.partition(":") for line in said.replace("\\r", "").split("\\n\\n", 1)[0].split("\\n")]
+for package in metadata.distributions():
+    text = package.read_text("METADATA") or package.read_text("PKG-INFO") or ""  # to parse all of it takes too long
+    lines = [line.partition(":") for line in text.replace("\\r", "").split("\\n\\n", 1)[0].split("\\n")]
     fields = {key: value.strip() for key, _, value in lines if key in ("Name", "Version")}
     if not fields.get("Name"):
         continue
     versions.setdefault(fields["Name"].lower(), fields.get("Version", ""))
-    plugins += [[e.name, e.value.split(":")[0]] for e in one.entry_points if e.group == "pytest11"]
+    plugins += [[e.name, e.value.split(":")[0]] for e in package.entry_points if e.group == "pytest11"]
 print(json.dumps({
     "executable": sys.executable, "version": list(sys.version_info[:3]),
     "prefixes": [sys.prefix, sys.base_prefix], "base": getattr(sys, "_base_executable", "") or sys.executable,
@@ -82,10 +82,10 @@ class Interpreter:
     def is_like(self, identity: str) -> bool:
         """Whether this Python has that identity. If the engine built the environments of both Pythons, only the version
         of Python and the packages have to be the same."""
-        made = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
+        are_both_built = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
         version = f"(Python {'.'.join(map(str, self.version))},"
         packages = self.identity.rpartition(", packages ")[2]
-        return identity == self.identity or (made and version in identity and identity.endswith(packages))
+        return identity == self.identity or (are_both_built and version in identity and identity.endswith(packages))
 
     @property
     def description(self) -> str:
@@ -101,8 +101,10 @@ async def find_interpreter() -> Interpreter:
 
 def _find() -> Interpreter:
     chosen = chosen_python(os.environ)
-    found = _probe(chosen)
-    return _probe(sys.executable) if found.lacks and chosen != sys.executable and _is_ours(sys.prefix) else found
+    interpreter = _probe(chosen)
+    if interpreter.lacks and chosen != sys.executable and _is_ours(sys.prefix):
+        return _probe(sys.executable)
+    return interpreter
 
 
 def chosen_python(environment: Mapping[str, str]) -> str:
@@ -116,7 +118,7 @@ def chosen_python(environment: Mapping[str, str]) -> str:
         if python.exists():
             return str(python)
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
-    others = [one for one in folders if not (one and _is_ours(Path(one).parent))]
+    others = [folder for folder in folders if not (folder and _is_ours(Path(folder).parent))]
     return shutil.which("python3", path=os.pathsep.join(others)) or sys.executable
 
 
@@ -134,55 +136,58 @@ def _probe(python: str) -> Interpreter:
 @lru_cache(maxsize=8)
 def _look_at(python: str) -> Interpreter:
     # A version manager's shim reports the interpreter that it starts. From here on, only that interpreter is used.
-    looked = subprocess.run([python, "-I", "-B", "-c", LOOK], capture_output=True, cwd="/", timeout=60, check=False)
-    if looked.returncode != 0:
-        raise CannotJudge(f"{python} cannot be used to run checks: {looked.stderr.decode(errors='replace').strip()}")
-    found = json.loads(looked.stdout)
-    supplied, lacks, versions = _with_pytest(found)
-    real = str(Path(found["executable"]).resolve())
+    process = subprocess.run([python, "-I", "-B", "-c", LOOK], capture_output=True, cwd="/", timeout=60, check=False)
+    if process.returncode != 0:
+        raise CannotJudge(f"{python} cannot be used to run checks: {process.stderr.decode(errors='replace').strip()}")
+    report = json.loads(process.stdout)
+    supplied, lacks, versions = _with_pytest(report)
+    real = str(Path(report["executable"]).resolve())
     # An editable install leads to the user's working tree. It is left out, because only the checkout may be tested.
-    inside = [one for one in found["path"] if any(Path(one).is_relative_to(prefix) for prefix in found["prefixes"])]
+    inside = [
+        folder for folder in report["path"] if any(Path(folder).is_relative_to(prefix) for prefix in report["prefixes"])
+    ]
     return Interpreter(
-        path=found["executable"],
+        path=report["executable"],
         real=real,
-        version=tuple(found["version"]),
-        readable=_folders([*found["prefixes"], *inside, str(Path(real).parent), *supplied.values()]),
-        standard=frozenset(found["standard"]),
+        version=tuple(report["version"]),
+        readable=_folders([*report["prefixes"], *inside, str(Path(real).parent), *supplied.values()]),
+        standard=frozenset(report["standard"]),
         versions=versions,
-        plugins=tuple((name, module) for name, module in found["plugins"]) if found["pytest"] else (),
+        plugins=tuple((name, module) for name, module in report["plugins"]) if report["pytest"] else (),
         supplied=supplied,
         lacks=lacks,
-        site=tuple(one for one in inside if Path(one).name in ("site-packages", "dist-packages")),
-        base=str(Path(found["base"]).resolve()),
-        outside=tuple(one for one in found["path"] if one not in inside and Path(one).is_dir()) + _editable(inside),
+        site=tuple(folder for folder in inside if Path(folder).name in ("site-packages", "dist-packages")),
+        base=str(Path(report["base"]).resolve()),
+        outside=tuple(folder for folder in report["path"] if folder not in inside and Path(folder).is_dir())
+        + _editable(inside),
     )
 
 
 def _editable(folders: list[str]) -> tuple[str, ...]:
     """The paths that are named in files of editable installs, and the targets of links among the packages."""
-    files = [one for folder in folders for name in EDITABLE for one in Path(folder).glob(name)]
-    texts = (one.read_text(errors="replace") for one in files if one.is_file())
-    named = {path for text in texts for path in _ABSOLUTE.findall(text)}
-    named |= {os.path.realpath(one) for folder in folders if os.path.isdir(folder) for one in _links(folder)}  # noqa: PTH112
-    return tuple(sorted(path for path in named if Path(path).exists()))
+    files = [file for folder in folders for name in EDITABLE for file in Path(folder).glob(name)]
+    texts = (file.read_text(errors="replace") for file in files if file.is_file())
+    paths = {path for text in texts for path in _ABSOLUTE.findall(text)}
+    paths |= {os.path.realpath(link) for folder in folders if os.path.isdir(folder) for link in _links(folder)}  # noqa: PTH112
+    return tuple(sorted(path for path in paths if Path(path).exists()))
 
 
 def _links(folder: str) -> list[str]:
-    with os.scandir(folder) as found:
-        return [one.path for one in found if one.is_symlink()]
+    with os.scandir(folder) as entries:
+        return [entry.path for entry in entries if entry.is_symlink()]
 
 
-def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
-    """The Python of an environment that the engine built with the caller's Python. `found`: what LOOK printed there.
+def environment_interpreter(report: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
+    """The Python of an environment that the engine built with the caller's Python.
 
-    Packages may have falsified `found`, so it only tells which packages there are; the engine itself decides on the
-    path and on the folders to read. Raises CannotJudge if `found` describes another Python.
+    `report`: what LOOK printed there. Packages may have falsified it, so it only tells which packages there are; the
+    engine itself decides on the path and on the folders to read. Raises CannotJudge if it describes another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
-    if found["executable"] != str(python) or tuple(found["version"]) != caller.version:
+    if report["executable"] != str(python) or tuple(report["version"]) != caller.version:
         raise CannotJudge(f"{python} cannot be used to run checks: a package has replaced it")
-    supplied, lacks, versions = _with_pytest(found)
-    inside = [Path(one) for one in found["path"] if Path(one).is_relative_to(folder)]
+    supplied, lacks, versions = _with_pytest(report)
+    inside = [Path(entry) for entry in report["path"] if Path(entry).is_relative_to(folder)]
     return Interpreter(
         path=str(python),
         real=str(python.resolve()),
@@ -190,22 +195,22 @@ def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Inte
         readable=_folders([str(folder), *caller.readable, *supplied.values()]),
         standard=caller.standard,
         versions=versions,
-        plugins=tuple((str(name), str(module)) for name, module in found["plugins"]) if found["pytest"] else (),
+        plugins=tuple((str(name), str(module)) for name, module in report["plugins"]) if report["pytest"] else (),
         supplied=supplied,
         lacks=lacks,
-        site=tuple(str(one) for one in inside if one.name in ("site-packages", "dist-packages")),
+        site=tuple(str(folder) for folder in inside if folder.name in ("site-packages", "dist-packages")),
         base=str(Path(caller.base or caller.real).resolve()),
     )
 
 
-def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
+def _with_pytest(report: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
     """The engine's own pytest (module → path) if the interpreter has none; why that cannot be used, or ""; and the
     versions of all packages, including the engine's pytest if it is used."""
-    versions = {str(name): str(one) for name, one in found["versions"].items()}
-    if found["pytest"]:
+    versions = {str(name): str(number) for name, number in report["versions"].items()}
+    if report["pytest"]:
         return {}, "", versions
-    if tuple(found["version"]) < OLDEST_FOR_OURS:
-        why = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
+    if tuple(report["version"]) < OLDEST_FOR_OURS:
+        why = f"pytest is not installed in {report['executable']}, and the engine's own needs Python 3.11"
         return {}, why, versions
     from importlib.metadata import version  # imported only if needed: it is slow, and most interpreters have pytest
 
@@ -214,20 +219,20 @@ def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[st
 
 
 def _own_pytest() -> dict[str, str]:
-    places = {}
+    paths = {}
     for name in RUNNER:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin:
             origin = Path(spec.origin)
-            places[name] = str(origin.parent if origin.name == "__init__.py" else origin)
-    return places
+            paths[name] = str(origin.parent if origin.name == "__init__.py" else origin)
+    return paths
 
 
 def _folders(paths: list[str]) -> tuple[str, ...]:
     """The folders, except those inside another of them, and except the system's, which every sandbox shows."""
-    kept: list[Path] = []
-    for path in sorted({Path(one) for one in paths}):
-        inside = any(path == other or other in path.parents for other in kept)
+    outermost: list[Path] = []
+    for path in sorted({Path(text) for text in paths}):
+        inside = any(path == other or other in path.parents for other in outermost)
         if not inside and path != Path("/usr") and Path("/usr") not in path.parents and path != Path("/"):
-            kept.append(path)
-    return tuple(map(str, kept))
+            outermost.append(path)
+    return tuple(map(str, outermost))

@@ -48,12 +48,12 @@ def node_folders() -> tuple[str, ...]:
 @lru_cache(maxsize=4)
 def _probed(path: str) -> NodeProgram | None:
     # A version manager's shim reports the program that it starts. From here on, only that program is used.
-    look = [path, "-p", "process.execPath + ' ' + process.version"]
+    argv = [path, "-p", "process.execPath + ' ' + process.version"]
     try:
-        said = subprocess.run(look, capture_output=True, cwd="/", timeout=LOOK_S, check=True).stdout.decode()
+        output = subprocess.run(argv, capture_output=True, cwd="/", timeout=LOOK_S, check=True).stdout.decode()
     except (OSError, subprocess.SubprocessError):
         return None
-    real, _, version = said.strip().rpartition(" ")
+    real, _, version = output.strip().rpartition(" ")
     if not re.fullmatch(r"v\d+\.\d+\.\S+", version):
         return None
     home = Path(real).parent.parent

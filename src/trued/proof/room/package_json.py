@@ -26,72 +26,77 @@ def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
     `base` is None if the base has no such file; then the head's scripts may stay. If the head's file cannot be parsed
     here, another parser might still find settings in it, so it is made unreadable for every parser.
     """
-    ours, theirs = _read(base), _read(head)
-    if theirs is None:
+    base_settings, head_settings = _read(base), _read(head)
+    if head_settings is None:
         return UNREADABLE
-    if base is not None and ours is None:
+    if base is not None and base_settings is None:
         return None
-    before = ours or {}
-    made = {name: value for name, value in theirs.items() if name not in JUDGING}
-    made |= {name: value for name, value in before.items() if name in JUDGING}
-    if ours is not None:
-        made = _with_scripts(made, before.get("scripts"))
-    return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    base_values = base_settings or {}
+    merged = {name: value for name, value in head_settings.items() if name not in JUDGING}
+    merged |= {name: value for name, value in base_values.items() if name in JUDGING}
+    if base_settings is not None:
+        merged = _with_scripts(merged, base_values.get("scripts"))
+    return None if merged == head_settings else _as_bytes(merged)
 
 
 def manifest_of_head(base: bytes | None, head: bytes, commands: Iterable[str]) -> bytes | None:
     """Like `merge_manifests`, but from the base come only the settings that nothing but test runners reads, and the
     scripts that these command lines start."""
-    ours, theirs = _read(base), _read(head)
-    if theirs is None or (base is not None and ours is None):
+    base_settings, head_settings = _read(base), _read(head)
+    if head_settings is None or (base is not None and base_settings is None):
         return merge_manifests(base, head)
-    before = ours or {}
-    made = {name: value for name, value in theirs.items() if name not in RUNNERS}
-    made |= {name: value for name, value in before.items() if name in RUNNERS}
-    scripts = before.get("scripts")
+    base_values = base_settings or {}
+    merged = {name: value for name, value in head_settings.items() if name not in RUNNERS}
+    merged |= {name: value for name, value in base_values.items() if name in RUNNERS}
+    scripts = base_values.get("scripts")
     if isinstance(scripts, dict):
-        made = _with_scripts(made, _started(scripts, commands))
-    return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        merged = _with_scripts(merged, _scripts_started(scripts, commands))
+    return None if merged == head_settings else _as_bytes(merged)
 
 
 def manifest_of_cases(base: bytes | None, head: bytes, commands: Iterable[str]) -> bytes | None:
     """Like `merge_manifests`, for cases and pages: from the base come only the scripts that these command lines
     start."""
-    ours, theirs = _read(base), _read(head)
-    scripts = _started(found, commands) if isinstance(found := (ours or {}).get("scripts"), dict) else {}
-    if not scripts or theirs is None:
+    base_settings, head_settings = _read(base), _read(head)
+    base_scripts = (base_settings or {}).get("scripts")
+    scripts = _scripts_started(base_scripts, commands) if isinstance(base_scripts, dict) else {}
+    if not scripts or head_settings is None:
         return UNREADABLE if scripts else None
-    made = _with_scripts(theirs, scripts)
-    return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    merged = _with_scripts(head_settings, scripts)
+    return None if merged == head_settings else _as_bytes(merged)
 
 
-def _started(scripts: dict[str, Any], commands: Iterable[str]) -> dict[str, Any]:
+def _scripts_started(scripts: dict[str, Any], commands: Iterable[str]) -> dict[str, Any]:
     """The scripts whose names are words of these command lines, or of other such scripts, and those around them."""
-    found, texts = dict[str, Any](), [*commands]
+    started, texts = dict[str, Any](), [*commands]
     while texts:
         words = {word for text in texts for word in re.findall(r"[\w:.-]+", text)}
         names = {f"{around}{word}" for word in words for around in ("", "pre", "post")}
-        more = {name: one for name, one in scripts.items() if name in names and name not in found}
-        texts = [str(one) for one in more.values()]
-        found |= more
-    return found
+        newly_started = {name: script for name, script in scripts.items() if name in names and name not in started}
+        texts = [str(script) for script in newly_started.values()]
+        started |= newly_started
+    return started
 
 
-def _with_scripts(made: dict[str, Any], before: Any) -> dict[str, Any]:
+def _with_scripts(manifest: dict[str, Any], base_scripts: Any) -> dict[str, Any]:
     """The manifest with the base's scripts. New scripts of the head stay, except `pre` and `post` scripts around those
     of the base."""
-    ours = before if isinstance(before, dict) else {}
-    now = made.get("scripts")
-    theirs = now if isinstance(now, dict) else {}
-    around = {f"{word}{name}" for name in ours for word in ("pre", "post")}
-    scripts = {name: one for name, one in theirs.items() if name not in around} | ours
-    rest = {name: value for name, value in made.items() if name != "scripts"}
-    return {**rest, "scripts": scripts} if scripts else rest
+    scripts_of_base = base_scripts if isinstance(base_scripts, dict) else {}
+    head_scripts = manifest.get("scripts")
+    scripts_of_head = head_scripts if isinstance(head_scripts, dict) else {}
+    around = {f"{word}{name}" for name in scripts_of_base for word in ("pre", "post")}
+    scripts = {name: script for name, script in scripts_of_head.items() if name not in around} | scripts_of_base
+    other_settings = {name: value for name, value in manifest.items() if name != "scripts"}
+    return {**other_settings, "scripts": scripts} if scripts else other_settings
+
+
+def _as_bytes(manifest: dict[str, Any]) -> bytes:
+    return json.dumps(manifest, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _read(data: bytes | None) -> dict[str, Any] | None:
     try:
-        found = json.loads(data) if data is not None and len(data) <= MOST_BYTES else None
+        manifest = json.loads(data) if data is not None and len(data) <= MOST_BYTES else None
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return manifest if isinstance(manifest, dict) else None

@@ -26,7 +26,7 @@ async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
     make_virtualenv(environment, bench.interpreter, over=True)
     site = site_packages(environment, bench.interpreter)
     with (site / TRUSTED).open("a") as file:  # lets the environment find the packages that only the commit declares
-        file.writelines(f"{one}\n" for one in bench.site)
+        file.writelines(f"{folder}\n" for folder in bench.site)
     broken = await _run(bench, commands, environment)
     disarm(site)
     programs = str(environment / "bin")
@@ -53,9 +53,9 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
         return why
     try:
         for command in commands:
-            ran = await _execute(bench, ("sh", "-c", command), variables, environment)
-            if ran.exit_code != 0:
-                output = cap_output(ran.stdout, ran.stderr)
+            result = await _execute(bench, ("sh", "-c", command), variables, environment)
+            if result.exit_code != 0:
+                output = cap_output(result.stdout, result.stderr)
                 return f"`{' '.join(command.split())}` failed before any check: {first_errors(output)}\n{output[-600:]}"
     finally:
         _forget(bench.room / ".git")
@@ -65,24 +65,22 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
 async def _make_repository(bench: Bench, variables: Mapping[str, str]) -> str:
     """Make a git repository with one commit and no tags, because builds often read the version from git, and the room
     has no `.git`. Returns why that failed, or ""."""
-    made = " && ".join(
+    script = " && ".join(
         " ".join((*GIT, *words))
         for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "--no-verify", "--allow-empty", "-m", "1"))
     )
-    ran = await _execute(bench, ("sh", "-c", made), variables, None)
-    return (
-        ""
-        if ran.exit_code == 0
-        else f"no repository could be made for the preparation: {cap_output(ran.stdout, ran.stderr)[-600:]}"
-    )
+    result = await _execute(bench, ("sh", "-c", script), variables, None)
+    if result.exit_code == 0:
+        return ""
+    return f"no repository could be made for the preparation: {cap_output(result.stdout, result.stderr)[-600:]}"
 
 
 def first_errors(output: str) -> str:
     """The first lines that name an error, on one line; the last line if there is none. Installers print their reason
     first, and then much that differs between runs, such as the name of a log file."""
     lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
-    named = [line for line in lines if re.search(rf"{_ERROR}.*\w", line, re.IGNORECASE)]
-    return " ".join(named[:MOST_ERRORS] or lines[-1:])
+    error_lines = [line for line in lines if re.search(rf"{_ERROR}.*\w", line, re.IGNORECASE)]
+    return " ".join(error_lines[:MOST_ERRORS] or lines[-1:])
 
 
 def _forget(repository: Path) -> None:

@@ -40,7 +40,9 @@ def project_folders(paths: Collection[str]) -> ProjectFolders:
     node = {_folder(path) for path in paths if PurePosixPath(path).name == "package.json"}
     go = {_folder(path) for path in paths if PurePosixPath(path).name == "go.mod"}
     return ProjectFolders(
-        python=() if not _AT_TOP.isdisjoint(paths) else _outermost(_own(one for one in python if one is not None)),
+        python=()
+        if not _AT_TOP.isdisjoint(paths)
+        else _outermost(_own(folder for folder in python if folder is not None)),
         node=_outermost(_own(node)),
         go=_own(go),
     )
@@ -54,39 +56,41 @@ def import_roots(paths: Collection[str]) -> tuple[str, ...]:
     know which one is meant, and folders with a module that has the name of one of Python's own.
     """
     folders = project_folders(paths).python
-    places = [place for one in folders for place in (one, f"{one}/src")]
+    places = [place for folder in folders for place in (folder, f"{folder}/src")]
     code = [path for path in paths if path.endswith((".py", ".pyx", ".so")) and not is_test(path)]
-    below = {place: list[str]() for place in (".", "src", *places)}
+    paths_below = {place: list[str]() for place in (".", "src", *places)}
     for path in code:
         for folder in PurePosixPath(path).parents:
-            if str(folder) in below:
-                below[str(folder)].append(path)
-    modules = {place: top_level_modules(place, below[place]) for place in places}
-    named = {".": _regular(".", below["."]), "src": _regular("src", below["src"]), **modules}
-    owners = Counter(name for names in named.values() for name in names)
-    kept = [
+            if str(folder) in paths_below:
+                paths_below[str(folder)].append(path)
+    modules = {place: top_level_modules(place, paths_below[place]) for place in places}
+    modules_of_places = {".": _regular(".", paths_below["."]), "src": _regular("src", paths_below["src"]), **modules}
+    owners = Counter(name for names in modules_of_places.values() for name in names)
+    roots = [
         place
         for place in places
         if modules[place]
         and f"{place}/__init__.py" not in paths
-        and _regular(place, below[place]).isdisjoint(sys.stdlib_module_names)
+        and _regular(place, paths_below[place]).isdisjoint(sys.stdlib_module_names)
         and all(owners[name] == 1 for name in modules[place])
     ]
-    return tuple(kept)
+    return tuple(roots)
 
 
 def top_level_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
     """The names under which code that finds its modules in this folder imports the files below it. Names for tools and
     tests are left out."""
-    inner = [_below(place, path) for path in paths]
-    names = {parts[0].partition(".")[0] for parts in inner if parts and (len(parts) > 1 or "." in parts[0])}
-    return frozenset(one for one in names - _NOT_IMPORTED - {"src", ""} if not ASIDE.fullmatch(one))
+    inner_paths = [_below(place, path) for path in paths]
+    names = {parts[0].partition(".")[0] for parts in inner_paths if parts and (len(parts) > 1 or "." in parts[0])}
+    return frozenset(name for name in names - _NOT_IMPORTED - {"src", ""} if not ASIDE.fullmatch(name))
 
 
 def _regular(place: str, paths: Iterable[str]) -> frozenset[str]:
     """Of these names, those of modules, and of packages with an `__init__.py`."""
-    inner = [(path, _below(place, path)) for path in paths]
-    return top_level_modules(place, [path for path, parts in inner if len(parts) == 1 or parts[1:] == ("__init__.py",)])
+    inner_paths = [(path, _below(place, path)) for path in paths]
+    return top_level_modules(
+        place, [path for path, parts in inner_paths if len(parts) == 1 or parts[1:] == ("__init__.py",)]
+    )
 
 
 def _below(place: str, path: str) -> tuple[str, ...]:
@@ -111,10 +115,12 @@ def _folder(path: str) -> str:
 
 def _own(folders: Iterable[str]) -> tuple[str, ...]:
     """These folders without those of tests, examples and other people's code; none if the top is among them."""
-    several = {*folders}
-    if "" in several:
+    distinct = {*folders}
+    if "" in distinct:
         return ()
-    return tuple(sorted(one for one in several if not any(ASIDE.fullmatch(part) for part in PurePosixPath(one).parts)))
+    return tuple(
+        sorted(folder for folder in distinct if not any(ASIDE.fullmatch(part) for part in PurePosixPath(folder).parts))
+    )
 
 
 def _outermost(folders: tuple[str, ...]) -> tuple[str, ...]:

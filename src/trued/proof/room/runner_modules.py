@@ -40,33 +40,37 @@ _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 
 def named_in_commands(commands: Iterable[str], blobs: Collection[str]) -> set[str]:
     """The project's files that options of these command lines load: settings and scripts."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for command in commands:
-        words = [word for one in command.split() for word in ([*one.split("=", 1)] if one.startswith("-") else [one])]
+        words = [
+            word
+            for argument in command.split()
+            for word in ([*argument.split("=", 1)] if argument.startswith("-") else [argument])
+        ]
         for option, value in pairwise(words):
-            found |= {*_at(value.strip("\"'"), ".", blobs)} if option in _OPTIONS else set()
-    return found
+            paths |= {*_at(value.strip("\"'"), ".", blobs)} if option in _OPTIONS else set()
+    return paths
 
 
 def named_in_settings(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's scripts that a test runner loads because of this file of settings."""
     folder = str(PurePosixPath(path).parent)
     if PurePosixPath(path).name == "package.json":
-        text = json.dumps({key: one for key, one in json_table(text).items() if key in JUDGING})
-    values = [literal for one in _values(text) for _, literal in _LITERAL.findall(one)]
+        text = json.dumps({key: value for key, value in json_table(text).items() if key in JUDGING})
+    values = [literal for setting in _values(text) for _, literal in _LITERAL.findall(setting)]
     values += _imported(text) if is_script(path) else []
     values += _LISTED.findall(text) if path.endswith((".yml", ".yaml")) else []
-    return {one for value in values for one in _at(value, folder, blobs) if is_script(one)}
+    return {path for value in values for path in _at(value, folder, blobs) if is_script(path)}
 
 
 def loaded_by(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's files that a script loads by a relative path."""
     folder = str(PurePosixPath(path).parent)
-    return {one for value in _imported(text) for one in _at(value, folder, blobs)}
+    return {path for value in _imported(text) for path in _at(value, folder, blobs)}
 
 
 def _imported(text: str) -> list[str]:
-    return [one for one in imported_names(text) if one.startswith(".")]
+    return [name for name in imported_names(text) if name.startswith(".")]
 
 
 def only_loaded_by(
@@ -77,20 +81,20 @@ def only_loaded_by(
     `texts`: the scripts of the project, tests included. `product`: scripts that surely belong to the product.
     """
     loads = {path: loaded_by(path, text, blobs) for path, text in texts.items()}
-    tried = {*named}
+    considered = {*named}
     while True:
-        kept = _loaded_by_no_other(tried - {*product}, loads)
-        more = {one for path in kept for one in _mentioned(path, texts.get(path, ""), blobs)} - tried
+        kept = _loaded_by_no_other(considered - {*product}, loads)
+        more = {path for script in kept for path in _mentioned(script, texts.get(script, ""), blobs)} - considered
         if not more:
             return kept
-        tried |= more
+        considered |= more
 
 
 def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection[str]]) -> set[str]:
     """These scripts, without those that any other script loads. A script that is left out becomes one of the others, so
     what it loads is left out, too."""
     kept = {*scripts}
-    while others := kept & {one for path, found in loads.items() if path not in kept for one in found}:
+    while others := kept & {other for path, loaded in loads.items() if path not in kept for other in loaded}:
         kept -= others
     return kept
 
@@ -98,29 +102,29 @@ def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection
 def _mentioned(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's scripts that a string in this script names by a relative path: `register("./loader.mjs")`."""
     folder = str(PurePosixPath(path).parent)
-    return {one for value in relative_paths(text) for one in _at(value, folder, blobs) if is_script(one)}
+    return {path for value in relative_paths(text) for path in _at(value, folder, blobs) if is_script(path)}
 
 
 def named_as_product(manifest: str, blobs: Collection[str]) -> set[str]:
     """The entry points of the product: files that a package.json names outside the settings of test runners."""
-    rest = {key: one for key, one in json_table(manifest).items() if key not in JUDGING}
-    return {one for _, value in _LITERAL.findall(json.dumps(rest)) for one in _at(value, ".", blobs)}
+    product_settings = {key: setting for key, setting in json_table(manifest).items() if key not in JUDGING}
+    return {path for _, value in _LITERAL.findall(json.dumps(product_settings)) for path in _at(value, ".", blobs)}
 
 
 def _values(text: str) -> Iterator[str]:
     """The text of each setting whose key says that its value is loaded as code, such as `setupFiles`. A list or an
     object is returned whole."""
     for match in _KEY.finditer(text):
-        rest = text[match.end() : match.end() + 4000]
-        closing = _BRACKETS.get(rest[:1])
+        following = text[match.end() : match.end() + 4000]
+        closing = _BRACKETS.get(following[:1])
         if closing is None:
-            yield rest.partition("\n")[0]
+            yield following.partition("\n")[0]
             continue
         depth = 0
-        for place, sign in enumerate(rest):
+        for position, sign in enumerate(following):
             depth += (sign in _BRACKETS) - (sign in _BRACKETS.values())
             if not depth:
-                yield rest[: place + 1]
+                yield following[: position + 1]
                 break
 
 
@@ -132,11 +136,11 @@ def _at(value: str, folder: str, blobs: Collection[str]) -> Iterator[str]:
     for start in dict.fromkeys((folder, ".")):
         place = normpath(f"{start}/{clean}")
         bare = re.sub(r"\.[cm]?jsx?$", "", place)  # TypeScript code names the compiled file: `x.js` for `x.ts`
-        every = (
+        candidates = (
             place,
-            *(f"{one}{end}" for one in (place, bare) for end in SCRIPTS),
+            *(f"{stem}{end}" for stem in (place, bare) for end in SCRIPTS),
             *(f"{place}/index{end}" for end in SCRIPTS),
         )
-        if found := next((one for one in every if one in blobs), None):
-            yield found
+        if path := next((candidate for candidate in candidates if candidate in blobs), None):
+            yield path
             return

@@ -18,19 +18,19 @@ ATTENDED = Path(__file__).parents[1] / "probes" / "attended.py"
 
 async def run_with_services(workspace: Workspace, command: Command, services: Sequence[Serve]) -> CommandResult:
     """Run the command with its services. Raises CannotJudge if one of them does not start."""
-    reading, telling = os.pipe()
+    reader, writer = os.pipe()
     try:
-        ran = await workspace.execute(with_services(command, services, telling))
-        os.set_blocking(reading, False)
+        result = await workspace.execute(with_services(command, services, writer))
+        os.set_blocking(reader, False)
         try:
-            said = os.read(reading, 5000)
+            status = os.read(reader, 5000)
         except BlockingIOError:
-            said = b""
+            status = b""
     finally:
-        os.close(reading)
-    if said != b"ready" and not ran.timed_out:
-        raise CannotJudge(said.decode(errors="replace") or "it is unknown whether the services of the checks started")
-    return ran
+        os.close(reader)
+    if status != b"ready" and not result.timed_out:
+        raise CannotJudge(status.decode(errors="replace") or "it is unknown whether the services of the checks started")
+    return result
 
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
@@ -38,23 +38,23 @@ def with_services(command: Command, services: Sequence[Serve], telling: int) -> 
     writes whether they are up, or a negative number for no pipe. This process's copy of that end is closed when the
     command is executed."""
     ports = _ports(len(services))
-    listed = [
+    service_orders = [
         {
-            "command": [word.replace("{port}", str(port)) for word in one.command],
+            "command": [word.replace("{port}", str(port)) for word in service.command],
             "port": port,
-            "variables": {one.port_env: str(port)},
-            "path": one.ready.path,
-            "status": one.ready.status,
-            "within_s": one.ready.within_s,
+            "variables": {service.port_env: str(port)},
+            "path": service.ready.path,
+            "status": service.ready.status,
+            "within_s": service.ready.within_s,
         }
-        for one, port in zip(services, ports, strict=True)
+        for service, port in zip(services, ports, strict=True)
     ]
-    argv = (sys.executable, "-I", "-S", str(ATTENDED), str(telling), json.dumps(listed), "--", *command.argv)
-    waiting = sum(one.ready.within_s for one in services)
+    argv = (sys.executable, "-I", "-S", str(ATTENDED), str(telling), json.dumps(service_orders), "--", *command.argv)
+    startup_s = sum(service.ready.within_s for service in services)
     return replace(
         command,
         argv=argv,
-        within_s=command.within_s + waiting,
+        within_s=command.within_s + startup_s,
         ports=(*command.ports, *ports),
         inherited=(*command.inherited, telling) if telling >= 0 else command.inherited,
         readable=(*command.readable, str(ATTENDED)),
@@ -64,6 +64,6 @@ def with_services(command: Command, services: Sequence[Serve], telling: int) -> 
 def _ports(number: int) -> list[int]:
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for server in sockets:
+            server.bind(("127.0.0.1", 0))
+        return [server.getsockname()[1] for server in sockets]

@@ -29,9 +29,9 @@ def machine_path(path: str, home: str) -> str:
     as `/usr/local/go/bin` and `/opt/…`. Folders below HOME or in a project (a virtual environment, `node_modules`) are
     left out.
     """
-    more = (Path(os.path.normpath(one)) for one in path.split(":") if one.startswith(PROGRAMS))
-    found = [str(one) for one in more if str(one).startswith(PROGRAMS) and not _is_own(one, home)]
-    return ":".join(dict.fromkeys((*SYSTEM_PATH.split(":"), *found)))
+    candidates = (Path(os.path.normpath(entry)) for entry in path.split(":") if entry.startswith(PROGRAMS))
+    folders = [str(folder) for folder in candidates if str(folder).startswith(PROGRAMS) and not _is_own(folder, home)]
+    return ":".join(dict.fromkeys((*SYSTEM_PATH.split(":"), *folders)))
 
 
 def _is_own(folder: Path, home: str) -> bool:
@@ -52,7 +52,7 @@ def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) 
     site.mkdir(parents=True)
     write_programs(environment, interpreter)
     if over and interpreter.site:
-        (site / TRUSTED).write_text("".join(f"{one}\n" for one in interpreter.site))
+        (site / TRUSTED).write_text("".join(f"{folder}\n" for folder in interpreter.site))
     if not (over and "pip" in interpreter.versions):
         _unpack_pip(site, _python_behind(interpreter))
 
@@ -60,10 +60,10 @@ def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) 
 def write_programs(environment: Path, interpreter: Interpreter) -> None:
     """Write the environment's own Python, pip and settings. They replace whatever an installation put there."""
     programs, base = environment / "bin", _python_behind(interpreter)
-    own = _own_programs(interpreter)
-    for place in (*(programs / name for name in own), environment / "pyvenv.cfg"):
+    names = _own_programs(interpreter)
+    for place in (*(programs / name for name in names), environment / "pyvenv.cfg"):
         _remove(place)
-    for name in own:
+    for name in names:
         if name.startswith("pip"):
             (programs / name).write_text(_PIP)
             (programs / name).chmod(0o755)
@@ -76,8 +76,14 @@ def replaced_folder(environment: Path, interpreter: Interpreter) -> str:
     """A folder of the environment that an installation has replaced by a link or a file, or "". The engine must not
     write through such a link."""
     site = site_packages(environment, interpreter)
-    every = (environment / "bin", *reversed([one for one in site.parents if environment in one.parents]), site)
-    return next((str(one.relative_to(environment)) for one in every if one.is_symlink() or not one.is_dir()), "")
+    folders = (
+        environment / "bin",
+        *reversed([parent for parent in site.parents if environment in parent.parents]),
+        site,
+    )
+    return next(
+        (str(folder.relative_to(environment)) for folder in folders if folder.is_symlink() or not folder.is_dir()), ""
+    )
 
 
 def _python_behind(interpreter: Interpreter) -> Path:
@@ -106,10 +112,10 @@ def _unpack_pip(site: Path, base: Path) -> None:
 
 def disarm(site: Path) -> None:
     """Remove installed files that would run code whenever an interpreter starts."""
-    for one in site.glob("*"):
-        starting = one.suffix == ".pth" and one.name != TRUSTED
-        if starting or one.name.split(".")[0] in CUSTOMIZING:
-            _remove(one)
+    for file in site.glob("*"):
+        runs_at_start = file.suffix == ".pth" and file.name != TRUSTED
+        if runs_at_start or file.name.split(".")[0] in CUSTOMIZING:
+            _remove(file)
 
 
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
@@ -121,33 +127,33 @@ def put_behind(environment: Path, interpreter: Interpreter) -> Path:
     disarm(site)
     _remove(behind)
     behind.mkdir()
-    for one in [one for one in site.iterdir() if one.name != TRUSTED]:
-        one.rename(behind / one.name)
+    for entry in [entry for entry in site.iterdir() if entry.name != TRUSTED]:
+        entry.rename(behind / entry.name)
     _remove(site / TRUSTED)
-    (site / TRUSTED).write_text("".join(f"{one}\n" for one in (*interpreter.site, behind)))
-    own = Path(interpreter.path).parent
-    for one in (environment / "bin").iterdir():
-        known = (own / one.name).exists() or shutil.which(one.name, path=SYSTEM_PATH)
-        if known and one.name not in _own_programs(interpreter):
-            _remove(one)
+    (site / TRUSTED).write_text("".join(f"{folder}\n" for folder in (*interpreter.site, behind)))
+    interpreter_programs = Path(interpreter.path).parent
+    for program in (environment / "bin").iterdir():
+        is_known = (interpreter_programs / program.name).exists() or shutil.which(program.name, path=SYSTEM_PATH)
+        if is_known and program.name not in _own_programs(interpreter):
+            _remove(program)
     return behind
 
 
 def registries(environ: Mapping[str, str], files: Iterable[Path] | None = None) -> dict[str, str]:
     """Settings of package managers, from environment variables and pip's files; values with secrets are left out."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for file in _pip_files(environ) if files is None else files:
-        found |= _pip_settings(file)
-    found |= {name: value for name, value in environ.items() if _REGISTRY.fullmatch(name)}
-    found.pop("PIP_CONFIG_FILE", None)  # its settings are read here; the file itself may contain more
-    found.pop("PIP_REQUIRE_VIRTUALENV", None)
-    return {name: value for name, value in found.items() if not _SECRET.search(f"{name}={value}")}
+        settings |= _pip_settings(file)
+    settings |= {name: value for name, value in environ.items() if _REGISTRY.fullmatch(name)}
+    settings.pop("PIP_CONFIG_FILE", None)  # its settings are read here; the file itself may contain more
+    settings.pop("PIP_REQUIRE_VIRTUALENV", None)
+    return {name: value for name, value in settings.items() if not _SECRET.search(f"{name}={value}")}
 
 
 def _pip_files(environ: Mapping[str, str]) -> list[Path]:
     home = Path(environ.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111
     files = [home / ".pip" / "pip.conf", Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip" / "pip.conf"]
-    return [*files, *(Path(one) for one in [environ.get("PIP_CONFIG_FILE", "")] if one)]
+    return [*files, *(Path(path) for path in [environ.get("PIP_CONFIG_FILE", "")] if path)]
 
 
 def _pip_settings(file: Path) -> dict[str, str]:
@@ -156,9 +162,9 @@ def _pip_settings(file: Path) -> dict[str, str]:
         parser.read_string(file.read_text(errors="replace"))
     except (OSError, configparser.Error):
         return {}
-    found = {}
+    settings = {}
     for section in ("global", "install"):
         for name in PIP_SETTINGS:
             if value := parser.get(section, name, fallback=""):
-                found[f"PIP_{name.upper().replace('-', '_')}"] = " ".join(value.split())
-    return found
+                settings[f"PIP_{name.upper().replace('-', '_')}"] = " ".join(value.split())
+    return settings

@@ -19,13 +19,13 @@ MOST_BYTES = 4 * 2**20  # the most bytes of one picture or recording
 ALL_BYTES = 32 * 2**20
 
 
-def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fact | None:
+def missing_browser(bench: Bench, selection: CaseSelection, *, python: bool) -> Fact | None:
     """The fact to record if Chromium or Playwright is missing, with what to install; None if neither is missing."""
     _, lack = find_chromium()
     if lack:
-        return unjudged_fact(lack, missing_kind(), wanted)
-    _, why = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
-    return unjudged_fact(why, "module playwright", wanted) if why else None
+        return unjudged_fact(lack, missing_kind(), selection)
+    _, lack_of_playwright = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
+    return unjudged_fact(lack_of_playwright, "module playwright", selection) if lack_of_playwright else None
 
 
 @asynccontextmanager
@@ -33,22 +33,22 @@ async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
     """The bench with a browser for tests. No server is started."""
     chromium, _ = find_chromium()
     supplied, _ = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
-    with set_up_stage(chromium, chromium_folders(chromium), supplied) as made:
-        variables = {**bench.variables, **made.variables}
-        yield replace(bench, stage=made, variables=variables, plain={**bench.plain, **made.variables})
+    with set_up_stage(chromium, chromium_folders(chromium), supplied) as stage:
+        variables = {**bench.variables, **stage.variables}
+        yield replace(bench, stage=stage, variables=variables, plain={**bench.plain, **stage.variables})
 
 
-async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]) -> Fact:
+async def with_pictures(bench: Bench, fact: Fact, records: Iterable[dict[str, Any]]) -> Fact:
     """The fact with the pictures and recordings that its tests left. Each is stored under the hash of its content."""
     if bench.stage is None:
         return fact
-    taken = [one for one in said if isinstance(one.get("test"), str) and "shot" in one]
-    taken.sort(key=lambda one: _passed(fact.tried, str(one["test"])))
+    shots = [record for record in records if isinstance(record.get("test"), str) and "shot" in record]
+    shots.sort(key=lambda record: _passed(fact.tried, str(record["test"])))
     artifacts, pictures, left = dict(fact.artifacts), list[Shot](), ALL_BYTES
-    for one in taken[:MOST]:
-        picture, trace = (_read(bench.stage.kept, str(one.get(part, "")), left) for part in ("shot", "trace"))
+    for shot in shots[:MOST]:
+        picture, trace = (_read(bench.stage.kept, str(shot.get(part, "")), left) for part in ("shot", "trace"))
         left -= len(picture) + len(trace)
-        name = keepable_text(str(one["test"]))[:200]
+        name = keepable_text(str(shot["test"]))[:200]
         hashes = {
             f"{name}{end}": await bench.workspace.save_artifact(content)
             for end, content in ((".png", picture), (".zip", trace))
@@ -56,24 +56,24 @@ async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]
         }
         artifacts |= hashes
         if f"{name}.png" in hashes:
-            pictures.append(_shot(one, name, hashes))
-    versions = {**fact.versions, **bench.stage.versions, **_version(taken)}
-    notes = (*fact.notes, *(f"playwright {one}" for one in bench.stage.versions.values()))
+            pictures.append(_shot(shot, name, hashes))
+    versions = {**fact.versions, **bench.stage.versions, **_version(shots)}
+    notes = (*fact.notes, *(f"playwright {version}" for version in bench.stage.versions.values()))
     return replace(fact, artifacts=artifacts, pictures=tuple(pictures), versions=versions, notes=notes)
 
 
 def _passed(tried: Sequence[Tried], name: str) -> bool:
-    return all(one.outcome is Outcomes.PASSED for one in tried if one.id == name)
+    return all(attempt.outcome is Outcomes.PASSED for attempt in tried if attempt.id == name)
 
 
-def _shot(one: dict[str, Any], name: str, hashes: dict[str, str]) -> Shot:
-    url = keepable_text(str(one.get("url", "")))[:500]
+def _shot(record: dict[str, Any], name: str, hashes: dict[str, str]) -> Shot:
+    url = keepable_text(str(record.get("url", "")))[:500]
     return Shot(
         name=f"{name}.png",
         sha256=hashes[f"{name}.png"],
         page=_place(url),
         url=url,
-        viewport=keepable_text(str(one.get("viewport", "")))[:20],
+        viewport=keepable_text(str(record.get("viewport", "")))[:20],
         test=name,
         trace=hashes.get(f"{name}.zip", ""),
     )
@@ -87,9 +87,9 @@ def _place(url: str) -> str:
     return f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}" if parts.scheme.startswith("http") else url
 
 
-def _version(taken: Sequence[dict[str, Any]]) -> dict[str, str]:
-    found = next((one["chromium"] for one in taken if isinstance(one.get("chromium"), str)), "")
-    return {"chromium": keepable_text(found)[:50]} if found else {}
+def _version(shots: Sequence[dict[str, Any]]) -> dict[str, str]:
+    version = next((shot["chromium"] for shot in shots if isinstance(shot.get("chromium"), str)), "")
+    return {"chromium": keepable_text(version)[:50]} if version else {}
 
 
 def _read(folder: Path, name: str, left: int) -> bytes:
@@ -100,8 +100,8 @@ def _read(folder: Path, name: str, left: int) -> bytes:
     try:
         with os.fdopen(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             most = min(MOST_BYTES, left)
-            found = file.read(most + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+            content = file.read(most + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
     except OSError:
         return b""
-    begins = b"\x89PNG" if name.endswith(".png") else b"PK"
-    return found if len(found) <= most and found.startswith(begins) else b""
+    magic = b"\x89PNG" if name.endswith(".png") else b"PK"
+    return content if len(content) <= most and content.startswith(magic) else b""

@@ -64,31 +64,33 @@ class CountedRun:
     @classmethod
     def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "CountedRun":
         """The results in these records. Ids that begin with `canary` are the engine's own tests."""
-        received = list(records)
-        sound = [one for one in received if _is_sound(one)]
-        outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in sound if "id" in one)
-        copies = worst_outcomes((str(one["copy"]), _seen(one)) for one in sound if "copy" in one)
-        planned = {str(name): "" for one in sound for name in (*one.get("copying", ()), *_one(one.get("copy")))}
-        altered = worst_outcomes((str(one["altered"]), _seen(one)) for one in sound if "altered" in one)
-        begun = {str(name): "" for one in sound for name in one.get("altering", ())}
-        last = next((one for one in sound if "ended" in one), {})
+        all_records = list(records)
+        sound = [record for record in all_records if _is_sound(record)]
+        outcomes = worst_outcomes((str(record["id"]), _seen(record)) for record in sound if "id" in record)
+        copies = worst_outcomes((str(record["copy"]), _seen(record)) for record in sound if "copy" in record)
+        planned_copies = {
+            str(name): "" for record in sound for name in (*record.get("copying", ()), *_optional(record.get("copy")))
+        }
+        altered = worst_outcomes((str(record["altered"]), _seen(record)) for record in sound if "altered" in record)
+        planned_alterations = {str(name): "" for record in sound for name in record.get("altering", ())}
+        last = next((record for record in sound if "ended" in record), {})
         return cls(
-            outcomes={name: one for name, one in outcomes.items() if not name.startswith(canary)},
+            outcomes={name: test for name, test in outcomes.items() if not name.startswith(canary)},
             collected={
-                str(one["collect"]): (str(one["outcome"]), str(one.get("text", "")))
-                for one in sound
-                if "collect" in one
+                str(record["collect"]): (str(record["outcome"]), str(record.get("text", "")))
+                for record in sound
+                if "collect" in record
             },
-            canaries={name: one.outcome for name, one in outcomes.items() if name.startswith(canary)},
-            copies=planned | {name: one.outcome for name, one in copies.items()},
-            altered=begun | {name: one.outcome for name, one in altered.items()},
+            canaries={name: test.outcome for name, test in outcomes.items() if name.startswith(canary)},
+            copies=planned_copies | {name: test.outcome for name, test in copies.items()},
+            altered=planned_alterations | {name: test.outcome for name, test in altered.items()},
             ended=last.get("ended"),
-            started=any("started" in one for one in sound),
-            left_out=tuple(str(name) for one in sound for name in one.get("left_out", ())),
-            ran=tuple(str(name) for one in sound for name in one.get("ran", ())),
-            notes=tuple(strip_controls(str(one["note"])) for one in sound if "note" in one),
+            started=any("started" in record for record in sound),
+            left_out=tuple(str(name) for record in sound for name in record.get("left_out", ())),
+            ran=tuple(str(name) for record in sound for name in record.get("ran", ())),
+            notes=tuple(strip_controls(str(record["note"])) for record in sound if "note" in record),
             versions={str(name): str(value) for name, value in last.get("versions", {}).items()},
-            garbled=len(sound) < len(received),
+            garbled=len(sound) < len(all_records),
         )
 
     def how(self, name: str) -> str:
@@ -114,17 +116,17 @@ def _is_sound(record: Mapping[str, Any]) -> bool:
     anything."""
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
         return False
-    named = [record[key] for key in ("id", "copy", "altered", "collect") if key in record]
-    if WHOLE_CHECK in named or (named and "outcome" not in record):
+    ids = [record[key] for key in ("id", "copy", "altered", "collect") if key in record]
+    if WHOLE_CHECK in ids or (ids and "outcome" not in record):
         return False
     seconds, versions = record.get("seconds", 0.0), record.get("versions", {})
-    listed = [name for key in ("copying", "altering", "left_out", "ran") for name in record.get(key, ())]
-    texts = [*listed, *versions.keys(), *versions.values(), *(record[key] for key in record.keys() & _TEXTS)]
-    timed = type(seconds) in (int, float) and 0 <= seconds < _LONGEST_S
-    return timed and all(isinstance(one, str) and not _HALVES.search(one) for one in texts)
+    names = [name for key in ("copying", "altering", "left_out", "ran") for name in record.get(key, ())]
+    texts = [*names, *versions.keys(), *versions.values(), *(record[key] for key in record.keys() & _TEXTS)]
+    has_sound_time = type(seconds) in (int, float) and 0 <= seconds < _LONGEST_S
+    return has_sound_time and all(isinstance(text, str) and not _HALVES.search(text) for text in texts)
 
 
-def _one(name: str | None) -> tuple[str, ...]:
+def _optional(name: str | None) -> tuple[str, ...]:
     return () if name is None else (name,)
 
 
@@ -137,17 +139,17 @@ def _seen(record: dict[str, Any]) -> CountedTest:
     return CountedTest(outcome, phase, strip_controls(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
 
 
-def worst_outcomes(seen: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
+def worst_outcomes(tests: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
     """The worst outcome of each test. A test is reported in several phases. It passed if its body passed and no phase
     failed."""
-    found: dict[str, CountedTest] = {}
-    for name, one in seen:
-        if one.outcome == "passed" and one.phase != "call":
+    worst: dict[str, CountedTest] = {}
+    for name, test in tests:
+        if test.outcome == "passed" and test.phase != "call":
             continue
-        before = found.get(name)
-        if before is None or _RANK.get(one.outcome, 0) < _RANK.get(before.outcome, 0):
-            found[name] = one
-    return found
+        before = worst.get(name)
+        if before is None or _RANK.get(test.outcome, 0) < _RANK.get(before.outcome, 0):
+            worst[name] = test
+    return worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,35 +172,37 @@ def file_text(room: Path, path: str) -> str:
         return ""
 
 
-def nothing_collected(wanted: CaseSelection) -> str:
+def nothing_collected(selection: CaseSelection) -> str:
     """The sentence for a run that found no test."""
-    if wanted.ids is None:
+    if selection.ids is None:
         return "no test was collected on the base: name the test files in `files`"
     return "no test was collected"
 
 
-def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: RunnerFacts, *, stray: str = "") -> Fact:
+def counted_fact(
+    bench: Bench, result: CommandResult, counted: CountedRun, words: RunnerFacts, *, stray: str = ""
+) -> Fact:
     """What this run showed. If the run cannot be trusted, only failures are kept.
 
     `stray`: why nothing that came over the channel can be trusted, or "".
     """
-    tried = [_tried(name, one) for name, one in counted.outcomes.items()]
+    tried = [_tried(name, test) for name, test in counted.outcomes.items()]
     equal = {name for name, how in counted.altered.items() if how in ("passed", "") and _has_passed(counted, name)}
-    tried = [one.model_copy(update=_EQUAL) if one.id in equal else one for one in tried]
-    tried += [_uncollected(words, name, *one) for name, one in counted.collected.items()]
-    why = stray or why_worthless(bench, ran, counted, words)
+    tried = [attempt.model_copy(update=_EQUAL) if attempt.id in equal else attempt for attempt in tried]
+    tried += [_uncollected(words, name, *outcome_and_text) for name, outcome_and_text in counted.collected.items()]
+    why = stray or why_worthless(bench, result, counted, words)
     if why:
-        tried = _failures_only(ran, counted, words, tried, why)
+        tried = _failures_only(result, counted, words, tried, why)
     elif not tried:
         why = words.nothing
         tried = [Tried(id=WHOLE_CHECK, outcome=Outcomes.BROKEN, kind="nothing collected", detail=why)]
     return Fact(
         tried=tuple(tried),
         command=words.command,
-        exit_code=ran.exit_code,
-        output=cap_output(ran.stdout, ran.stderr),
-        seconds=ran.seconds,
-        isolation=ran.isolation,
+        exit_code=result.exit_code,
+        output=cap_output(result.stdout, result.stderr),
+        seconds=result.seconds,
+        isolation=result.isolation,
         void=why,
         versions=counted.versions,
         notes=(*counted.notes, *_left_out(counted), *_uncopied(counted, words)),
@@ -206,21 +210,21 @@ def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: R
     )
 
 
-def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: RunnerFacts) -> str:
+def why_worthless(bench: Bench, result: CommandResult, counted: CountedRun, words: RunnerFacts) -> str:
     """Why no result of this run can be trusted, or ""."""
     if changed := changed_frozen_files(bench):
         return f"frozen code was changed while the tests ran: {', '.join(changed[:5])}"
-    if ran.timed_out:
+    if result.timed_out:
         return "the tests did not end in time"
-    if ran.flooded:
+    if result.flooded:
         return "the tests wrote more output than is allowed"
     if counted.garbled:
         return "something was reported that the engine's own plugin would not report"
     if counted.ended is None:
-        return f"the test process ended before its results were counted (exit code {ran.exit_code})"
+        return f"the test process ended before its results were counted (exit code {result.exit_code})"
     if counted.ended in words.stops:
         return words.stops[counted.ended]
-    if len(counted.canaries) < words.canaries or any(one not in _FAILED for one in counted.canaries.values()):
+    if len(counted.canaries) < words.canaries or any(outcome not in _FAILED for outcome in counted.canaries.values()):
         return "a test that must fail was not reported as failed: the results of this run cannot be trusted"
     forged = [name for name, how in counted.copies.items() if how not in _FAILED and _has_passed(counted, name)]
     if forged:
@@ -234,11 +238,11 @@ def _has_passed(counted: CountedRun, name: str) -> bool:
 
 
 def _failures_only(
-    ran: CommandResult, counted: CountedRun, words: RunnerFacts, tried: list[Tried], why: str
+    result: CommandResult, counted: CountedRun, words: RunnerFacts, tried: list[Tried], why: str
 ) -> list[Tried]:
-    failed = [one for one in tried if one.outcome is not Outcomes.PASSED]
-    output = cap_output(ran.stdout, ran.stderr)
-    if ran.timed_out:
+    failed = [attempt for attempt in tried if attempt.outcome is not Outcomes.PASSED]
+    output = cap_output(result.stdout, result.stderr)
+    if result.timed_out:
         return [*failed, Tried(id=WHOLE_CHECK, outcome=Outcomes.FAILED, kind="time", detail=why)]
     stopped = counted.ended in words.stops
     lack = words.lacks(output) if stopped else ""
@@ -250,12 +254,13 @@ def _failures_only(
     return [*failed, Tried(id=WHOLE_CHECK, outcome=Outcomes.FAILED, kind="worthless", detail=why)]
 
 
-def _tried(name: str, one: CountedTest) -> Tried:
-    kind = "" if one.outcome == "passed" else one.outcome if one.phase == "call" else f"{one.outcome} in {one.phase}"
-    outcome = _OUTCOMES.get(one.outcome, Outcomes.FAILED)
-    if outcome is not Outcomes.PASSED and (lack := missing_plugin(one.text)):
+def _tried(name: str, test: CountedTest) -> Tried:
+    failure = test.outcome if test.phase == "call" else f"{test.outcome} in {test.phase}"
+    kind = "" if test.outcome == "passed" else failure
+    outcome = _OUTCOMES.get(test.outcome, Outcomes.FAILED)
+    if outcome is not Outcomes.PASSED and (lack := missing_plugin(test.text)):
         outcome, kind = Outcomes.UNJUDGED, f"module {lack}"
-    return Tried(id=name, outcome=outcome, kind=kind, detail=one.text, seconds=one.seconds)
+    return Tried(id=name, outcome=outcome, kind=kind, detail=test.text, seconds=test.seconds)
 
 
 def missing_plugin(text: str) -> str:
@@ -272,15 +277,15 @@ def _uncollected(words: RunnerFacts, name: str, outcome: str, text: str) -> Trie
 
 
 def _left_out(counted: CountedRun) -> list[str]:
-    many = len(counted.left_out)
-    left = numbered(many, "test that the base does not have was", "tests that the base does not have were")
-    return [FactNote(f"{left} not run")] if many else []
+    number = len(counted.left_out)
+    left_out_tests = numbered(number, "test that the base does not have was", "tests that the base does not have were")
+    return [FactNote(f"{left_out_tests} not run")] if number else []
 
 
 def _uncopied(counted: CountedRun, words: RunnerFacts) -> list[str]:
     unnoticed = "a manipulated test runner would not be noticed"
     notes = [] if words.canaries else [f"{words.runner}: no test that must fail could be added, so {unnoticed}"]
-    passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
+    passed = [name for name, test in counted.outcomes.items() if test.outcome == "passed"]
     if passed and not any(_has_passed(counted, name) for name in counted.copies):
         why = "no failing copy of a test could be added"
         if counted.copies:

@@ -71,32 +71,34 @@ class _Model:
     content: str
 
 
-async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_go_tests(check: TestsCheck, runner_call: RunnerCall, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed."""
     program = shutil.which("go", path=bench.plain.get("PATH", SYSTEM_PATH))
     if program is None:
         return void_fact("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
-    held = GoTestFiles(bench.room, known, bench.folder or ".")
-    given = _parse_arguments(asked.arguments)
-    chosen = _chosen(check, wanted, held, given)
-    call = _GoTestCall(check, asked, bench, program)
+    test_files = GoTestFiles(bench.room, known, bench.folder or ".")
+    arguments = _parse_arguments(runner_call.arguments)
+    chosen = _chosen(check, selection, test_files, arguments)
+    call = _GoTestCall(check, runner_call, bench, program)
     with _canaries(bench, chosen) as canaries:
-        extra = ["-shuffle=on"] if wanted.second else []
-        ran = await call.run(["-count=1", *extra, *_flags(given, canaries), *(given.packages or ["."]), *given.rest])
-    counted = _counted(ran, held, wanted, canaries)
-    counted = replace(counted, copies=await _copies(call, held, chosen, counted))
+        shuffling = ["-shuffle=on"] if selection.second else []
+        result = await call.run(
+            ["-count=1", *shuffling, *_flags(arguments, canaries), *(arguments.packages or ["."]), *arguments.rest]
+        )
+    counted = _counted(result, test_files, selection, canaries)
+    counted = replace(counted, copies=await _copies(call, test_files, chosen, counted))
     words = RunnerFacts(
         runner="go test",
         command=f"{program} test -json ← {check.command}",
-        lacks=lambda text: missing_go_package(text, held.modules.values()),
+        lacks=lambda text: missing_go_package(text, test_files.modules.values()),
         canaries=len(canaries),
-        nothing=nothing_collected(wanted),
+        nothing=nothing_collected(selection),
     )
     stray = ""
-    if ran.exit_code == 0 and canaries:
+    if result.exit_code == 0 and canaries:
         stray = "tests failed, but the command ended with 0: the results of this run cannot be trusted"
-    return counted_fact(bench, ran, counted, words, stray=stray)
+    return counted_fact(bench, result, counted, words, stray=stray)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,35 +111,38 @@ class _GoTestArguments:
 
 
 def _parse_arguments(arguments: Iterable[str]) -> _GoTestArguments:
-    found = _GoTestArguments([], [], [])
+    parsed = _GoTestArguments([], [], [])
     words = list(arguments)
     while words:
         word = words.pop(0)
         name, equals, _ = word.lstrip("-").removeprefix("test.").partition("=")
         if name == "args" and word != name:
-            found.rest.extend((word, *words))
+            parsed.rest.extend((word, *words))
             break
         if not word.startswith("-"):
-            found.packages.append(word)
+            parsed.packages.append(word)
         elif name not in _DROPPED:
-            found.flags.append((name, [word, words.pop(0)] if name in _VALUED and not equals and words else [word]))
-    return found
+            parsed.flags.append((name, [word, words.pop(0)] if name in _VALUED and not equals and words else [word]))
+    return parsed
 
 
-def _flags(given: _GoTestArguments, canaries: Iterable[str]) -> list[str]:
+def _flags(arguments: _GoTestArguments, canaries: Iterable[str]) -> list[str]:
     """The command's flags; if they choose tests by name, the canaries are added to the choice."""
-    ours = f"^(Test{'|Test'.join(canaries)})"
+    canary_pattern = f"^(Test{'|Test'.join(canaries)})"
     words: list[str] = []
-    for name, one in given.flags:
-        chooses = name == "run" and canaries
-        words += [f"-run={ours}|{one[1] if len(one) > 1 else one[0].partition('=')[2]}"] if chooses else one
+    for name, flag_words in arguments.flags:
+        if name == "run" and canaries:
+            pattern = flag_words[1] if len(flag_words) > 1 else flag_words[0].partition("=")[2]
+            words.append(f"-run={canary_pattern}|{pattern}")
+        else:
+            words += flag_words
     return words
 
 
 @dataclass(frozen=True, slots=True)
 class _GoTestCall:
     check: TestsCheck
-    asked: RunnerCall
+    runner_call: RunnerCall
     bench: Bench
     program: str
 
@@ -145,7 +150,7 @@ class _GoTestCall:
         # Without a shared cache, Go compiles into a HOME that only this command uses, because tests can write there.
         variables = {
             **self.bench.plain,
-            **self.asked.variables,
+            **self.runner_call.variables,
             **{**OFFLINE, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"},
         }
         if (self.bench.room / self.bench.folder / "vendor" / "modules.txt").is_file():
@@ -173,34 +178,36 @@ class GoTestFiles:
 
     def folder(self, package: str) -> str:
         """A package's folder in the checkout."""
-        for folder, module in sorted(self.modules.items(), key=lambda one: -len(one[1])):
+        for folder, module in sorted(self.modules.items(), key=lambda item: -len(item[1])):
             if package == module or package.startswith(f"{module}/"):
                 inner = package.removeprefix(module).strip("/")
                 return str(PurePosixPath(folder) / inner) if inner else folder
         return package
 
-    def asked_for(self, path: str, packages: Iterable[str]) -> bool:
+    def is_in_packages(self, path: str, packages: Iterable[str]) -> bool:
         """Whether this file's package is among `packages`, which are folders, import paths or patterns."""
         folder = PurePosixPath(path).parent
         if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
             return False
-        if self.home(folder) != self.home(PurePosixPath(self.start)):  # `go test` does not reach other modules
+        if self.module_folder(folder) != self.module_folder(
+            PurePosixPath(self.start)
+        ):  # `go test` does not reach other modules
             return False
-        return any(_covers(self.from_start(one), str(folder)) for one in packages or ["."])
+        return any(_covers(self.from_start(package_pattern), str(folder)) for package_pattern in packages or ["."])
 
-    def home(self, folder: PurePosixPath) -> str:
+    def module_folder(self, folder: PurePosixPath) -> str:
         """The folder of the module to which a folder belongs."""
-        return next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
+        return next((str(above) for above in (folder, *folder.parents) if str(above) in self.modules), ".")
 
     def from_start(self, package: str) -> str:
         """The folder or pattern that an argument of `go test` means, as a path of the checkout."""
         folder = self.folder(package)
         return folder if folder != package else posixpath.normpath(posixpath.join(self.start, package))
 
-    def holding(self, path: str, test: str) -> int:
+    def count_definitions(self, path: str, test: str) -> int:
         """How many files of the package define a test of this name. There may be several, chosen by build tags."""
-        beside = [one for one in self.files if PurePosixPath(one).parent == PurePosixPath(path).parent]
-        return sum(test in _TEST.findall(file_text(self.room, one)) for one in beside)
+        files = [file for file in self.files if PurePosixPath(file).parent == PurePosixPath(path).parent]
+        return sum(test in _TEST.findall(file_text(self.room, file)) for file in files)
 
     def file(self, package: str, test: str) -> str:
         """The file that contains this test of this package; the package's folder if none does."""
@@ -224,81 +231,104 @@ def _covers(pattern: str, folder: str) -> bool:
 # -- tests that must fail ----------------------------------------------------------------------------------------------
 
 
-def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: _GoTestArguments) -> list[_Model]:
+def _chosen(
+    check: TestsCheck, selection: CaseSelection, test_files: GoTestFiles, arguments: _GoTestArguments
+) -> list[_Model]:
     """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
     If none is known to have failed, files that the check names are preferred."""
-    ids = {one.split("::")[0] for one in wanted.ids or ()}
-    files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
-    if not wanted.red:
-        files = [path for path in files if any(is_below(path, one) for one in check.files)] or files
-    able = {path: file_text(held.room, path) for path in files if failing_go(file_text(held.room, path)).titles}
-    chosen = files_to_copy(able, (one.split("::")[0] for one in wanted.red))
-    packages = {path: _PACKAGE.search(able[path]) for path in chosen}
-    return [_Model(path, match.group(1), able[path]) for path, match in packages.items() if match]
+    ids = {test_id.split("::")[0] for test_id in selection.ids or ()}
+    files = [
+        path
+        for path in test_files.files
+        if (path in ids if ids else test_files.is_in_packages(path, arguments.packages))
+    ]
+    if not selection.red:
+        files = [path for path in files if any(is_below(path, named_file) for named_file in check.files)] or files
+    contents = {
+        path: file_text(test_files.room, path) for path in files if failing_go(file_text(test_files.room, path)).titles
+    }
+    chosen = files_to_copy(contents, (test_id.split("::")[0] for test_id in selection.red))
+    packages = {path: _PACKAGE.search(contents[path]) for path in chosen}
+    return [_Model(path, match.group(1), contents[path]) for path, match in packages.items() if match]
 
 
 @contextmanager
 def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
     """Add tests that must fail to each of these packages. Yields the random prefix of their names → the package's
     folder."""
-    folders = {str(PurePosixPath(one.file).parent): one.package for one in chosen}
+    folders = {str(PurePosixPath(model.file).parent): model.package for model in chosen}
     with ExitStack() as stack:
-        found = {}
+        canaries = {}
         for folder, package in folders.items():
             name = f"X{nonce()[:14]}"
             text = _CANARY.format(package=package, name=name, number=random.SystemRandom().random())
             stack.enter_context(plant_file(bench.room, f"{folder}/{name.lower()}_test.go", text))
-            found[name] = folder
-        yield found
+            canaries[name] = folder
+        yield canaries
 
 
-async def _copies(call: _GoTestCall, held: GoTestFiles, chosen: list[_Model], counted: CountedRun) -> dict[str, str]:
+async def _copies(
+    call: _GoTestCall, test_files: GoTestFiles, chosen: list[_Model], counted: CountedRun
+) -> dict[str, str]:
     """Run the passed tests of these files again, changed so that they must fail. Returns test id → outcome."""
-    made = {one.file: failing_go(one.content) for one in chosen}
-    passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]
-    sure = [(file, test) for file, _, test in passed if file in made and test in made[file].titles]
-    ours = {f"{file}::{test}": test for file, test in sure if held.holding(file, test) == 1}
-    files = sorted({one.split("::")[0] for one in ours})
+    failing_files = {model.file: failing_go(model.content) for model in chosen}
+    passed = [name.partition("::") for name, test in counted.outcomes.items() if test.outcome == "passed"]
+    changed_tests = [
+        (file, test) for file, _, test in passed if file in failing_files and test in failing_files[file].titles
+    ]
+    copied = {f"{file}::{test}": test for file, test in changed_tests if test_files.count_definitions(file, test) == 1}
+    files = sorted({test_id.split("::")[0] for test_id in copied})
     if not files:
         return {}
     folders = sorted({f"./{call.bench.from_folder(str(PurePosixPath(file).parent))}" for file in files})
-    given = _parse_arguments(call.asked.arguments)
-    flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
-    names = f"^({'|'.join(sorted({*ours.values()}))})$"
-    with replace_files(call.bench.room, {file: made[file].content for file in files}):
-        ran = await call.run(["-count=1", *flags, "-run", names, *folders, *given.rest])
-    again = _counted(ran, held, CaseSelection(), {})
-    return {name: again.how(name) for name in ours}
+    arguments = _parse_arguments(call.runner_call.arguments)
+    flags = [word for name, words in arguments.flags if name not in _CHOOSING for word in words]
+    names = f"^({'|'.join(sorted({*copied.values()}))})$"
+    with replace_files(call.bench.room, {file: failing_files[file].content for file in files}):
+        result = await call.run(["-count=1", *flags, "-run", names, *folders, *arguments.rest])
+    again = _counted(result, test_files, CaseSelection(), {})
+    return {name: again.how(name) for name in copied}
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
-def _counted(ran: CommandResult, held: GoTestFiles, wanted: CaseSelection, canaries: Mapping[str, str]) -> CountedRun:
-    ended = list(_ended(ran.stdout))
-    ours = {one.test: one.outcome for one in ended if any(f"Test{name}" in one.test for name in canaries)}
-    tests = [one for one in ended if one.test and one.test not in ours]
-    outcomes = worst_outcomes((f"{held.file(one.package, one.test)}::{one.test}", one.seen) for one in tests)
-    failing = {one.package for one in ended if one.outcome == "failed" and one.test}
-    broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
-    errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
-    # If a package cannot be built, older versions of Go report it only in this way.
-    broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}
-    # The base has no reason to forge results. So if a package crashes there, its canaries need not have run.
-    cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
-    off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
-    whole = {
-        path: ("failed", text or errors) for package, text in broken.items() for path in _test_files(held, package)
+def _counted(
+    result: CommandResult, test_files: GoTestFiles, selection: CaseSelection, canaries: Mapping[str, str]
+) -> CountedRun:
+    events = list(_ended(result.stdout))
+    canary_outcomes = {
+        event.test: event.outcome for event in events if any(f"Test{name}" in event.test for name in canaries)
     }
-    kept = {name: one for name, one in outcomes.items() if _is_wanted(wanted, name)}
+    tests = [event for event in events if event.test and event.test not in canary_outcomes]
+    outcomes = worst_outcomes(
+        (f"{test_files.file(event.package, event.test)}::{event.test}", event.seen) for event in tests
+    )
+    failing = {event.package for event in events if event.outcome == "failed" and event.test}
+    failed_packages = {
+        event.package: event.text for event in events if event.outcome == "failed" and event.package not in failing
+    }
+    errors = result.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
+    # If a package cannot be built, older versions of Go report it only in this way.
+    failed_packages |= {package.decode("utf-8", "replace"): "" for package in _UNBUILT.findall(result.stdout)}
+    # The base has no reason to forge results. So if a package crashes there, its canaries need not have run.
+    cut = [event for event in events if event.outcome == "failed" and _BROKE_OFF.search(event.text)]
+    crashed_folders = {test_files.folder(event.package) for event in cut} if selection.on_base else set()
+    failed_files = {
+        path: ("failed", text or errors)
+        for package, text in failed_packages.items()
+        for path in _test_files(test_files, package)
+    }
+    kept_outcomes = {name: test for name, test in outcomes.items() if _is_wanted(selection, name)}
     return CountedRun(
-        outcomes=kept,
-        collected={path: one for path, one in whole.items() if _is_wanted(wanted, path)},
+        outcomes=kept_outcomes,
+        collected={path: failure for path, failure in failed_files.items() if _is_wanted(selection, path)},
         canaries={
-            name: _canary_outcome(name, folder, ours, {*off, *_folders(whole)}) for name, folder in canaries.items()
+            name: _canary_outcome(name, folder, canary_outcomes, {*crashed_folders, *_folders(failed_files)})
+            for name, folder in canaries.items()
         },
-        ended=ran.exit_code,
-        left_out=tuple(name for name in outcomes if name not in kept),
+        ended=result.exit_code,
+        left_out=tuple(name for name in outcomes if name not in kept_outcomes),
     )
 
 
@@ -306,27 +336,27 @@ def _folders(files: Iterable[str]) -> set[str]:
     return {str(PurePosixPath(path).parent) for path in files}
 
 
-def _canary_outcome(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
+def _canary_outcome(name: str, folder: str, canary_outcomes: Mapping[str, str], broken: set[str]) -> str:
     """Returns "failed" if all canaries of the package failed, or if none passed and the package did not compile or
     crashed; else ""."""
-    ended = [outcome for test, outcome in ours.items() if name in test]
-    if folder in broken and set(ended) <= {"failed"}:
+    outcomes = [outcome for test, outcome in canary_outcomes.items() if name in test]
+    if folder in broken and set(outcomes) <= {"failed"}:
         return "failed"
-    return "failed" if len(ended) == CANARIES and set(ended) == {"failed"} else ""
+    return "failed" if len(outcomes) == CANARIES and set(outcomes) == {"failed"} else ""
 
 
-def _is_wanted(wanted: CaseSelection, name: str) -> bool:
+def _is_wanted(selection: CaseSelection, name: str) -> bool:
     """Whether the test or file `name` is selected. A file also selects its tests, and each test selects its file."""
-    ids = wanted.ids
+    ids = selection.ids
     if ids is None or name in ids or name.split("::")[0] in ids:
         return True
-    return "::" not in name and any(one.startswith(f"{name}::") for one in ids)
+    return "::" not in name and any(test_id.startswith(f"{name}::") for test_id in ids)
 
 
-def _test_files(held: GoTestFiles, package: str) -> list[str]:
+def _test_files(test_files: GoTestFiles, package: str) -> list[str]:
     """All test files of the package. If the package does not compile, each of them fails."""
-    folder = held.folder(package.split(" ")[0].removesuffix("_test").removesuffix(".test"))
-    return [path for path in held.files if str(PurePosixPath(path).parent) == folder]
+    folder = test_files.folder(package.split(" ")[0].removesuffix("_test").removesuffix(".test"))
+    return [path for path in test_files.files if str(PurePosixPath(path).parent) == folder]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class ReportedTest:
 
 @dataclass(slots=True)
 class _Reader:
-    found: list[ReportedTest] = field(default_factory=list)
+    tests: list[ReportedTest] = field(default_factory=list)
     suites: list[tuple[str, str]] = field(default_factory=list)  # name, file
     case: ReportedTest | None = None
     inside: str = ""  # the failure, error or skip element whose text is being read
@@ -73,13 +73,13 @@ class _Reader:
     def end(self, tag: str) -> None:
         self.depth -= 1
         if tag == self.inside and self.case is not None:
-            text = "\n".join(filter(None, (one.strip() for one in self.words)))[:MOST_TEXT]
+            text = "\n".join(filter(None, (word.strip() for word in self.words)))[:MOST_TEXT]
             worse = _BAD.get(tag, "skipped")
             if self.case.outcome not in _BAD.values():
                 self.case = replace(self.case, outcome=worse, text=text)
             self.inside = ""
         elif tag == "testcase" and self.case is not None:
-            self.found.append(self.case)
+            self.tests.append(self.case)
             self.case = None
         elif tag == "testsuite" and self.suites:
             self.suites.pop()
@@ -101,7 +101,7 @@ def read_report(data: bytes) -> list[ReportedTest]:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError, ValueError) as error:
         raise BadReport(str(error)) from error
-    return reader.found
+    return reader.tests
 
 
 def _declared(*_: Any) -> None:
@@ -111,15 +111,16 @@ def _declared(*_: Any) -> None:
 def as_seconds(text: str) -> float:
     """The text as a number of seconds; 0 if it is not a finite number of 0 or more."""
     try:
-        found = float(text.replace(",", ""))
+        seconds = float(text.replace(",", ""))
     except ValueError:
         return 0.0
-    return found if math.isfinite(found) and found >= 0 else 0.0
+    return seconds if math.isfinite(seconds) and seconds >= 0 else 0.0
 
 
-def id_in_file(one: ReportedTest, file: str) -> str:
+def id_in_file(test: ReportedTest, file: str) -> str:
     """The test's id inside its file: group and name, without the file."""
-    parts = [one.name] if one.group in ("", file, one.name) or one.name.startswith(one.group) else [one.group, one.name]
+    is_group_repeated = test.group in ("", file, test.name) or test.name.startswith(test.group)
+    parts = [test.name] if is_group_repeated else [test.group, test.name]
     return " > ".join(_inner(parts, file))
 
 

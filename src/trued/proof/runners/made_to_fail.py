@@ -65,8 +65,8 @@ def failing_javascript(content: str) -> FailingFile:
 
     changed = _JAVASCRIPT.sub(with_error, content)
     # If one of two tests with the same title could not be changed, results under that title show nothing.
-    written, made = Counter(match.group("title") for match in _TITLED.finditer(content)), Counter(titles)
-    return FailingFile(changed, tuple(title for title in titles if made[title] == written[title]))
+    all_titles, changed_titles = Counter(match.group("title") for match in _TITLED.finditer(content)), Counter(titles)
+    return FailingFile(changed, tuple(title for title in titles if changed_titles[title] == all_titles[title]))
 
 
 def failing_go(content: str) -> FailingFile:
@@ -75,11 +75,13 @@ def failing_go(content: str) -> FailingFile:
 
     def with_error(match: re.Match[str]) -> str:
         titles.append(match.group("title"))
-        name, begun = match.group("name"), match.group()
+        name, opening = match.group("name"), match.group()
         if name == "_":  # name the parameter, to call `Fatal`; a panic would end all other tests of the package
             name = "failing"
-            begun = begun[: match.start("name") - match.start()] + name + begun[match.end("name") - match.start() :]
-        return f'{begun} if true {{ {name}.Fatal("{WHY}") }};'
+            opening = (
+                opening[: match.start("name") - match.start()] + name + opening[match.end("name") - match.start() :]
+            )
+        return f'{opening} if true {{ {name}.Fatal("{WHY}") }};'
 
     return FailingFile(_GO.sub(with_error, content), tuple(titles))
 

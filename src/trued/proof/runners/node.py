@@ -85,57 +85,64 @@ _IMPORTS = (
 CANARIES = 1 + 2 * len(_WAYS)
 
 
-async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_node_tests(check: TestsCheck, call: RunnerCall, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed."""
-    found = node.find_node()
-    if found is None:
+    found_node = node.find_node()
+    if found_node is None:
         return void_fact("there is no Node on the path", Outcomes.UNJUDGED, "program node", check.command)
-    options, named = node_options(asked.arguments)
-    files = await _files(check, bench, wanted, named, TYPED if found.strips_types else loaded_endings(options, named))
+    options, named = node_options(call.arguments)
+    files = await _files(
+        check, bench, selection, named, TYPED if found_node.strips_types else loaded_endings(options, named)
+    )
     if not files:
-        return void_fact(nothing_collected(wanted), Outcomes.BROKEN, "nothing collected", check.command)
-    chosen = _models(check, bench, files, wanted)
-    copies = {one: _failing(bench, one) for one in [*chosen, *_plain(bench, files)]}
+        return void_fact(nothing_collected(selection), Outcomes.BROKEN, "nothing collected", check.command)
+    chosen = _models(check, bench, files, selection)
+    copies = {path: _failing(bench, path) for path in [*chosen, *_plain(bench, files)]}
     with ExitStack() as room:
-        canaries = [room.enter_context(_canary(bench, one)) for one in chosen]
+        canaries = [room.enter_context(_canary(bench, path)) for path in chosen]
         loaded = room.enter_context(scratch_folder(bench.room))
         order = {
             **{"room": str(bench.room), "start": str(bench.room / bench.folder), "options": _options(options)},
-            "files": list(reversed(files)) if wanted.second else files,
-            "canaries": [{"file": one.file, "name": one.name} for one in canaries],
+            "files": list(reversed(files)) if selection.second else files,
+            "canaries": [{"file": canary.file, "name": canary.name} for canary in canaries],
             "workers": WORKERS,
-            "loaded": "" if wanted.second else str(loaded),
-            "copies": [{"file": file, "content": made.content} for file, made in copies.items()],
+            "loaded": "" if selection.second else str(loaded),
+            "copies": [{"file": file, "content": failing_file.content} for file, failing_file in copies.items()],
         }
-        argv = (found.path, str(INSIDE / "nodes.mjs"))
-        report = await run_reporting_script(argv, order, check, asked, bench, {"NODE_OPTIONS": ""})
-    counted = _counted(report.records, bench, canaries, _WantedTests(wanted, copies))
+        argv = (found_node.path, str(INSIDE / "nodes.mjs"))
+        report = await run_reporting_script(argv, order, check, call, bench, {"NODE_OPTIONS": ""})
+    counted = _counted(report.records, bench, canaries, _WantedTests(selection, copies))
     words = RunnerFacts(
         runner="node --test",
-        command=f"{found.path} nodes.mjs ← {check.command}",
+        command=f"{found_node.path} nodes.mjs ← {check.command}",
         lacks=node.missing_package,
         canaries=len(canaries),
-        nothing=nothing_collected(wanted),
+        nothing=nothing_collected(selection),
     )
-    return counted_fact(bench, report.ran, counted, words, stray=report.stray)
+    return counted_fact(bench, report.result, counted, words, stray=report.stray)
 
 
 # -- which files -------------------------------------------------------------------------------------------------------
 
 
 async def _files(
-    check: TestsCheck, bench: Bench, wanted: CaseSelection, named: list[str], typed: tuple[str, ...]
+    check: TestsCheck, bench: Bench, selection: CaseSelection, named: list[str], typed: tuple[str, ...]
 ) -> list[str]:
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
-    if wanted.ids is not None:
-        ours = {one.split("::")[0] for one in wanted.ids if one != WHOLE_CHECK} & known
-        if ours:
-            return sorted(ours)
+    if selection.ids is not None:
+        test_files = {test_id.split("::")[0] for test_id in selection.ids if test_id != WHOLE_CHECK} & known
+        if test_files:
+            return sorted(test_files)
     below = f"{bench.folder}/" if bench.folder else ""
     inner = [path.removeprefix(below) for path in known if path.startswith(below)]
-    found = [f"{below}{path}" for path in node_test_files(inner, named, typed)]
-    extra = [path for one in check.files for path in known if is_below(path, one) and is_node_script(path, typed)]
-    return sorted({*found, *(one for one in extra if one in check.files or _is_named(one))})
+    chosen = [f"{below}{path}" for path in node_test_files(inner, named, typed)]
+    extra = [
+        path
+        for named_file in check.files
+        for path in known
+        if is_below(path, named_file) and is_node_script(path, typed)
+    ]
+    return sorted({*chosen, *(path for path in extra if path in check.files or _is_named(path))})
 
 
 def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
@@ -143,13 +150,13 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
     paths = [path for path in known if is_node_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
     if not named:
         return sorted(path for path in paths if _is_named(path) or "test" in PurePosixPath(path).parts[:-1])
-    found: set[str] = set()
-    for one in named:
-        clean = one.removeprefix("./").rstrip("/")
+    chosen: set[str] = set()
+    for pattern in named:
+        clean = pattern.removeprefix("./").rstrip("/")
         inner = [path for path in paths if is_below(path, clean) and path != clean]
-        found |= {path for path in paths if path == clean or _matches(path, clean)}
-        found |= {path for path in inner if _is_named(path) or "test" in PurePosixPath(path).parts[:-1]}
-    return sorted(found)
+        chosen |= {path for path in paths if path == clean or _matches(path, clean)}
+        chosen |= {path for path in inner if _is_named(path) or "test" in PurePosixPath(path).parts[:-1]}
+    return sorted(chosen)
 
 
 def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, ...]:
@@ -159,7 +166,7 @@ def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, .
     loaders = [value or after for name, _, value, after in parted if name in _LOADING]
     if any(map(_LOADS_TYPESCRIPT.match, loaders)):
         return TYPED
-    return tuple(one for one in TYPED if loaders and any(file.endswith(one) for file in named))
+    return tuple(ending for ending in TYPED if loaders and any(file.endswith(ending) for file in named))
 
 
 def is_node_script(path: str, typed: tuple[str, ...] = TYPED) -> bool:
@@ -181,7 +188,7 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def _options(options: list[str]) -> list[str]:
-    kept: list[str] = []
+    options_for_node: list[str] = []
     skipping = False
     for word in options:
         if skipping and not word.startswith("-"):
@@ -189,8 +196,8 @@ def _options(options: list[str]) -> list[str]:
             continue
         skipping = word in _DROPPED[:-1]
         if word.split("=")[0] not in _DROPPED:
-            kept.append(word)
-    return kept
+            options_for_node.append(word)
+    return options_for_node
 
 
 # -- tests that must fail ----------------------------------------------------------------------------------------------
@@ -202,15 +209,15 @@ class _NodeCanary:
     name: str
 
 
-def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: CaseSelection) -> list[str]:
+def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSelection) -> list[str]:
     """The test files that are also run as copies, changed so that their tests must fail: each file with a test that
     failed on the base, and one more file. If no test is known to have failed there, files that the check names and
     whose tests can be copied are chosen first."""
-    if wanted.red:
-        return files_to_copy(files, (one.split("::")[0] for one in wanted.red))
-    asked = [path for path in files if any(is_below(path, one) for one in check.files)]
-    good = [path for path in asked or files if _failing(bench, path).titles]
-    return files_to_copy(good or asked or files, ())
+    if selection.red:
+        return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))
+    named_by_check = [path for path in files if any(is_below(path, named_file) for named_file in check.files)]
+    copyable = [path for path in named_by_check or files if _failing(bench, path).titles]
+    return files_to_copy(copyable or named_by_check or files, ())
 
 
 def _failing(bench: Bench, path: str) -> FailingFile:
@@ -223,7 +230,7 @@ def _failing(bench: Bench, path: str) -> FailingFile:
 def _plain(bench: Bench, files: list[str]) -> list[str]:
     """Test scripts without a test function. A script that exits early would count as passed, so each gets a copy that
     must fail."""
-    return [one for one in files if not _USES.search(file_text(bench.room, one))]
+    return [path for path in files if not _USES.search(file_text(bench.room, path))]
 
 
 @contextmanager
@@ -264,63 +271,63 @@ def _kind(bench: Bench, path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _WantedTests:
-    wanted: CaseSelection
+    selection: CaseSelection
     copies: Mapping[str, FailingFile]
 
     def keeps(self, name: str) -> bool:
-        ids = self.wanted.ids
+        ids = self.selection.ids
         return ids is None or name in ids or name.split("::")[0] in ids
 
     def copied(self, name: str) -> bool:
         file, _, way = name.partition("::")
-        made = self.copies.get(file)
-        return made is not None and (not way or way.rpartition(" > ")[2] in made.titles)
+        failing_file = self.copies.get(file)
+        return failing_file is not None and (not way or way.rpartition(" > ")[2] in failing_file.titles)
 
 
 def _counted(
-    said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _WantedTests
+    records: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanted_tests: _WantedTests
 ) -> CountedRun:
     try:
-        return _count_records(said, bench, canaries, wanting)
+        return _count_records(records, bench, canaries, wanted_tests)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return CountedRun({})  # the records are not from the engine's script, so nothing counts
 
 
 def _count_records(
-    said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _WantedTests
+    records: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanted_tests: _WantedTests
 ) -> CountedRun:
-    plain = CountedRun.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
-    tests = [one for one in said if "test" in one]
-    texts = {file: file_text(bench.room, file) for file in {str(one["test"]) for one in tests}}
-    outcomes = worst_outcomes((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
+    plain = CountedRun.of([record for record in records if not record.keys() & {"test", "canary", "copied"}], "")
+    tests = [record for record in records if "test" in record]
+    texts = {file: file_text(bench.room, file) for file in {str(record["test"]) for record in tests}}
+    outcomes = worst_outcomes((_id(record, "test"), _seen(record, texts)) for record in tests if _counts(record))
     collected: dict[str, tuple[str, str]] = {}
-    for one in tests:
-        if _is_failed_file(one):
-            file = str(one["test"])
-            collected[file] = ("failed", str(one["text"]))
+    for record in tests:
+        if _is_failed_file(record):
+            file = str(record["test"])
+            collected[file] = ("failed", str(record["text"]))
             outcomes.pop(file, None)
-    for file in [one for one in outcomes if "::" not in one and _USES.search(texts.get(one, ""))]:
+    for file in [path for path in outcomes if "::" not in path and _USES.search(texts.get(path, ""))]:
         del outcomes[file]
         collected[file] = ("failed", "it uses node:test, but none of its tests was reported")
-    kept = {name: one for name, one in outcomes.items() if wanting.keeps(name)}
+    kept_outcomes = {name: test for name, test in outcomes.items() if wanted_tests.keeps(name)}
     return CountedRun(
-        outcomes=kept,
+        outcomes=kept_outcomes,
         collected=collected,
         canaries={
-            one.name: _canary_outcome([record for record in said if record.get("canary") == one.file], one)
-            for one in canaries
+            canary.name: _canary_outcome([record for record in records if record.get("canary") == canary.file], canary)
+            for canary in canaries
         },
-        copies=_copies([one for one in said if "copied" in one], kept, wanting),
+        copies=_copies([record for record in records if "copied" in record], kept_outcomes, wanted_tests),
         ended=plain.ended,
         started=plain.started,
-        left_out=tuple(name for name in outcomes if name not in kept),
+        left_out=tuple(name for name in outcomes if name not in kept_outcomes),
         ran=plain.ran,
         versions=plain.versions,
     )
 
 
 def _id(record: dict[str, Any], key: str) -> str:
-    way = " > ".join(str(one).encode("utf-8", "replace").decode() for one in record["way"])
+    way = " > ".join(str(title).encode("utf-8", "replace").decode() for title in record["way"])
     return f"{record[key]}::{way}" if way else str(record[key])
 
 
@@ -341,29 +348,40 @@ def _seen(record: dict[str, Any], texts: dict[str, str]) -> CountedTest:
     outcome, way = str(record["outcome"]), record["way"]
     content = texts.get(str(record["test"]), "")
     if outcome in ("skipped", "todo"):
-        aside = any(is_set_aside(content, str(one)) for one in way)
+        aside = any(is_set_aside(content, str(title)) for title in way)
         outcome = "marked" if aside else "skipped"
     return CountedTest(outcome, text=keepable_text(str(record["text"])), seconds=float(record["seconds"]))
 
 
 def _canary_outcome(records: list[dict[str, Any]], canary: _NodeCanary) -> str:
     """Returns "failed" if all of the engine's own tests failed, or if the file could not be loaded; else "passed"."""
-    if any(_is_failed_file(one) and not one["way"] for one in records) and not any(one["way"] for one in records):
+    has_failed_file = any(_is_failed_file(record) and not record["way"] for record in records)
+    if has_failed_file and not any(record["way"] for record in records):
         return "failed"
-    ours = {str(one["way"][-1]): one["outcome"] for one in records if one["way"] and canary.name in one["way"][-1]}
-    return "failed" if len(ours) == CANARIES and set(ours.values()) == {"failed"} else "passed"
+    outcomes = {
+        str(record["way"][-1]): record["outcome"]
+        for record in records
+        if record["way"] and canary.name in record["way"][-1]
+    }
+    return "failed" if len(outcomes) == CANARIES and set(outcomes.values()) == {"failed"} else "passed"
 
 
-def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wanting: _WantedTests) -> dict[str, str]:
+def _copies(
+    records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wanted_tests: _WantedTests
+) -> dict[str, str]:
     """How the failing copies of passed tests ended: test id → outcome."""
-    broken = {str(one["copied"]) for one in records if _is_failed_file(one) and not one["way"]}
-    ended = worst_outcomes((_id(one, "copied"), CountedTest(str(one["outcome"]))) for one in records if _counts(one))
-    passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]
+    failed_files = {str(record["copied"]) for record in records if _is_failed_file(record) and not record["way"]}
+    copies = worst_outcomes(
+        (_id(record, "copied"), CountedTest(str(record["outcome"]))) for record in records if _counts(record)
+    )
+    passed = [name for name, test in outcomes.items() if test.outcome == "passed" and wanted_tests.copied(name)]
 
     def how(name: str) -> str:
-        if name in ended:
-            return ended[name].outcome
-        if name.split("::")[0] in broken or any(ended[outer].outcome == "failed" for outer in _around(name, ended)):
+        if name in copies:
+            return copies[name].outcome
+        if name.split("::")[0] in failed_files:
+            return "failed"
+        if any(copies[outer].outcome == "failed" for outer in _around(name, copies)):
             return "failed"
         return ""
 
@@ -374,4 +392,4 @@ def _around(name: str, ended: Mapping[str, CountedTest]) -> list[str]:
     """The ended tests that contain the test `name`. If such an outer test failed, `name` was not reached."""
     steps = name.split(" > ")
     outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]
-    return [one for one in outer if one in ended]
+    return [name for name in outer if name in ended]

@@ -84,15 +84,15 @@ _PLUGINS = {
 }
 
 
-async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_pytest(check: TestsCheck, call: RunnerCall, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed."""
     if bench.interpreter.lacks:
         return void_fact(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
-    path, text = await _configuration(bench, asked.arguments)
+    path, text = await _configuration(bench, call.arguments)
     with _canary(bench) as canary, plant_file(bench.room, _disguised(path), text) as configuration:
-        given = _order(check, bench, wanted, [*asked.arguments, *_settings(bench, configuration)])
-        order = {**given, "canary": canary.path, "canaries": [canary.name + one for one in CANARIES]}
-        report = await run_reporting_script(bench.script("counted.py"), order, check, asked, bench)
+        settings = _order(check, bench, selection, [*call.arguments, *_settings(bench, configuration)])
+        order = {**settings, "canary": canary.path, "canaries": [canary.name + suffix for suffix in CANARIES]}
+        report = await run_reporting_script(bench.script("counted.py"), order, check, call, bench)
     counted = CountedRun.of(report.records, f"{canary.name}.py::")
     words = RunnerFacts(
         runner="pytest",
@@ -100,10 +100,10 @@ async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted:
         lacks=lambda output: missing_for_pytest(bench, output),
         stops=_STOPS,
         canaries=len(CANARIES),
-        nothing=nothing_collected(wanted),
+        nothing=nothing_collected(selection),
     )
-    found = counted_fact(bench, report.ran, counted, words, stray=report.stray)
-    return replace(await with_pictures(bench, found, report.records), seed=order["seed"])
+    fact = counted_fact(bench, report.result, counted, words, stray=report.stray)
+    return replace(await with_pictures(bench, fact, report.records), seed=order["seed"])
 
 
 def missing_for_pytest(bench: Bench, output: str) -> str:
@@ -144,9 +144,13 @@ def random_name() -> str:
 async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str, str]:
     """The base's own configuration of pytest: its path and text. The head's is never read."""
     known = await bench.workspace.blobs(bench.base)
-    named = [posixpath.join(bench.folder, one) for one in arguments if not one.startswith("-")]
-    there = [one for one in named if any(is_below(path, one.split("::")[0]) for path in known)]
-    for path in pytest_configuration_paths(there or [bench.folder or "."]):
+    arguments_as_paths = [
+        posixpath.join(bench.folder, argument) for argument in arguments if not argument.startswith("-")
+    ]
+    existing = [
+        argument for argument in arguments_as_paths if any(is_below(path, argument.split("::")[0]) for path in known)
+    ]
+    for path in pytest_configuration_paths(existing or [bench.folder or "."]):
         if path in known:
             text = (await bench.workspace.read(bench.base, path) or b"").decode("utf-8", "replace")
             if configures_pytest(path, text):
@@ -163,24 +167,24 @@ def _disguised(path: str) -> str:
 
 def _settings(bench: Bench, configuration: Path) -> list[str]:
     workers = ["-n0"] if any(name == "xdist" for name, _ in bench.interpreter.plugins) else []
-    apart = (
+    without_coverage = (
         ["--no-cov"] if bench.measuring and any(name == "pytest_cov" for name, _ in bench.interpreter.plugins) else []
     )
-    return ["-c", str(configuration), "--rootdir", str(bench.room), *NEUTRAL, *workers, *apart]
+    return ["-c", str(configuration), "--rootdir", str(bench.room), *NEUTRAL, *workers, *without_coverage]
 
 
-def _order(check: TestsCheck, bench: Bench, wanted: CaseSelection, arguments: list[str]) -> dict[str, Any]:
+def _order(check: TestsCheck, bench: Bench, selection: CaseSelection, arguments: list[str]) -> dict[str, Any]:
     return {
-        **python_order(bench, wanted),
+        **python_order(bench, selection),
         "arguments": arguments,
         "supplied": dict(bench.interpreter.supplied),
         "pluggy": bench.interpreter.versions.get("pluggy", ""),
-        "plugins": [list(one) for one in bench.interpreter.plugins],
+        "plugins": [list(plugin) for plugin in bench.interpreter.plugins],
         "more": list(check.files),
         "stage": _stage(bench),
-        "altered": bool(wanted.doubted) or bench.commit != bench.base,
-        "doubted": bool(wanted.doubted),
-        "seed": wanted.doubted or nonce(),
+        "altered": bool(selection.doubted) or bench.commit != bench.base,
+        "doubted": bool(selection.doubted),
+        "seed": selection.doubted or nonce(),
     }
 
 

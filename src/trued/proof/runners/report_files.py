@@ -81,7 +81,7 @@ _CANARY = """
 }})();
 """
 _SPACE = re.compile(r"[\t\r\n]")  # a title of several lines is one line in an id
-_MOCHA_OUTCOMES = {one: one for one in ("passed", "failed", "skipped")}
+_MOCHA_OUTCOMES = {outcome: outcome for outcome in ("passed", "failed", "skipped")}
 CANARIES = 1 + len(_EXPECTED) + len(_ASSERTED)
 TYPED = (".ts", ".tsx", ".mts", ".cts")
 
@@ -91,80 +91,80 @@ class _Room:
     """The check, runner and room of one execution."""
 
     check: TestsCheck
-    asked: RunnerCall | None
+    call: RunnerCall | None
     bench: Bench
-    wanted: CaseSelection
+    selection: CaseSelection
     known: frozenset[str]  # files of base and contract
 
     @property
     def runner(self) -> str:
-        return self.asked.runner if self.asked else self.check.command.split()[0]
+        return self.call.runner if self.call else self.check.command.split()[0]
 
 
-async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_with_report(check: TestsCheck, call: RunnerCall | None, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed.
 
-    `asked`: the command as a call of vitest, jest or mocha. None for any other command: then `check.report` names the
+    `call`: the command as a call of vitest, jest or mocha. None for any other command: then `check.report` names the
     file that it writes.
     """
-    room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
+    room = _Room(check, call, bench, selection, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
     # With a known runner, the tests that must fail run separately, so that they do not disturb other tests.
-    with _canaries(room, [] if asked else chosen) as canaries, scratch_folder(bench.room) as folder:
-        report = bench.room / check.report if asked is None else folder / "report"
+    with _canaries(room, [] if call else chosen) as canaries, scratch_folder(bench.room) as folder:
+        report = bench.room / check.report if call is None else folder / "report"
         if why := _clear(bench.room, report):
             return void_fact(why, Outcomes.BROKEN, "report", check.command)
-        ran = await _execute(room, report)
+        result = await _execute(room, report)
         if _exists(report):
             counted = _counted(room, report, canaries)
-        elif room.runner == "mocha" and wanted.on_base and _has_started(room, ran):
+        elif room.runner == "mocha" and selection.on_base and _has_started(room, result):
             counted = await _file_by_file(room, folder)
-            chosen = [one for one in chosen if isinstance(counted, CountedRun) and one not in counted.collected]
+            chosen = [path for path in chosen if isinstance(counted, CountedRun) and path not in counted.collected]
         else:
-            return _without_report(room, ran)
+            return _without_report(room, result)
     if isinstance(counted, str):
         return void_fact(f"the report cannot be read: {counted}", Outcomes.FAILED, "report", check.command)
-    stray = _stray(room, ran, counted, planted_one=bool(canaries))
-    counted = replace(counted, ended=ran.exit_code)
-    if asked and chosen:
+    stray = _stray(room, result, counted, planted_one=bool(canaries))
+    counted = replace(counted, ended=result.exit_code)
+    if call and chosen:
         counted, stray = await _run_made_to_fail(room, chosen, counted, stray)
     words = RunnerFacts(
-        room.runner, check.command, missing_for_scripts, canaries=len(chosen), nothing=nothing_collected(wanted)
+        room.runner, check.command, missing_for_scripts, canaries=len(chosen), nothing=nothing_collected(selection)
     )
-    return counted_fact(bench, ran, counted, words, stray=stray)
+    return counted_fact(bench, result, counted, words, stray=stray)
 
 
-def _stray(room: _Room, ran: CommandResult, counted: CountedRun, *, planted_one: bool) -> str:
-    failed = any(one.outcome in ("failed", "error") for one in counted.outcomes.values()) or counted.collected
-    if ran.exit_code == 0 and (planted_one or failed):
+def _stray(room: _Room, result: CommandResult, counted: CountedRun, *, planted_one: bool) -> str:
+    failed = any(test.outcome in ("failed", "error") for test in counted.outcomes.values()) or counted.collected
+    if result.exit_code == 0 and (planted_one or failed):
         return "tests failed, but the command ended with 0: the results of this run cannot be trusted"
-    if room.asked is None and ran.exit_code not in (0, None) and not planted_one and not failed:
-        return f"every test is reported as passed, but the command ended with {ran.exit_code}"
+    if room.call is None and result.exit_code not in (0, None) and not planted_one and not failed:
+        return f"every test is reported as passed, but the command ended with {result.exit_code}"
     return ""
 
 
 def missing_for_scripts(text: str) -> str:
     """The package that is missing according to this output, or ""."""
-    found = _UNRESOLVED.findall(text)
-    return node.missing_package(text) or (found[-1] if found else "")
+    unresolved = _UNRESOLVED.findall(text)
+    return node.missing_package(text) or (unresolved[-1] if unresolved else "")
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> CommandResult:
-    bench, asked = room.bench, room.asked
-    given = asked.variables if asked else {}
-    variables = {**bench.plain, **given, "NODE_OPTIONS": ""}
+async def _execute(room: _Room, report: Path, paths: Sequence[str] = ()) -> CommandResult:
+    bench, call = room.bench, room.call
+    variables_of_call = call.variables if call else {}
+    variables = {**bench.plain, **variables_of_call, "NODE_OPTIONS": ""}
     variables |= {REPORT_VARIABLE: str(report)} if room.runner == "mocha" else {}
     argv = ["sh", "-c", room.check.command]
-    if asked:
-        program = str(_packages(room) / ".bin" / asked.runner)
-        only = [bench.from_folder(path) for path in only]
-        second, major = room.wanted.second, _major_version(room)
+    if call:
+        program = str(_packages(room) / ".bin" / call.runner)
+        paths = [bench.from_folder(path) for path in paths]
+        second, major = room.selection.second, _major_version(room)
         argv = [
             program,
-            *runner_arguments(asked.runner, asked.arguments, str(report), only, second=second, major=major),
+            *runner_arguments(call.runner, call.arguments, str(report), paths, second=second, major=major),
         ]
 
     async def run(*more: str) -> CommandResult:
@@ -179,8 +179,8 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
 
 def _packages(room: _Room) -> Path:
     """The `node_modules` that has the runner: that of the folder in which it starts, or that of the whole project."""
-    own = room.bench.room / room.bench.folder / "node_modules"
-    return own if (own / ".bin" / room.runner).exists() else room.bench.room / "node_modules"
+    folder_packages = room.bench.room / room.bench.folder / "node_modules"
+    return folder_packages if (folder_packages / ".bin" / room.runner).exists() else room.bench.room / "node_modules"
 
 
 def _major_version(room: _Room) -> int:
@@ -213,9 +213,9 @@ def _exists(report: Path) -> bool:
         return False
 
 
-def _has_started(room: _Room, ran: CommandResult) -> bool:
+def _has_started(room: _Room, result: CommandResult) -> bool:
     installed = (_packages(room) / ".bin" / room.runner).exists()
-    return installed and not (ran.timed_out or ran.flooded or ran.exit_code == NOT_FOUND)
+    return installed and not (result.timed_out or result.flooded or result.exit_code == NOT_FOUND)
 
 
 async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
@@ -228,13 +228,13 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
     collected: dict[str, tuple[str, str]] = {}
     for number, path in enumerate(_test_files(room)[:MOST_ALONE]):
         report = folder / f"report{number}"
-        ran = await _execute(room, report, [path])
-        found = _counted(room, report, {}) if _exists(report) else "no report"
-        if isinstance(found, str):
-            collected[path] = ("failed", cap_output(ran.stdout, ran.stderr)[-4000:])
+        result = await _execute(room, report, [path])
+        counted = _counted(room, report, {}) if _exists(report) else "no report"
+        if isinstance(counted, str):
+            collected[path] = ("failed", cap_output(result.stdout, result.stderr)[-4000:])
         else:
-            outcomes |= found.outcomes
-            collected |= found.collected
+            outcomes |= counted.outcomes
+            collected |= counted.collected
     return CountedRun(outcomes, collected=collected)
 
 
@@ -243,26 +243,26 @@ def _test_files(room: _Room) -> list[str]:
     files that are named like tests."""
     below = [path for path in room.known if is_below(path, room.bench.folder)]
     scripts = [path for path in below if is_script(path) and (room.bench.room / path).is_file()]
-    held = {one.split("::")[0] for one in room.wanted.ids or ()}
-    asked = [path for path in scripts if any(is_below(path, one) for one in room.check.files)]
+    files_with_wanted_tests = {test_id.split("::")[0] for test_id in room.selection.ids or ()}
+    named_by_check = [path for path in scripts if any(is_below(path, file) for file in room.check.files)]
     tests = [path for path in scripts if is_named_like_a_script_test(path)]
-    return sorted([path for path in scripts if path in held] or asked or tests)
+    return sorted([path for path in scripts if path in files_with_wanted_tests] or named_by_check or tests)
 
 
-def _without_report(room: _Room, ran: CommandResult) -> Fact:
+def _without_report(room: _Room, result: CommandResult) -> Fact:
     """The `Fact` of a run that left no report. No test is counted, whatever the run printed."""
     counted = CountedRun({}, ended=None)
-    made = counted_fact(room.bench, ran, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))
-    missing = room.asked and not (_packages(room) / ".bin" / room.asked.runner).exists()
-    if ran.exit_code == NOT_FOUND or missing:
+    fact = counted_fact(room.bench, result, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))
+    missing = room.call and not (_packages(room) / ".bin" / room.call.runner).exists()
+    if result.exit_code == NOT_FOUND or missing:
         why = f"{room.runner} is not installed"
         return replace(
-            void_fact(why, Outcomes.UNJUDGED, f"module {room.runner}", room.check.command), output=made.output
+            void_fact(why, Outcomes.UNJUDGED, f"module {room.runner}", room.check.command), output=fact.output
         )
-    if ran.timed_out or ran.flooded:
-        return made
-    why = f"the command ended with {ran.exit_code} and wrote no report"
-    return replace(void_fact(why, Outcomes.FAILED, "report", room.check.command), output=made.output)
+    if result.timed_out or result.flooded:
+        return fact
+    why = f"the command ended with {result.exit_code} and wrote no report"
+    return replace(void_fact(why, Outcomes.FAILED, "report", room.check.command), output=fact.output)
 
 
 # -- tests that must fail ----------------------------------------------------------------------------------------------
@@ -271,16 +271,18 @@ def _without_report(room: _Room, ran: CommandResult) -> Fact:
 def _models(room: _Room) -> list[str]:
     """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
     If none is known to have failed, files that the check names and whose tests can be copied are preferred."""
-    ids = room.wanted.ids
-    held = {one.split("::")[0] for one in ids or ()} & room.known
+    ids = room.selection.ids
+    files_with_wanted_tests = {test_id.split("::")[0] for test_id in ids or ()} & room.known
     below = [path for path in room.known if is_below(path, room.bench.folder)]
-    files = held or {path for path in below if is_named_like_a_script_test(path)}
-    able = sorted(path for path in files if is_script(path) and (room.bench.room / path).is_file())
-    if room.wanted.red:
-        return files_to_copy(able, (one.split("::")[0] for one in room.wanted.red))
-    asked = [path for path in able if any(is_below(path, one) for one in room.check.files)]
-    good = [path for path in asked or able if failing_javascript(file_text(room.bench.room, path)).titles]
-    return files_to_copy(good or asked or able, ())
+    files = files_with_wanted_tests or {path for path in below if is_named_like_a_script_test(path)}
+    scripts = sorted(path for path in files if is_script(path) and (room.bench.room / path).is_file())
+    if room.selection.red:
+        return files_to_copy(scripts, (test_id.split("::")[0] for test_id in room.selection.red))
+    named_by_check = [path for path in scripts if any(is_below(path, file) for file in room.check.files)]
+    copyable = [
+        path for path in named_by_check or scripts if failing_javascript(file_text(room.bench.room, path)).titles
+    ]
+    return files_to_copy(copyable or named_by_check or scripts, ())
 
 
 def _every(room: _Room, path: str) -> str:
@@ -293,15 +295,15 @@ def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
     """Add a copy of each file, with additional tests that must fail, under a random name. Yields path of the copy →
     that name."""
     with ExitStack() as stack:
-        found = {}
+        names = {}
         for path in chosen:
             name = f"t{nonce()[:14]}"
             file = canary_path(path, name)
             stack.enter_context(
                 plant_file(room.bench.room, file, with_runner_canary(_every(room, path), room.runner, name, path))
             )
-            found[file] = name
-        yield found
+            names[file] = name
+        yield names
 
 
 def canary_path(path: str, name: str) -> str:
@@ -315,14 +317,14 @@ def canary_path(path: str, name: str) -> str:
 def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
     """The text of a test file with additional tests that must fail, written for this runner."""
     vitest = runner == "vitest" or "'vitest'" in content or '"vitest"' in content
-    known = {"test": f"{name}t", "expect": f"{name}e"} if vitest else {}
-    given = {"test": "(g.test ?? g.it)", "expect": "g.expect", **known}
+    imported = {"test": f"{name}t", "expect": f"{name}e"} if vitest else {}
+    fields = {"test": "(g.test ?? g.it)", "expect": "g.expect", **imported}
     typed = path.endswith(TYPED)
-    given |= {"any": ": any", "number": ": number"} if typed else {"any": "", "number": ""}
+    fields |= {"any": ": any", "number": ": number"} if typed else {"any": "", "number": ""}
     ways = [("knows", way, body) for way, body in _EXPECTED.items()]
     ways += [("a", f"assert {way}", body) for way, body in _ASSERTED.items()]
-    tests = "\n".join(f"  t('{name} {way}', fails({able}, () => {{ {body}; }}));" for able, way, body in ways)
-    body = _CANARY.format(**given, name=name, value=random.SystemRandom().random(), tests=tests)
+    tests = "\n".join(f"  t('{name} {way}', fails({check}, () => {{ {body}; }}));" for check, way, body in ways)
+    body = _CANARY.format(**fields, name=name, value=random.SystemRandom().random(), tests=tests)
     # A type checker treats a file without imports and exports as a global script, so names of copy and original would
     # clash.
     apart = "\nexport {};\n" if typed and not vitest and not is_es_module(path, content, "") else ""
@@ -333,16 +335,19 @@ async def _run_made_to_fail(room: _Room, chosen: list[str], counted: CountedRun,
     """Run tests that must fail: canaries, and the tests of the chosen files, changed so that they fail. Returns
     `counted` with their outcomes, and the reason why no result can be trusted, or ""."""
     copies = {path: failing_javascript(_every(room, path)) for path in chosen}
-    passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
-    ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
+    passed = [name for name, test in counted.outcomes.items() if test.outcome == "passed"]
+    copied_tests = [
+        name for name in passed if (copy := copies.get(name.split("::")[0])) and _title(name) in copy.titles
+    ]
     with _canaries(room, chosen) as canaries, scratch_folder(room.bench.room) as folder:
-        with replace_files(room.bench.room, {path: made.content for path, made in copies.items()}):
-            ran = await _execute(room, folder / "report", [*chosen, *canaries])
+        with replace_files(room.bench.room, {path: copy.content for path, copy in copies.items()}):
+            result = await _execute(room, folder / "report", [*chosen, *canaries])
         again = _counted(room, folder / "report", canaries) if _exists(folder / "report") else "none"
     if isinstance(again, str):
-        return replace(counted, canaries=dict.fromkeys(chosen, ""), copies=dict.fromkeys(ours, "")), stray
-    ended = {one: again.how(one) for one in ours}
-    return replace(counted, canaries=again.canaries, copies=ended), stray or _stray(room, ran, again, planted_one=True)
+        return replace(counted, canaries=dict.fromkeys(chosen, ""), copies=dict.fromkeys(copied_tests, "")), stray
+    outcomes_of_copies = {name: again.how(name) for name in copied_tests}
+    stray = stray or _stray(room, result, again, planted_one=True)
+    return replace(counted, canaries=again.canaries, copies=outcomes_of_copies), stray
 
 
 def _title(name: str) -> str:
@@ -358,22 +363,33 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
         with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             data = file.read(MOST_BYTES + 1)
         readers = {"jest": _jest, "mocha": _mocha}
-        found = readers.get(room.asked.runner, read_report)(data) if room.asked else read_report(data)
+        tests = readers.get(room.call.runner, read_report)(data) if room.call else read_report(data)
     except (OSError, BadReport) as error:
         return str(error)
-    placed = [(_file(room, one), one) for one in found]
-    rest = [(file, one) for file, one in placed if not any(_is_canary(name, file, one) for name in canaries.values())]
-    whole = {file: ("failed", one.text) for file, one in rest if file and _is_whole_file(room, file, one)}
+    tests_with_files = [(_file(room, test), test) for test in tests]
+    product_tests = [
+        (file, test)
+        for file, test in tests_with_files
+        if not any(_is_canary(name, file, test) for name in canaries.values())
+    ]
+    failed_files = {
+        file: ("failed", test.text) for file, test in product_tests if file and _is_whole_file(room, file, test)
+    }
     outcomes = worst_outcomes(
-        (_id(room, file, one), CountedTest(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
+        (_id(room, file, test), CountedTest(test.outcome, text=test.text, seconds=test.seconds))
+        for file, test in product_tests
     )
-    ids = None if room.wanted.ids is None else frozenset(room.wanted.ids)  # a suite may have many thousands of tests
-    kept = {name: one for name, one in outcomes.items() if name not in whole and _is_wanted(ids, name)}
+    ids = (
+        None if room.selection.ids is None else frozenset(room.selection.ids)
+    )  # a suite may have many thousands of tests
+    counted_outcomes = {
+        name: test for name, test in outcomes.items() if name not in failed_files and _is_wanted(ids, name)
+    }
     return CountedRun(
-        outcomes=kept,
-        collected=whole,
-        canaries={file: _canary_outcome(placed, name) for file, name in canaries.items()},
-        left_out=tuple(name for name in outcomes if name not in kept and name not in whole),
+        outcomes=counted_outcomes,
+        collected=failed_files,
+        canaries={file: _canary_outcome(tests_with_files, name) for file, name in canaries.items()},
+        left_out=tuple(name for name in outcomes if name not in counted_outcomes and name not in failed_files),
     )
 
 
@@ -381,64 +397,65 @@ def _is_wanted(ids: frozenset[str] | None, name: str) -> bool:
     return ids is None or name in ids or name.split("::")[0] in ids or WHOLE_CHECK in ids
 
 
-def _file(room: _Room, one: ReportedTest) -> str:
+def _file(room: _Room, test: ReportedTest) -> str:
     """The file that contains the test; "" if the report does not name it."""
-    for word in (one.file, one.group, *reversed(one.suites), one.name):
+    for word in (test.file, test.group, *reversed(test.suites), test.name):
         path = next(iter(room.bench.inside([word])), posixpath.join(room.bench.folder, word.removeprefix("./")))
         if path in room.known or (path and is_script(path) and (room.bench.room / path).is_file()):
             return path
     return ""
 
 
-def _id(room: _Room, file: str, one: ReportedTest) -> str:
+def _id(room: _Room, file: str, test: ReportedTest) -> str:
     if file:
-        inner = _id_in_file(room, file, one)
+        inner = _id_in_file(room, file, test)
         return f"{file}::{inner}" if inner else file
-    return f"{one.group}::{one.name}" if one.group else one.name
+    return f"{test.group}::{test.name}" if test.group else test.name
 
 
-def _id_in_file(room: _Room, file: str, one: ReportedTest) -> str:
+def _id_in_file(room: _Room, file: str, test: ReportedTest) -> str:
     """The test's id inside its file, which the report names from the folder in which the command started."""
-    return id_in_file(one, room.bench.from_folder(file))
+    return id_in_file(test, room.bench.from_folder(file))
 
 
-def _is_whole_file(room: _Room, file: str, one: ReportedTest) -> bool:
-    return one.outcome in ("failed", "error") and not _id_in_file(room, file, one)
+def _is_whole_file(room: _Room, file: str, test: ReportedTest) -> bool:
+    return test.outcome in ("failed", "error") and not _id_in_file(room, file, test)
 
 
-def _is_canary(canary: str, file: str, one: ReportedTest) -> bool:
-    return canary in file or canary in one.name or canary in one.group or any(canary in name for name in one.suites)
+def _is_canary(canary: str, file: str, test: ReportedTest) -> bool:
+    return canary in file or canary in test.name or canary in test.group or any(canary in name for name in test.suites)
 
 
-def _canary_outcome(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
+def _canary_outcome(tests_with_files: list[tuple[str, ReportedTest]], canary: str) -> str:
     """Returns "failed" if all canaries with this name failed, or if none of them was reported and nothing else in their
     file passed (it could not be loaded); else ""."""
-    ours = [(file, one) for file, one in placed if _is_canary(canary, file, one)]
-    ended = {id_in_file(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
-    if not ended:
-        return "failed" if ours and all(one.outcome != "passed" for _, one in ours) else ""
-    return "failed" if len(ended) == CANARIES and all(one in ("failed", "error") for one in ended.values()) else ""
+    canary_tests = [(file, test) for file, test in tests_with_files if _is_canary(canary, file, test)]
+    outcomes = {id_in_file(test, file): test.outcome for file, test in canary_tests if f"{canary} " in test.name}
+    if not outcomes:
+        return "failed" if canary_tests and all(test.outcome != "passed" for _, test in canary_tests) else ""
+    all_failed = all(outcome in ("failed", "error") for outcome in outcomes.values())
+    return "failed" if len(outcomes) == CANARIES and all_failed else ""
 
 
 def _jest(data: bytes) -> list[ReportedTest]:
     """The tests of jest's JSON report. Raises BadReport."""
     try:
-        whole = json.loads(data)
-        return [one for part in whole["testResults"] for one in _jest_file(part)]
+        report = json.loads(data)
+        return [test for file_report in report["testResults"] for test in _jest_file(file_report)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadReport(f"it is not a report of jest: {error}") from error
 
 
-def _jest_file(part: dict[str, Any]) -> Iterator[ReportedTest]:
-    file = str(part["name"])
-    if not part["assertionResults"] and part.get("status") == "failed":
-        yield ReportedTest(name="", file=file, outcome="failed", text=str(part.get("message", ""))[-4000:])
-    for one in part["assertionResults"]:
-        status = str(one["status"])
+def _jest_file(file_report: dict[str, Any]) -> Iterator[ReportedTest]:
+    file = str(file_report["name"])
+    if not file_report["assertionResults"] and file_report.get("status") == "failed":
+        yield ReportedTest(name="", file=file, outcome="failed", text=str(file_report.get("message", ""))[-4000:])
+    for test in file_report["assertionResults"]:
+        status = str(test["status"])
         outcome = {"passed": "passed", "failed": "failed"}.get(status, "skipped")
-        text = "\n".join(map(str, one.get("failureMessages") or ()))[:4000]
-        seconds = one.get("duration") or 0
-        title = " > ".join(map(str, [*one.get("ancestorTitles", ()), one["title"]]))
+        text = "\n".join(map(str, test.get("failureMessages") or ()))[:4000]
+        seconds = test.get("duration") or 0
+        title = " > ".join(map(str, [*test.get("ancestorTitles", ()), test["title"]]))
         yield ReportedTest(name=title, file=file, outcome=outcome, text=text, seconds=float(seconds) / 1000)
 
 
@@ -447,14 +464,14 @@ def _mocha(data: bytes) -> list[ReportedTest]:
     try:
         return [
             ReportedTest(
-                name=_SPACE.sub(" ", one["name"]),
-                group=_SPACE.sub(" ", one["group"]),
-                file=str(one["file"]),
-                outcome=_MOCHA_OUTCOMES[one["outcome"]],
-                text=str(one["text"])[:4000],
-                seconds=as_seconds(str(one["seconds"])),
+                name=_SPACE.sub(" ", test["name"]),
+                group=_SPACE.sub(" ", test["group"]),
+                file=str(test["file"]),
+                outcome=_MOCHA_OUTCOMES[test["outcome"]],
+                text=str(test["text"])[:4000],
+                seconds=as_seconds(str(test["seconds"])),
             )
-            for one in json.loads(data)
+            for test in json.loads(data)
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadReport(f"it is not a report of mocha: {error}") from error

@@ -21,7 +21,7 @@ STRAY = "something else wrote to the engine's channel"
 class ScriptReport:
     """The result of one run of a reporting script."""
 
-    ran: CommandResult
+    result: CommandResult
     records: list[dict[str, Any]]  # records with the right nonce
     stray: str  # why nothing in the report can be trusted, or ""
 
@@ -39,7 +39,7 @@ async def run_reporting_script(
     `call` has the environment variables that the command sets; `more` overrides them.
     """
     token = nonce()
-    ran = await bench.execute(
+    result = await bench.execute(
         argv,
         stdin=json.dumps({**order, "nonce": token}).encode(),
         channel=True,
@@ -47,22 +47,23 @@ async def run_reporting_script(
         network=check.network,
         variables={**bench.variables, **call.variables, **(more or {})},
     )
-    records, stray = channel_records(ran.answers, token)
-    return ScriptReport(ran, records, STRAY if stray else "")
+    records, stray = channel_records(result.answers, token)
+    return ScriptReport(result, records, STRAY if stray else "")
 
 
-def python_order(bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
+def python_order(bench: Bench, selection: CaseSelection) -> dict[str, Any]:
     """The order for both Python scripts: where the project is, and which tests to run in which order."""
-    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE_CHECK})
+    ids = selection.ids
+    files = None if ids is None else sorted({test_id.split("::")[0] for test_id in ids if test_id != WHOLE_CHECK})
     return {
         "room": str(bench.room),
         "start": str(bench.room / bench.folder),
         "paths": list(bench.roots),
         "site": list(bench.site),
         "files": files or None,
-        "ids": None if not files else list(wanted.ids or ()),
-        "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
-        "reverse": wanted.second,
-        "red": list(wanted.red),
+        "ids": None if not files else list(ids or ()),
+        "whole": [] if not files else [test_id for test_id in ids or () if "::" not in test_id],
+        "reverse": selection.second,
+        "red": list(selection.red),
         "seed": nonce(),
     }

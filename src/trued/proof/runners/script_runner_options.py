@@ -51,30 +51,36 @@ _CHOOSING: Mapping[str, frozenset[str]] = {
 
 
 def runner_arguments(
-    runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool, major: int = NEWEST
+    runner: str, arguments: Sequence[str], report: str, files: Sequence[str], *, second: bool, major: int = NEWEST
 ) -> list[str]:
-    """The arguments for one run. `only`: run only these files. `second`: run in another order. `major`: the
+    """The arguments for one run. `files`: run only these files. `second`: run in another order. `major`: the
     runner's version. For mocha, the path of the report must also be in `REPORT_VARIABLE`."""
-    given = [one for one in _kept(runner, arguments) if not _BAIL.fullmatch(one) and (one, runner) != ("-b", "mocha")]
-    rest = [*_options(runner, given), *only] if only else given
+    kept_arguments = [
+        argument
+        for argument in _kept(runner, arguments)
+        if not _BAIL.fullmatch(argument) and (argument, runner) != ("-b", "mocha")
+    ]
+    selected_arguments = [*_options(runner, kept_arguments), *files] if files else kept_arguments
     match runner:
         case "vitest":
-            rest = [one for one in rest if one not in ("run", "watch", "dev")]
+            selected_arguments = [
+                argument for argument in selected_arguments if argument not in ("run", "watch", "dev")
+            ]
             order = ["--sequence.shuffle.tests", "--sequence.shuffle.files"] if second else []
-            return ["run", *rest, *order, "--bail=0", "--reporter=junit", f"--outputFile={report}"]
+            return ["run", *selected_arguments, *order, "--bail=0", "--reporter=junit", f"--outputFile={report}"]
         case "jest":
-            order = ["--randomize"] if second and not only else []
-            ours = ["--ci", "--json", f"--outputFile={report}", "--coverage=false", "--bail=0", *order]
-            return [*ours, *(["--runTestsByPath"] if only else []), *rest]
+            order = ["--randomize"] if second and not files else []
+            engine_options = ["--ci", "--json", f"--outputFile={report}", "--coverage=false", "--bail=0", *order]
+            return [*engine_options, *(["--runTestsByPath"] if files else []), *selected_arguments]
         case _:
             order = ["--sort"] if second else []  # mocha sorts only with --no-parallel
-            ours = ["--no-parallel", "--no-bail"] if major >= NEGATES else []
-            return [*rest, *order, *ours, "--reporter", str(MOCHA_REPORTER)]
+            engine_options = ["--no-parallel", "--no-bail"] if major >= NEGATES else []
+            return [*selected_arguments, *order, *engine_options, "--reporter", str(MOCHA_REPORTER)]
 
 
 def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
     """The arguments without options for reporters and measurements, because the engine has its own."""
-    found: list[str] = []
+    kept: list[str] = []
     skipping = False
     for word in arguments:
         if skipping and not word.startswith("-"):
@@ -83,19 +89,19 @@ def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
         match = None if runner == "mocha" and word.startswith("--ui") else _DROPPED.fullmatch(word)
         skipping = bool(match) and "=" not in word and not word.startswith(("--coverage", "--watch", "--json", "--ui"))
         if not match:
-            found.append(word)
-    return found
+            kept.append(word)
+    return kept
 
 
-def _options(runner: str, given: Sequence[str]) -> list[str]:
+def _options(runner: str, arguments: Sequence[str]) -> list[str]:
     """The command's options, except those that choose files or tests. The rest decide how files are loaded."""
-    found: list[str] = []
-    rest = list(given)
-    while rest:
-        word = rest.pop(0)
+    options: list[str] = []
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
         if not word.startswith("-"):
             continue
-        value = [rest.pop(0)] if word in _VALUED[runner] and rest else []
+        value = [words.pop(0)] if word in _VALUED[runner] and words else []
         if word.partition("=")[0] not in _CHOOSING[runner]:
-            found += [word, *value]
-    return found
+            options += [word, *value]
+    return options

@@ -29,70 +29,70 @@ class _UnittestCall:
     patterns: tuple[str, ...] = ()  # the values of -k
 
 
-async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_unittest(check: TestsCheck, runner_call: RunnerCall, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed."""
-    call = _read(asked.arguments)
+    call = _read(runner_call.arguments)
     if call is None:
         return void_fact(
             f"`{check.command}` has options that trued does not support", Outcomes.BROKEN, "runner", check.command
         )
     canary, number = f"Canary{nonce()[:12]}", random.SystemRandom().random()
     ways = unittest_failures(number)
-    order = {**_order(check, call, bench, wanted), "canary": canary, "number": number, "ways": ways}
-    report = await run_reporting_script(bench.script("units.py"), order, check, asked, bench)
-    counted = CountedRun.of([_with_canary_id(one, canary) for one in report.records], canary)
+    order = {**_order(check, call, bench, selection), "canary": canary, "number": number, "ways": ways}
+    report = await run_reporting_script(bench.script("units.py"), order, check, runner_call, bench)
+    counted = CountedRun.of([_with_canary_id(record, canary) for record in report.records], canary)
     words = RunnerFacts(
         runner="unittest",
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
         lacks=bench.foreign,
         stops=_STOPS,
         canaries=2 + len(ways),  # the 2: a plain assert, and an expected exception that is not raised
-        nothing=nothing_collected(wanted),
+        nothing=nothing_collected(selection),
     )
-    return counted_fact(bench, report.ran, counted, words, stray=report.stray)
+    return counted_fact(bench, report.result, counted, words, stray=report.stray)
 
 
 def _with_canary_id(record: dict[str, Any], canary: str) -> dict[str, Any]:
     """The record. The id of a canary is changed to begin with the canary's name instead of a file, because
     `CountedRun.of` recognises canaries by this beginning."""
-    _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
-    return {**record, "id": f"{canary}::{rest}"} if found else record
+    _, is_canary, name = str(record.get("id", "")).partition(f"::{canary}::")
+    return {**record, "id": f"{canary}::{name}"} if is_canary else record
 
 
 def _read(arguments: tuple[str, ...]) -> _UnittestCall | None:
-    words = [one for one in arguments if one not in _PLAIN]
+    words = [argument for argument in arguments if argument not in _PLAIN]
     discover = not words or words[0] == "discover" or words[0].startswith("-")
-    rest = words[1:] if words[:1] == ["discover"] else words
-    given: dict[str, str] = {}
+    words_left = words[1:] if words[:1] == ["discover"] else words
+    values: dict[str, str] = {}
     names: list[str] = []
     patterns: list[str] = []
-    while rest:
-        word = rest.pop(0)
+    while words_left:
+        word = words_left.pop(0)
         option, equals, value = word.partition("=")
-        if option in _VALUED and (equals or rest):
-            value = value if equals else rest.pop(0)
+        if option in _VALUED and (equals or words_left):
+            value = value if equals else words_left.pop(0)
             patterns += [value] if _VALUED[option] == "k" else []
-            given[_VALUED[option]] = value
+            values[_VALUED[option]] = value
         elif word.startswith("-"):
             return None
         else:
             names.append(word)
-    given.pop("k", None)
+    values.pop("k", None)
     if discover:
-        given |= dict(zip(("start", "pattern", "top"), names, strict=False))
+        values |= dict(zip(("start", "pattern", "top"), names, strict=False))
         names = []
-    return _UnittestCall(names=tuple(names), patterns=tuple(patterns), **given)
+    return _UnittestCall(names=tuple(names), patterns=tuple(patterns), **values)
 
 
-def _order(check: TestsCheck, call: _UnittestCall, bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
-    begun = bench.room / bench.folder
-    start = begun / call.start
+def _order(check: TestsCheck, call: _UnittestCall, bench: Bench, selection: CaseSelection) -> dict[str, Any]:
+    start_folder = bench.room / bench.folder
+    start = start_folder / call.start
     return {
-        **python_order(bench, wanted),
-        "begun": str(begun),
+        **python_order(bench, selection),
+        "begun": str(start_folder),
         "start": str(start),
         "pattern": call.pattern,
-        "top": str(begun / call.top) if call.top else str(start),
+        "top": str(start_folder / call.top) if call.top else str(start),
         "names": list(call.names),
         "patterns": list(call.patterns),
         "more": _unfound(check, call),
@@ -101,4 +101,4 @@ def _order(check: TestsCheck, call: _UnittestCall, bench: Bench, wanted: CaseSel
 
 def _unfound(check: TestsCheck, call: _UnittestCall) -> list[str]:
     """Files of the check that unittest's discovery would not find."""
-    return [one for one in check.files if one.endswith(".py") and not Path(one).match(call.pattern)]
+    return [file for file in check.files if file.endswith(".py") and not Path(file).match(call.pattern)]

@@ -37,45 +37,47 @@ class FailingCase:
 
 def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
     """The failed held-out cases that agents wrote, in order. The user's own are left out: they are never disclosed."""
-    checks = {check_hash(check): check for one in contract.requirements for check in one.checks}
-    found: dict[tuple[str, int], FailingCase] = {}
+    checks = {check_hash(check): check for requirement in contract.requirements for check in requirement.checks}
+    failing: dict[tuple[str, int], FailingCase] = {}
     for fact in verdict.evidence:
         check = checks.get(fact.check)
         if fact.side != "head" or fact.check not in contract.authors or not isinstance(check, ExamplesCheck):
             continue
-        for one in fact.tried:
-            number = one.id.removeprefix("case ")
-            if one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
+        for attempt in fact.tried:
+            number = attempt.id.removeprefix("case ")
+            if attempt.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
                 place = int(number) - 1
                 if getattr(check.cases[place], "setup", False):
                     continue  # a set-up exchange only prepares others: there is nothing to disclose
-                found[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
-    return [found[key] for key in sorted(found)]
+                failing[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
+    return [failing[key] for key in sorted(failing)]
 
 
-async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> Contract:
+async def replace_case(steps: Steps, contract: Contract, disclosed: FailingCase) -> Contract:
     """The contract with new cases in place of the disclosed one and of every equal one, whichever requirement it
     belongs to. What is not replaced is lost."""
-    known = contract.model_copy(update={"disclosed": (*contract.disclosed, gone.case)})
-    has_it = [one for one in contract.requirements if _cases_known_from(contract, one, gone.case)]
-    conversation = _conversation(steps, known, has_it)
+    known = contract.model_copy(update={"disclosed": (*contract.disclosed, disclosed.case)})
+    requirements = [
+        requirement for requirement in contract.requirements if _cases_known_from(contract, requirement, disclosed.case)
+    ]
+    conversation = _conversation(steps, known, requirements)
     gaps = [
         Finding(
             what=f"the case for the clause “{case.quotes}” was shown to the implementers, so it no longer counts: "
             "write a new case for the same clause, with another input",
-            requirement=one.id,
+            requirement=requirement.id,
         )
-        for one in has_it
-        for case in _cases_known_from(contract, one, gone.case)
+        for requirement in requirements
+        for case in _cases_known_from(contract, requirement, disclosed.case)
     ]
     weighed = await conversation.ask_for_cases(*gaps)
-    return await _seal_again(steps, known, contract, has_it, await conversation.conclude(weighed))
+    return await _seal_again(steps, known, contract, requirements, await conversation.conclude(weighed))
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
     """Have another examiner answer the requirement's cases blind. Returns the new contract; None if its answers change
     no case."""
-    disputed = [one for one in contract.requirements if one.id == requirement]
+    disputed = [candidate for candidate in contract.requirements if candidate.id == requirement]
     conversation = _conversation(steps, contract, disputed, always_second=True)
     weighed = await conversation.weigh(())
     settled = await conversation.put_to_second_examiner(weighed) if weighed.kept and conversation.second else weighed
@@ -89,82 +91,91 @@ def _conversation(
     steps: Steps, contract: Contract, requirements: Sequence[Requirement], *, always_second: bool = False
 ) -> ExaminerConversation:
     """A conversation about the agents' cases of these requirements, without the disclosed ones."""
-    bare = tuple(one.model_copy(update={"checks": ()}) for one in requirements)
-    asked = Requirements(
+    bare = tuple(requirement.model_copy(update={"checks": ()}) for requirement in requirements)
+    bare_requirements = Requirements(
         requirements=bare, interface=contract.interface, serve=contract.serve, disclosed=contract.disclosed
     )
-    theirs = [(one.id, check) for one in requirements for check in one.checks if check_hash(check) in contract.authors]
-    left = [
+    checks_by_agents = [
+        (requirement.id, check)
+        for requirement in requirements
+        for check in requirement.checks
+        if check_hash(check) in contract.authors
+    ]
+    proposals = [
         Proposed(requirement=name, cases=tuple(_not_disclosed(check.cases, contract.disclosed)))
         if isinstance(check, ExamplesCheck)
         else Proposed(requirement=name, page=check if check.kind == "browser" else None)
-        for name, check in theirs
+        for name, check in checks_by_agents
     ]
-    before = Examined(cases=tuple(each for each in left if each.cases or each.page))
-    return ExaminerConversation(steps.apart(), asked, before=before, always_second=always_second)
+    before = Examined(cases=tuple(proposal for proposal in proposals if proposal.cases or proposal.page))
+    return ExaminerConversation(steps.apart(), bare_requirements, before=before, always_second=always_second)
 
 
 def _not_disclosed(cases: Sequence[Case], disclosed: Sequence[Case]) -> Iterator[Case]:
     """The cases without the disclosed ones. A disclosed exchange stays, as set-up for the cases after it."""
-    for one in cases:
-        if not any(is_known_from(each, one) for each in disclosed):
-            yield one
-        elif isinstance(one, HttpCase):
-            yield as_setup(one)
+    for case in cases:
+        if not any(is_known_from(shown, case) for shown in disclosed):
+            yield case
+        elif isinstance(case, HttpCase):
+            yield as_setup(case)
 
 
-def _cases_known_from(contract: Contract, one: Requirement, disclosed: Case) -> list[Case]:
+def _cases_known_from(contract: Contract, requirement: Requirement, disclosed: Case) -> list[Case]:
     """The agents' cases of a requirement whose results are known to whoever was shown the case `disclosed`."""
-    checks = [check for check in one.checks if check_hash(check) in contract.authors]
+    checks = [check for check in requirement.checks if check_hash(check) in contract.authors]
     cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
     return [case for case in cases if is_known_from(disclosed, case) and not getattr(case, "setup", False)]
 
 
 async def _seal_again(
-    steps: Steps, contract: Contract, before: Contract, changed: Sequence[Requirement], found: Examination
+    steps: Steps, contract: Contract, before: Contract, changed: Sequence[Requirement], examination: Examination
 ) -> Contract:
     """Seal the contract again with new checks for the `changed` requirements, as a step: changed checks are run on the
     base again. Compared with the contract `before`, these requirements may have lost cases."""
-    names = {one.id for one in changed}
-    made = {one.id: one.checks for one in found.asked.requirements}
+    names = {requirement.id for requirement in changed}
+    new_checks = {requirement.id: requirement.checks for requirement in examination.asked.requirements}
     requirements = tuple(
-        one.model_copy(update={"checks": (*_users_checks(contract, one), *made[one.id])}) if one.id in names else one
-        for one in contract.requirements
+        requirement.model_copy(update={"checks": (*_users_checks(contract, requirement), *new_checks[requirement.id])})
+        if requirement.id in names
+        else requirement
+        for requirement in contract.requirements
     )
 
     async def step() -> Contract:
-        interface = tuple(dict.fromkeys((*contract.interface, *found.asked.interface)))
+        interface = tuple(dict.fromkeys((*contract.interface, *examination.asked.interface)))
         asked = requirements_of(contract).model_copy(update={"requirements": requirements, "interface": interface})
         terms = replace(
             SealTerms.of(contract),
-            authors={**contract.authors, **found.authors},
-            caps={**contract.caps, **found.caps},
-            undecided=tuple(dict.fromkeys((*contract.undecided, *found.undecided))),
+            authors={**contract.authors, **examination.authors},
+            caps={**contract.caps, **examination.caps},
+            undecided=tuple(dict.fromkeys((*contract.undecided, *examination.undecided))),
             known=contract.base_facts,
         )
         sealed = await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))
         words = steps.context.goal.text
         counted = tuple(
-            one.model_copy(update={"lost": lost_cases(before, sealed, one.id, words)}) if one.id in names else one
-            for one in sealed.requirements
+            requirement.model_copy(update={"lost": lost_cases(before, sealed, requirement.id, words)})
+            if requirement.id in names
+            else requirement
+            for requirement in sealed.requirements
         )
         return sealed.model_copy(update={"requirements": counted})
 
-    inputs = digest(contract_hash(contract), [each.model_dump(mode="json") for each in requirements])
+    inputs = digest(contract_hash(contract), [requirement.model_dump(mode="json") for requirement in requirements])
     sealed = await steps.compute(Contract, steps.key("sealed anew"), inputs, step)
-    await found.close()
+    await examination.close()
     return sealed
 
 
-def _users_checks(contract: Contract, one: Requirement) -> tuple[Check, ...]:
-    return tuple(check for check in one.checks if check_hash(check) not in contract.authors)
+def _users_checks(contract: Contract, requirement: Requirement) -> tuple[Check, ...]:
+    return tuple(check for check in requirement.checks if check_hash(check) not in contract.authors)
 
 
-def failing_signature(found: Sequence[FailingCase]) -> tuple[tuple[str, int], ...]:
+def failing_signature(failing: Sequence[FailingCase]) -> tuple[tuple[str, int], ...]:
     """Which cases fail, as a value that can be compared between rounds."""
-    return tuple((one.check, one.number) for one in found)
+    return tuple((case.check, case.number) for case in failing)
 
 
-def has_check_by_agent(contract: Contract, one: Requirement) -> bool:
+def has_check_by_agent(contract: Contract, requirement: Requirement) -> bool:
     """Whether an agent wrote any check of this requirement."""
-    return any(check_hash(check) in contract.authors for check in one.checks)
+    return any(check_hash(check) in contract.authors for check in requirement.checks)

@@ -11,7 +11,7 @@ from trued.run.examination.replies import Asked, Blind, Proposed
 
 def questions(proposed: Sequence[Proposed]) -> list[Asked]:
     """The inputs of all cases, numbered, without results."""
-    listed = [(one.requirement, shown) for one in proposed for shown in cases_of(one)]
+    listed = [(proposal.requirement, shown) for proposal in proposed for shown in cases_of(proposal)]
     return [
         Asked(number=number, requirement=requirement, clause=shown.quotes, input=_input(shown))
         for number, (requirement, shown) in enumerate(listed, 1)
@@ -33,14 +33,14 @@ SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[SecondOpinion, str]]]:
     """For each case of each proposal: whether the answer is like the author's, differs, or is unsure; and why."""
-    given = {one.number: one for one in answers}
-    found, number = list[list[tuple[SecondOpinion, str]]](), 0
-    for one in proposed:
-        found.append([])
-        for shown in cases_of(one):
+    answers_by_number = {answer.number: answer for answer in answers}
+    opinions, number = list[list[tuple[SecondOpinion, str]]](), 0
+    for proposal in proposed:
+        opinions.append([])
+        for shown in cases_of(proposal):
             number += 1
-            found[-1].append(_second_opinion(shown, given.get(number)))
-    return found
+            opinions[-1].append(_second_opinion(shown, answers_by_number.get(number)))
+    return opinions
 
 
 def _second_opinion(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[SecondOpinion, str]:
@@ -61,7 +61,7 @@ def cases_of(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
 
 def proving_cases(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
     """The cases that show something, with their indexes; the others only prepare them."""
-    return [(place, one) for place, one in enumerate(cases_of(proposed)) if not getattr(one, "setup", False)]
+    return [(place, case) for place, case in enumerate(cases_of(proposed)) if not getattr(case, "setup", False)]
 
 
 def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
@@ -72,8 +72,10 @@ def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
 
 def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
     if isinstance(shown, BrowserCheck):
-        seen = [one.casefold() for one in answer.sees]
-        return all(any(one.casefold() in other or other in one.casefold() for other in seen) for one in shown.sees)
+        texts = [text.casefold() for text in answer.sees]
+        return all(
+            any(expected.casefold() in text or text in expected.casefold() for text in texts) for expected in shown.sees
+        )
     if isinstance(shown, CallCase):
         if shown.raises is not None:
             return (answer.raises or "").rpartition(".")[2] == shown.raises.rpartition(".")[2]
@@ -86,23 +88,25 @@ def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
         return shown.exit == answer.exit and printed and as_json
     status = shown.status is None or answer.status is None or shown.status == answer.status
     body = shown.body is None or shown.body.strip() == (answer.body or "").strip()
-    answered = {name.lower(): value.strip() for name, value in answer.headers.items()}
-    wanted = {name.lower(): value for name, value in shown.headers.items() if name.lower() not in PLAIN_HEADERS}
-    headers = all(answered.get(name) == value for name, value in wanted.items())
+    answered_headers = {name.lower(): value.strip() for name, value in answer.headers.items()}
+    expected_headers = {
+        name.lower(): value for name, value in shown.headers.items() if name.lower() not in PLAIN_HEADERS
+    }
+    headers = all(answered_headers.get(name) == value for name, value in expected_headers.items())
     return status and body and headers and (shown.json_ is None or is_same_json(shown.json_, answer.body_json))
 
 
-def is_same_json(one: Any, two: Any) -> bool:
+def is_same_json(left: Any, right: Any) -> bool:
     """Whether both are the same JSON: 2 equals 2.0, but 1 does not equal true."""
-    if isinstance(one, bool) or isinstance(two, bool):
-        return one is two
-    if isinstance(one, int | float) and isinstance(two, int | float):
-        return one == two
-    if isinstance(one, list | tuple) and isinstance(two, list | tuple):
-        return len(one) == len(two) and all(map(is_same_json, one, two))
-    if isinstance(one, dict) and isinstance(two, dict):
-        return one.keys() == two.keys() and all(is_same_json(one[key], two[key]) for key in one)
-    return type(one) is type(two) and bool(one == two)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(is_same_json, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(is_same_json(left[key], right[key]) for key in left)
+    return type(left) is type(right) and bool(left == right)
 
 
 def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
@@ -112,38 +116,42 @@ def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
     if isinstance(disclosed, CallCase) and isinstance(shown, CallCase):
         return disclosed.call == shown.call and _may_be_one_call(disclosed, shown)
     if isinstance(disclosed, RunCase) and isinstance(shown, RunCase):
-        inputs = [(one.run, one.stdin, one.files) for one in (disclosed, shown)]
+        inputs = [(case.run, case.stdin, case.files) for case in (disclosed, shown)]
         return inputs[0] == inputs[1]
     if isinstance(disclosed, HttpCase) and isinstance(shown, HttpCase):
-        requests = [(one.http.method.upper(), one.http.path, one.http.body) for one in (disclosed, shown)]
+        requests = [(case.http.method.upper(), case.http.path, case.http.body) for case in (disclosed, shown)]
         return requests[0] == requests[1] and _may_be_one_response(disclosed, shown)
     return False
 
 
-def _may_be_one_call(one: CallCase, other: CallCase) -> bool:
+def _may_be_one_call(first: CallCase, second: CallCase) -> bool:
     """Whether both give the same arguments, as far as can be told without the names of the parameters: one may give
     some by name, in any order, that the other gives by position."""
-    fewer, more = sorted((one, other), key=lambda case: len(case.args))
+    fewer, more = sorted((first, second), key=lambda case: len(case.args))
     number = len(fewer.args)
-    named = {name: value for name, value in fewer.kwargs.items() if name not in more.kwargs}
-    both = {name: value for name, value in fewer.kwargs.items() if name in more.kwargs}
-    if not (is_same_json(fewer.args, more.args[:number]) and is_same_json(both, dict(more.kwargs))):
+    only_named = {name: value for name, value in fewer.kwargs.items() if name not in more.kwargs}
+    in_both = {name: value for name, value in fewer.kwargs.items() if name in more.kwargs}
+    if not (is_same_json(fewer.args, more.args[:number]) and is_same_json(in_both, dict(more.kwargs))):
         return False
-    left = [*more.args[number:]]
-    for value in named.values():
-        place = next((place for place, each in enumerate(left) if is_same_json(value, each)), None)
+    unmatched = [*more.args[number:]]
+    for value in only_named.values():
+        place = next((place for place, argument in enumerate(unmatched) if is_same_json(value, argument)), None)
         if place is None:
             return False
-        del left[place]
-    return not left
+        del unmatched[place]
+    return not unmatched
 
 
-def _may_be_one_response(one: HttpCase, other: HttpCase) -> bool:
+def _may_be_one_response(first: HttpCase, second: HttpCase) -> bool:
     """Whether no expectation of one contradicts the other's. What only one of them expects contradicts nothing."""
-    pairs: list[tuple[Any, Any]] = [(one.status, other.status), (one.json_, other.json_), (one.body, other.body)]
-    headers = [{name.lower(): value for name, value in case.headers.items()} for case in (one, other)]
+    pairs: list[tuple[Any, Any]] = [
+        (first.status, second.status),
+        (first.json_, second.json_),
+        (first.body, second.body),
+    ]
+    headers = [{name.lower(): value for name, value in case.headers.items()} for case in (first, second)]
     pairs += [(headers[0][name], headers[1][name]) for name in headers[0].keys() & headers[1].keys()]
-    return all(any(each is None for each in pair) or is_same_json(*pair) for pair in pairs)
+    return all(any(value is None for value in pair) or is_same_json(*pair) for pair in pairs)
 
 
 def _input(shown: Case | BrowserCheck) -> str:

@@ -68,7 +68,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
     """The commit's own checks by kind."""
     blobs = await workspace.blobs(commit)
     folders = project_folders(blobs)
-    packages = {one: await _package(workspace, commit, blobs, one) for one in ("", *folders.node)}
+    packages = {folder: await _package(workspace, commit, blobs, folder) for folder in ("", *folders.node)}
     scripts = packages[""].scripts
     suites = [
         *await _python_suites(workspace, commit, blobs, folders.python),
@@ -79,7 +79,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
     targets = make_targets(await _read_text(workspace, commit, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
-    if not any(isinstance(one, CommandCheck) for one in suites):  # such a command may run any test file
+    if not any(isinstance(suite, CommandCheck) for suite in suites):  # such a command may run any test file
         lonely = await tests_without_runner(workspace, commit, blobs, scripts)
         not_run += [f"{path}: no runner that is known here" for path in lonely]
     checks: dict[str, tuple[Check, ...]] = {"tests": tuple(suites)} if suites else {}
@@ -91,7 +91,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
             checks[kind] = (CommandCheck(command=f"make {target}"),)
         elif script := next((name for name in names if name in scripts), ""):
             checks[kind] = (CommandCheck(command=f"npm run --silent {script}"),)
-    return OwnTools(checks, {one: manifest.scripts for one, manifest in packages.items()}, tuple(not_run))
+    return OwnTools(checks, {folder: manifest.scripts for folder, manifest in packages.items()}, tuple(not_run))
 
 
 # -- Python ------------------------------------------------------------------------------------------------------------
@@ -99,10 +99,16 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs, folders: Collection[str]) -> Iterator[Check]:
     """The suites of each project folder, and those of the files that are in none."""
-    inner = {one: await _suites_in(workspace, commit, blobs, one, folders) for one in folders}
-    own = [one for one, suites in inner.items() if suites]
-    top = await _suites_in(workspace, commit, blobs, "", folders, apart=own)
-    return (TestsCheck(command=command) for command in (*top, *(one for suites in inner.values() for one in suites)))
+    commands_by_folder = {folder: await _suites_in(workspace, commit, blobs, folder, folders) for folder in folders}
+    folders_with_suites = [folder for folder, commands in commands_by_folder.items() if commands]
+    top = await _suites_in(workspace, commit, blobs, "", folders, apart=folders_with_suites)
+    return (
+        TestsCheck(command=command)
+        for command in (
+            *top,
+            *(inner_command for commands in commands_by_folder.values() for inner_command in commands),
+        )
+    )
 
 
 async def _suites_in(
@@ -119,18 +125,18 @@ async def _suites_in(
     `apart`: folders whose tests other suites run.
     """
     python = [path for path in _own_paths(blobs, folder, folders) if path.endswith(".py")]
-    named, functions = await _test_names(workspace, commit, blobs, folder)
-    matching = [path for path in python if any(_matches_pattern(path, one) for one in named)]
+    patterns, functions = await _test_names(workspace, commit, blobs, folder)
+    matching = [path for path in python if any(_matches_pattern(path, pattern) for pattern in patterns)]
     modules = [path for path in python if PurePosixPath(path).name == TESTS_MODULE and path not in matching]
     texts = await workspace.read_all(commit, [*matching, *modules])
-    holding = {path for path, text in texts.items() if holds_python_tests(text, functions)}
+    with_tests = {path for path, text in texts.items() if holds_python_tests(text, functions)}
     commands: list[str] = []
-    if not holding.isdisjoint(matching) or await _has_tests(workspace, commit, python):
-        left_out = "".join(f" {shlex.quote(f'--ignore={one}')}" for one in apart)
+    if not with_tests.isdisjoint(matching) or await _has_tests(workspace, commit, python):
+        left_out = "".join(f" {shlex.quote(f'--ignore={other}')}" for other in apart)
         commands.append(f"python -m pytest -q{left_out}")
-    if own := [shlex.quote(_from(folder, path)) for path in sorted(holding.intersection(modules))]:
-        commands.append(f"python -m pytest -q {' '.join(own)}")
-    return [_in_folder(folder, one) for one in commands]
+    if arguments := [shlex.quote(_from(folder, path)) for path in sorted(with_tests.intersection(modules))]:
+        commands.append(f"python -m pytest -q {' '.join(arguments)}")
+    return [_in_folder(folder, command) for command in commands]
 
 
 def _matches_pattern(path: str, pattern: str) -> bool:
@@ -141,7 +147,7 @@ def _matches_pattern(path: str, pattern: str) -> bool:
 async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: str) -> tuple[list[str], list[str]]:
     """The pytest configuration of the project in this folder: its patterns for test files, and those for test functions
     and classes. If only functions or classes are configured, the patterns for files are pytest's defaults."""
-    for path in [posixpath.join(folder, one) for one in CONFIGURED]:
+    for path in [posixpath.join(folder, name) for name in CONFIGURED]:
         text = await _read_text(workspace, commit, path) if path in blobs else ""
         if path in blobs and configures_pytest(path, text):
             files, functions = configured_test_names(path, text), configured_test_functions(path, text)
@@ -150,8 +156,8 @@ async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: 
 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
-    named = sorted(path for path in paths if is_named_like_a_test(path))
-    for path in named[:MOST_READ]:
+    candidates = sorted(path for path in paths if is_named_like_a_test(path))
+    for path in candidates[:MOST_READ]:
         if has_tests(path, await workspace.read(commit, path) or b""):
             return True
     return False
@@ -162,8 +168,8 @@ async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> boo
 
 def _go_suites(blobs: _Blobs, folders: Collection[str]) -> Iterator[Check]:
     for folder in ("", *folders):
-        own = _own_paths(blobs, folder, folders)
-        if posixpath.join(folder, "go.mod") in blobs and any(path.endswith("_test.go") for path in own):
+        paths = _own_paths(blobs, folder, folders)
+        if posixpath.join(folder, "go.mod") in blobs and any(path.endswith("_test.go") for path in paths):
             yield TestsCheck(command=_in_folder(folder, "go test ./..."))
 
 
@@ -172,10 +178,10 @@ async def _node_suites(
 ) -> list[Check]:
     """The suites of each package, and that of the test files that are in no package."""
     suites = list[Check]()
-    folders = [one for one in packages if one]
+    folders = [folder for folder in packages if folder]
     for folder, manifest in packages.items():
-        own = _own_paths(blobs, folder, folders)
-        scripts = [path for path in own if is_named_like_a_script_test(path)]
+        paths = _own_paths(blobs, folder, folders)
+        scripts = [path for path in paths if is_named_like_a_script_test(path)]
         test = f"npm --prefix {shlex.quote(folder)} test" if folder else "npm test"
         command = _node_command(manifest, folder, test, has_scripts=bool(scripts))
         if command:
@@ -184,7 +190,7 @@ async def _node_suites(
             # The engine cannot count what (else) this script checks, so only its exit code is checked.
             suites.append(CommandCheck(command=test))
         if not command and await _has_tests(workspace, commit, scripts):
-            files = node_test_files(own, []) if folders and not folder else []
+            files = node_test_files(paths, []) if folders and not folder else []
             suites.append(TestsCheck(command=_in_folder(folder, " ".join(["node --test", *map(shlex.quote, files)]))))
     return suites
 
@@ -218,7 +224,7 @@ def _from(folder: str, path: str) -> str:
 def _own_paths(blobs: _Blobs, folder: str, folders: Collection[str]) -> list[str]:
     """The paths in this folder that are in none of the other folders inside it."""
     below = f"{folder}/" if folder else ""
-    inside = tuple(f"{one}/" for one in folders if one != folder and one.startswith(below))
+    inside = tuple(f"{other}/" for other in folders if other != folder and other.startswith(below))
     return [path for path in blobs if path.startswith(below) and not (inside and path.startswith(inside))]
 
 

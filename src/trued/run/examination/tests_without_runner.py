@@ -66,11 +66,11 @@ def _foreign(blobs: Mapping[str, str]) -> Iterator[str]:
     """The test commands of other languages, such as `cargo test`, if the base has them, in any folder. The engine
     cannot run these."""
     for name, tool in FOREIGN.items():
-        folders = [one for one in _folders_with(name, blobs) if any(map(_among_tests, _below(one, blobs)))]
+        folders = [folder for folder in _folders_with(name, blobs) if any(map(_among_tests, _below(folder, blobs)))]
         if "" in folders:
             yield tool
         else:
-            yield from (f"{tool} in {one}" for one in folders)
+            yield from (f"{tool} in {folder}" for folder in folders)
 
 
 def _folders_with(name: str, blobs: Mapping[str, str]) -> list[str]:
@@ -115,7 +115,7 @@ async def _tested_by_settings(workspace: Workspace, commit: str, blobs: Mapping[
     """Notebooks, if settings of the base name a tool that tests them, and settings of a CI with a step that starts
     code of the project and compares something."""
     settings = await workspace.read_all(commit, [path for path in blobs if may_start_tests(path)])
-    texts = {path: one.decode("utf-8", "replace") for path, one in settings.items()}
+    texts = {path: content.decode("utf-8", "replace") for path, content in settings.items()}
     notebooks = [path for path in blobs if path.endswith(".ipynb")][:MOST_NAMED]
     found = notebooks if any(map(_TESTS_NOTEBOOKS.search, texts.values())) else []
     own = {*blobs, *(part for path in blobs if path.endswith(".py") for part in (path.split("/")[0], path[:-3]))}
@@ -141,7 +141,7 @@ def _is_script_of_tests(path: str) -> bool:
 
 def _starts_runner(text: str, scripts: Mapping[str, str]) -> bool:
     commands = [shlex.join(words) for line in text.splitlines() for words in started_commands(line.strip())]
-    return any(recognise_runner(one, scripts) for one in commands)
+    return any(recognise_runner(command, scripts) for command in commands)
 
 
 def _among_tests(path: str) -> bool:

@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/opt", "/nix/store")
+# System folders that contain programs. Every sandbox shows them, so entries of PATH in them need no further folder.
+SYSTEM_PROGRAM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/opt", "/nix/store")
 # Folders below HOME that contain programs and no secrets. Each is shown only if PATH leads into it.
 KNOWN = (
     (".pyenv", (".pyenv",)),
@@ -40,14 +41,14 @@ def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
 def visible_path(path: str, folders: tuple[str, ...]) -> str:
     """PATH without folders that are invisible in the sandbox. With Landlock, a shell would find a program there, and
     then fail to start it."""
-    seen = [Path(folder) for folder in (*SYSTEM, *folders)]
+    seen = [Path(folder) for folder in (*SYSTEM_PROGRAM_FOLDERS, *folders)]
     return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))
 
 
 def _readable_folders(entry: str, home: Path) -> Iterator[str]:
     """Folders to show for an entry of PATH; none if it is missing or unreadable (another user's, as after `su`)."""
     folder = Path(entry)
-    if not folder.is_absolute() or any(folder.is_relative_to(system) for system in SYSTEM):
+    if not folder.is_absolute() or any(folder.is_relative_to(system) for system in SYSTEM_PROGRAM_FOLDERS):
         return
     if not os.access(folder, os.R_OK) or not folder.is_dir():
         return
@@ -67,5 +68,5 @@ def _environment(folder: Path) -> Iterator[str]:
     """Yield the folders of a virtual environment and of the interpreter that it is based on."""
     yield str(folder)
     real = Path(os.path.realpath(folder / "bin" / "python"))
-    if not any(real.is_relative_to(system) for system in SYSTEM) and len(real.parts) > 4:
+    if not any(real.is_relative_to(system) for system in SYSTEM_PROGRAM_FOLDERS) and len(real.parts) > 4:
         yield str(real.parents[1])

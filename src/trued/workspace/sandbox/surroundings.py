@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trued.workspace.sandbox.visible_folders import SYSTEM, folder_contains
+from trued.workspace.sandbox.visible_folders import SYSTEM_FOLDERS, folder_contains
 
 OTHER_USERS = (1, 65534, 2)  # ids with a name on every Unix, because programs look up their user's name
 EAST, WEST = ("Pacific/Kiritimati", "<+14>-14", 14), ("Etc/GMT+12", "<-12>12", -12)
@@ -62,7 +62,7 @@ def usual_home(shown: Iterable[str], *, second: bool) -> str:
     fits = (
         _PLAIN.fullmatch(home)
         and _can_be_shown(home)
-        and not any(folder_contains(folder, home) for folder in (*SYSTEM, *shown))
+        and not any(folder_contains(folder, home) for folder in (*SYSTEM_FOLDERS, *shown))
     )
     return home if fits and not second else f"/home/{other_user().pw_name}"
 
@@ -89,14 +89,14 @@ def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
 def _can_be_shown(path: str) -> bool:
     """Whether a folder can be shown at this path without hiding folders that every program needs."""
     return not any(folder_contains(folder, path) for folder in NO_PLACE) and not any(
-        folder_contains(path, folder) for folder in (*SYSTEM, *NO_PLACE)
+        folder_contains(path, folder) for folder in (*SYSTEM_FOLDERS, *NO_PLACE)
     )
 
 
 def _has_mount_point(path: str, seen: Iterable[str]) -> bool:
     """Whether a folder can be mounted at this path. It cannot if the path does not exist on this machine (the run can
     come from another machine) and is inside a folder that is shown read-only."""
-    return Path(path).is_dir() or not any(folder_contains(folder, path) for folder in (*SYSTEM, *seen))
+    return Path(path).is_dir() or not any(folder_contains(folder, path) for folder in (*SYSTEM_FOLDERS, *seen))
 
 
 def other_user() -> pwd.struct_passwd:

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
+# The system folders that every sandbox shows.
+SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 # Nearly every program needs /etc. But these files in it are secret, and visible if root runs the engine.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
 LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # the network needs them; their files are often outside /etc
@@ -49,12 +50,12 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
 
 def system_folders() -> list[str]:
     """The system's own folders that exist on this machine and are not links; for the links, see `system_links`."""
-    return [path for path in SYSTEM if os.path.isdir(path) and not os.path.islink(path)]  # noqa: PTH112, PTH114
+    return [path for path in SYSTEM_FOLDERS if os.path.isdir(path) and not os.path.islink(path)]  # noqa: PTH112, PTH114
 
 
 def system_links() -> list[tuple[str, str]]:
     """Links such as /bin → usr/bin, as (target, link)."""
-    return [(os.readlink(path), path) for path in SYSTEM if os.path.islink(path)]  # noqa: PTH114, PTH115
+    return [(os.readlink(path), path) for path in SYSTEM_FOLDERS if os.path.islink(path)]  # noqa: PTH114, PTH115
 
 
 @functools.cache
@@ -88,5 +89,5 @@ def _prefixes_along_links(python: str) -> list[str]:
 def _may_be_shown(path: str) -> bool:
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
     return not folder_contains(os.path.realpath(path), home) and not any(
-        folder_contains(folder, path) for folder in SYSTEM
+        folder_contains(folder, path) for folder in SYSTEM_FOLDERS
     )
