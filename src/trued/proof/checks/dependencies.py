@@ -24,8 +24,8 @@ from trued.proof.checks.package_manifests import (
     declared_in,
     is_package_manifest,
     is_read_whole,
-    named_by,
     packages_in,
+    references_in,
 )
 from trued.proof.checks.package_words import (
     DATA_FILES,
@@ -34,7 +34,7 @@ from trued.proof.checks.package_words import (
     loads_code,
     may_mean,
     new_words,
-    parsed,
+    parsed_data,
     read_names,
 )
 from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
@@ -154,7 +154,7 @@ async def _entries_by_manifest(workspace: Workspace, commit: str, *, exact: bool
         path: sorted(
             entry
             for entry in declared_in(path, text, exact=exact)
-            if not (targets := named_by(path, entry)) or not {*targets} <= paths
+            if not (targets := references_in(path, entry)) or not {*targets} <= paths
         )
         for path, text in (await _manifest_texts(workspace, commit)).items()
     }
@@ -170,7 +170,10 @@ async def _manifest_texts(workspace: Workspace, commit: str) -> dict[str, str]:
         path = waiting.pop(0)
         texts[path] = _text(await workspace.read(commit, path) or b"")
         lists = {
-            target for entry in declared_in(path, texts[path]) for target in named_by(path, entry) if target in blobs
+            target
+            for entry in declared_in(path, texts[path])
+            for target in references_in(path, entry)
+            if target in blobs
         }
         waiting += sorted(lists.difference(texts, waiting))
     return texts
@@ -261,7 +264,9 @@ async def unread_additions(
             }
             known_paths_here = {*known_paths, *(folder for folder in folders if "/" in folder)}
             additions += (
-                [] if is_read_whole(path, old_text, new_text, own=own_modules, known=known_paths_here) else [path]
+                []
+                if is_read_whole(path, old_text, new_text, own_modules=own_modules, known_paths=known_paths_here)
+                else [path]
             )
         elif path.endswith(MARKUP):
             additions += (
@@ -541,7 +546,7 @@ async def _files_with_packages(
         path
         for path, (old_text, new_text) in changed.items()
         if len(new_text) > MOST_BYTES
-        or new_words(path, old_text, _added_lines(old_text, new_text), known=known_paths, exact=exact)
+        or new_words(path, old_text, _added_lines(old_text, new_text), known_paths=known_paths, exact=exact)
     ]
     if not any(path.endswith(DATA_FILES) or is_document(path) for path in with_new_words):
         return with_new_words
@@ -587,7 +592,7 @@ def _declares(path: str, old_text: str, new_text: str) -> bool:
     """Whether the file names new packages or a new address, or cannot be parsed."""
     try:  # an empty file has no packages, although it is not valid in every format
         before, after = (
-            frozenset(packages_in(parsed(path, text), exact=True) if text.strip() else ())
+            frozenset(packages_in(parsed_data(path, text), exact=True) if text.strip() else ())
             for text in (old_text, new_text)
         )
     except (ValueError, RecursionError):

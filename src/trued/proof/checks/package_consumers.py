@@ -20,9 +20,9 @@ from trued.proof.checks.package_manifests import (
     entries_in,
     is_package_manifest,
     lines_in,
-    named_by,
     normal_name,
     packages_in,
+    references_in,
     setup_cfg_values,
     setup_keywords,
     table_in,
@@ -68,7 +68,7 @@ class Consumers:
             here = self.declared.setdefault((_SORTS.get(PurePosixPath(path).name, PYTHON), _folder(path)), {})
             for entry, own in several:
                 reach = reaches.get(path, own)
-                if not named_by(path, entry) and (entry not in here or here[entry][0] < reach):
+                if not references_in(path, entry) and (entry not in here or here[entry][0] < reach):
                     here[entry] = reach, path
 
     def raised(self, base: "Consumers") -> Iterator[tuple[str, str]]:
@@ -136,7 +136,7 @@ def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach]]]) -> dic
     for _ in lists:  # lists can refer to lists
         for path, several in entries.items():
             for entry, own in several:
-                for one in named_by(path, entry) if not re.match(r"-c\b|--constraint", entry) else ():
+                for one in references_in(path, entry) if not re.match(r"-c\b|--constraint", entry) else ():
                     if one in lists:
                         reach = found.get(path, Reach.DEVELOPERS) if path in lists else own
                         found[one] = max(reach, found.get(one, reach))
