@@ -81,9 +81,8 @@ _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 # nothing.
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
-_INLINE_MANIFEST = re.compile(
-    r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL
-)  # a script's own manifest (PEP 723)
+# A script's own manifest (PEP 723).
+_INLINE_MANIFEST = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
 _STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
 _STYLE_RULE = re.compile(
@@ -323,7 +322,7 @@ class _OwnModules:
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
     """For whom the base declares packages, and package and manifest for each one that the commit declares for more."""
     before, after = [Consumers(await _manifest_texts(workspace, version)) for version in (base, commit)]
-    raised = [*after.raised(before)]
+    raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
     return before, sorted(
         entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])
