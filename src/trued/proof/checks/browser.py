@@ -258,17 +258,19 @@ def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iter
         return
     listed = expectations(check)
     # An error page (status 400 or above) counts as the page if it shows something that the check expects.
-    there = page.status < 400 or any(kind == "sees" and _is_met(kind, words, page) for _, kind, words in listed)
+    is_the_page = page.status < 400 or any(kind == "sees" and _is_met(kind, words, page) for _, kind, words in listed)
     for name, kind, words in listed:
         if page.stuck and not kind.startswith("before"):
             yield Tried(id=name, outcome=Outcomes.FAILED, kind="action", detail=keepable_text(page.stuck))
-        elif there and _is_met(kind, words, page):
+        elif is_the_page and _is_met(kind, words, page):
             yield Tried(id=name, outcome=Outcomes.PASSED)
-        elif page.status == 404 and not there:
+        elif page.status == 404 and not is_the_page:
             yield Tried(id=name, outcome=Outcomes.MISSING, kind="missing", detail=f"{check.page} answers 404")
         else:
-            said = _unmet_sentence(check, kind, words, page) if there else _error_page(check, page)
-            yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=keepable_text(said))
+            sentence = _unmet_sentence(check, kind, words, page) if is_the_page else _error_page(check, page)
+            yield Tried(
+                id=name, outcome=Outcomes.FAILED, kind=kind if is_the_page else "page", detail=keepable_text(sentence)
+            )
 
 
 def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, str, str]:

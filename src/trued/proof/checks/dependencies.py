@@ -100,13 +100,13 @@ async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
     """Compare what the commit declares with what the base declares."""
     before = await declared_by(bench.workspace, bench.base, exact=check.unchanged)
     after = await declared_by(bench.workspace, bench.commit, exact=check.unchanged)
-    newly = await newly_declared(bench.workspace, bench.base, bench.commit, exact=check.unchanged)
-    added = sorted(newly)
+    manifest_of_new = await newly_declared(bench.workspace, bench.base, bench.commit, exact=check.unchanged)
+    added = sorted(manifest_of_new)
     gone = sorted(name for name in before if name not in after) if check.unchanged else []
     outcome, kind, detail = Outcomes.PASSED, "", ""
     if added:
         outcome, kind = Outcomes.FAILED, f"declares {', '.join(added[:5])}, which the base does not"
-        detail = "\n".join(f"{newly[name]}: {name}" for name in added[:50])
+        detail = "\n".join(f"{manifest_of_new[name]}: {name}" for name in added[:50])
     elif gone:
         outcome, kind = Outcomes.FAILED, f"does not declare {', '.join(gone[:5])}, which the base does"
         detail = "\n".join(f"{before[name]}: {name}" for name in gone[:50])
@@ -148,7 +148,7 @@ async def _entries_by_manifest(workspace: Workspace, commit: str, *, exact: bool
     """Manifest of this commit → what it declares. A reference to a list of packages (`-r base.txt`) or to a folder
     counts as a declaration only if the commit lacks it."""
     blobs = await workspace.blobs(commit)
-    paths = {*blobs, *(str(folder) for path in blobs for folder in PurePosixPath(path).parents)}
+    paths = _with_folders(blobs)
     return {
         path: sorted(
             entry
@@ -200,25 +200,18 @@ async def unread_additions(
     on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
     roots, standard = places
     modules = _OwnModules(roots, on_base, on_commit)
-    go = await workspace.read_all(base, [path for path in on_base if PurePosixPath(path).name == "go.mod"])
-    modules_of_go = frozenset(module_name(_text(content)).split("/")[0] for content in go.values())
+    modules_of_go = await _go_modules(workspace, base, on_base)
     submodules = await workspace.submodules(commit)
     manifests = (
         await _entries_by_manifest(workspace, commit)
         if any(not path.endswith((*DOCUMENTS, ".py")) for path in after)
         else {}
     )
-    known_paths = {*on_base, *(str(folder) for path in on_base for folder in PurePosixPath(path).parents)}
-    known_paths |= {path for path in after if "/" in path and path.endswith((*SOURCES, ".sh"))}
-    # Changed documents are not read as lists of packages, but a command could still use one as such a list:
-    # `pip install -r docs/list.md`. So their paths count as new words.
-    known_paths -= {
-        path for path in after if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
-    }
+    known_paths = _known_paths(on_base, after)
     aliases, tools = await _settings_of_scripts(workspace, base, after, known_paths)
     additions, imports = [path for path in sorted(changed) if path in submodules], dict[str, set[str]]()
-    there_before = {*on_base, *(str(folder) for path in on_base for folder in PurePosixPath(path).parents)}
-    additions += [path for path in after if _is_copied(path, there_before)]
+    on_base_with_folders = _with_folders(on_base)
+    additions += [path for path in after if _is_copied(path, on_base_with_folders)]
     # neither manifest nor code: path → text on the base, text on the commit
     other_files: dict[str, tuple[str, str]] = {}
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
@@ -237,13 +230,12 @@ async def unread_additions(
         if path.endswith(READ_AS_CODE):
             own_modules = modules_of_go if path.endswith(".go") else modules.beside(path)
             old_source, new_source = read_source(path, old_text, own_modules), read_source(path, new_text, own_modules)
-            additions += (
-                [path]
-                if not new_source.parsed
+            hides_more = (
+                not new_source.parsed
                 or _hides_more(path, (old_source, old_text), (new_source, new_text))
                 or tools.hides_more(path, new_source, old_text, new_text)
-                else []
             )
+            additions += [path] if hides_more else []
             own_names = (
                 {*own_modules, *STANDARD.intersection(standard)}
                 if path.endswith(".py")
@@ -262,15 +254,13 @@ async def unread_additions(
                 str(folder) for name in on_commit if name.endswith(SOURCES) for folder in PurePosixPath(name).parents
             }
             known_paths_here = {*known_paths, *(folder for folder in folders if "/" in folder)}
-            additions += (
-                []
-                if is_read_whole(path, old_text, new_text, own_modules=own_modules, known_paths=known_paths_here)
-                else [path]
+            is_understood = is_read_whole(
+                path, old_text, new_text, own_modules=own_modules, known_paths=known_paths_here
             )
+            additions += [] if is_understood else [path]
         elif path.endswith(MARKUP):
-            additions += (
-                [path] if _addresses(new_text) - _addresses(old_text) or _loads_more(path, old_text, new_text) else []
-            )
+            loads_more = _addresses(new_text) - _addresses(old_text) or _loads_more(path, old_text, new_text)
+            additions += [path] if loads_more else []
             old_packages = _packages_in_markup(path, old_text, on_base)
             imports[path] = _packages_in_markup(path, new_text, on_commit) - old_packages
         elif not path.endswith(READ_AS_CODE):
@@ -286,6 +276,29 @@ async def unread_additions(
         *(f"{path}, which imports {name}" for path, name in unknown),
         *(f"{path}, which declares {name} for more than the base does" for name, path in raised),
     ]
+
+
+def _with_folders(paths: Collection[str]) -> set[str]:
+    """These paths of files, and the folders above them."""
+    return {*paths, *(str(folder) for path in paths for folder in PurePosixPath(path).parents)}
+
+
+async def _go_modules(workspace: Workspace, base: str, on_base: Collection[str]) -> frozenset[str]:
+    """The first parts of the names of the base's Go modules."""
+    manifests = [path for path in on_base if PurePosixPath(path).name == "go.mod"]
+    contents = await workspace.read_all(base, manifests)
+    return frozenset(module_name(_text(content)).split("/")[0] for content in contents.values())
+
+
+def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]:
+    """Paths that are no new words where a changed file names them: those of the base, and changed sources."""
+    known_paths = _with_folders(on_base)
+    known_paths |= {path for path in changed if "/" in path and path.endswith((*SOURCES, ".sh"))}
+    # Changed documents are not read as lists of packages, but a command could still use one as such a list:
+    # `pip install -r docs/list.md`. So their paths count as new words, even if the base has them.
+    return known_paths - {
+        path for path in changed if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
+    }
 
 
 class _OwnModules:
@@ -572,11 +585,11 @@ async def _files_with_packages(
     ]
 
     def is_read(path: str) -> bool:
-        others = {reader: text for reader, text in mentioning if reader != path}
+        text_of = {reader: text for reader, text in mentioning if reader != path}
         if is_document(path):
             text = changed[path][1]
-            return not text.startswith("#!") and not any(_may_list(reader, others[reader], path) for reader in others)
-        return is_read_by_code(path, read_by_code, others, among_tests=is_among_tests(path) and not driven)
+            return not text.startswith("#!") and not any(_may_list(reader, text_of[reader], path) for reader in text_of)
+        return is_read_by_code(path, read_by_code, text_of, among_tests=is_among_tests(path) and not driven)
 
     return [path for path in with_new_words if not is_read(path) or _declares(path, *changed[path])]
 

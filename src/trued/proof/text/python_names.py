@@ -8,7 +8,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 def modules_asked(text: str) -> set[str]:
     """The first parts of the names of all modules that this text imports, relative imports left out."""
-    nodes = [each for one in _statements(text) for each in ast.walk(one)]
+    nodes = [node for statement in _statements(text) for node in ast.walk(statement)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
     return {name.split(".")[0] for name in names}
