@@ -67,11 +67,12 @@ def verdict(*, refuted: bool = False) -> Verdict:
     author = contract().authors.values()
     passes = ("2 held-out cases: failed before, pass now", written_by(author))
     held = {"grade": Grade.EXAMINED, "why": passes, "holds": True, "lacks": "approve", "evidence": ("e-passed",)}
-    bare = {"grade": Grade.UNPROVEN, "why": (NO_CHECK,), "holds": True, "lacks": "attest"}
+    bare = {"grade": Grade.UNPROVEN, "why": (NO_CHECK,), "basis": "no check", "holds": True, "lacks": "attest"}
     rows: dict[str, dict[str, Any]] = {"1A": held, "1B": held, "goal-1": bare, "ship-1": bare}
     rows["plan"] = {
         "grade": Grade.UNPROVEN,
         "why": (f"{PARTS} 4 parts: goal-1 is unproven, ship-1 is unproven",),
+        "basis": "parts",
         "parts": ("1A", "1B", "goal-1", "ship-1"),
         "holds": True,
         "lacks": "attest",
@@ -184,7 +185,11 @@ def test_notes_hold_only_what_no_row_says() -> None:
 def test_many_requirements_are_counted_and_hostile_names_are_harmless() -> None:
     names = [f"r{number}\x1b[31m\n" for number in range(40)]
     rows = tuple(
-        Judged(id=name, text=f"text of {name}", grade=Grade.UNPROVEN, why=(NO_CHECK,), holds=True, lacks="attest")
+        Judged(
+            **{"id": name, "text": f"text of {name}", "grade": Grade.UNPROVEN, "why": (NO_CHECK,), "basis": "no check"},
+            holds=True,
+            lacks="attest",
+        )
         for name in names
     )
     found = Verdict(subject="plan", commit="c" * 40, requirements=rows)

@@ -13,6 +13,7 @@ from tests.cli.bare_inputs import BARE_INPUTS
 from tests.cli.conftest import Each, Trued, git
 from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
+from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.format import sentences_line
 from trued.cli.live import LiveTree
@@ -201,6 +202,22 @@ def test_ls_and_stats_show_cost_and_tokens(each: Each, journal: SqliteJournal, p
     assert "$0.25  1.0k tok" in table.stdout
     assert json.loads(stats.stdout)["agents"][0]["usd"] == 0.25
     assert "1 call in 1 run" in empty.stdout
+
+
+@pytest.mark.spec("AGT-6", "USE-9")
+@pytest.mark.parametrize("estimated", [True, False])
+def test_ls_marks_tokens_that_are_only_estimated(
+    each: Each, journal: SqliteJournal, project: Path, estimated: bool
+) -> None:
+    add(journal, "r-paid", project, "done")
+    run = journal.of("r-paid")
+    paid = spend("r-paid", "solo", "claude", 0.25)
+    run.spend(lambda rows: paid)
+    tokens = {"in": 900, "out": 100, "estimated": estimated}
+    writer(run)("answered", paid.step, state="done", tokens=tokens)
+    rows, table = each(["ls", "--json"], ["ls"], cwd=project)
+    assert json.loads(rows.stdout)[0]["tokens_estimated"] is estimated
+    assert ("~1.0k tok" in table.stdout) is estimated
 
 
 def test_an_answer_is_not_taken_for_a_name(monkeypatch: pytest.MonkeyPatch) -> None:

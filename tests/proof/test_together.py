@@ -1,27 +1,30 @@
 """A requirement made of others has the worst grade of its parts, and rises when a person approves them."""
 
+import re
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.model import Approval, Finding, Grade, Judged, Verdict
+from trued.model import Approval, Basis, Finding, Grade, Judged, Lacks, Verdict
 from trued.proof.verdict.conclusion import apply_approvals, is_success
 from trued.proof.verdict.judge import judge_by_parts
 from trued.proof.verdict.quick_verdict import QUICK_CEILING, cap_grade
-from trued.proof.verdict.reasons import NO_CHECK
 
+OWN = [grade for grade in Grade if grade is not Grade.ATTESTED]  # only a person attests, never a check of its own
 GRADES = st.lists(st.sampled_from(list(Grade)), min_size=1, max_size=4)
 
 
-def judged(name: str, grade: Grade, *, why: str = "so", parts: tuple[str, ...] = ()) -> Judged:
+def judged(name: str, grade: Grade, *, why: str = "so", parts: tuple[str, ...] = (), basis: Basis = "") -> Judged:
     holds = grade not in (Grade.REFUTED, Grade.UNJUDGED)
     lacks = "attest" if grade is Grade.UNPROVEN else ""
-    return Judged(id=name, text=name, grade=grade, why=(why,), holds=holds, lacks=lacks, parts=parts)
+    return Judged(id=name, text=name, grade=grade, why=(why,), holds=holds, lacks=lacks, parts=parts, basis=basis)
 
 
 def whole(grades: list[Grade], caps: tuple[str, ...] = ()) -> tuple[Judged, list[Judged]]:
     parts = [judged(f"p{number}", grade) for number, grade in enumerate(grades)]
-    bare = judged("goal", Grade.UNPROVEN, why=NO_CHECK, parts=tuple(one.id for one in parts))
+    bare = judged("goal", Grade.UNPROVEN, basis="no check", parts=tuple(one.id for one in parts))
     return judge_by_parts(bare, parts, caps), parts
 
 
@@ -63,25 +66,24 @@ WORD = Approval(requirement="p0", who="ann", why="looked")
 def test_whoever_accepted_every_part_is_not_asked_about_the_whole_too(grade: Grade) -> None:
     found, parts = whole([grade])
     verdict = Verdict(subject="ticket", commit="c", requirements=(*parts, found))
-    for stored in (verdict, _of_an_earlier_version(verdict)):
-        after = apply_approvals(stored, [WORD])
-        assert [(one.grade, one.holds, one.lacks) for one in after.requirements] == [(Grade.ATTESTED, True, "")] * 2
-        assert is_success(after)
-        assert apply_approvals(after, [WORD]) == after
-        assert apply_approvals(stored, []).requirements == stored.requirements
+    after = apply_approvals(verdict, [WORD])
+    assert [(one.grade, one.holds, one.lacks) for one in after.requirements] == [(Grade.ATTESTED, True, "")] * 2
+    assert is_success(after)
+    assert apply_approvals(after, [WORD]) == after
+    assert apply_approvals(verdict, []).requirements == verdict.requirements
     stale = Approval(requirement="goal", who="ann", why="looked", stale="attested at 1234, and it changed since")
     assert is_success(apply_approvals(verdict, [WORD, stale]))
 
 
 @pytest.mark.spec("LAW-8", "LAW-12")
-@given(GRADES, st.sampled_from(list(Grade)), st.sets(st.sampled_from(["p0", "p1", "p2", "p3", "*"])), st.booleans())
+@given(GRADES, st.sampled_from(OWN), st.sets(st.sampled_from(["p0", "p1", "p2", "p3", "*"])), st.booleans())
 def test_no_approval_makes_a_whole_better_than_a_part_or_than_what_it_is_without_them(
     grades: list[Grade], own: Grade, approved: set[str], capped: bool
 ) -> None:
     parts = [judged(f"p{number}", grade) for number, grade in enumerate(grades)]
     bare = own is Grade.PROVEN
-    why = NO_CHECK if bare else "its own case"
-    alone = judged("goal", Grade.UNPROVEN if bare else own, why=why, parts=tuple(one.id for one in parts))
+    names = tuple(one.id for one in parts)
+    alone = judged("goal", Grade.UNPROVEN if bare else own, basis="no check" if bare else "", parts=names)
     found = judge_by_parts(alone, parts, ("called background",) if capped and bare else ())
     verdict = Verdict(subject="plan", commit="c", requirements=(*parts, found))
     for one in (verdict, verdict.about({"goal"})):  # with and without the parts in the same verdict
@@ -111,6 +113,23 @@ def test_an_objection_to_the_whole_is_not_settled_by_accepting_its_parts() -> No
     assert is_success(apply_approvals(verdict, [WORD, Approval(requirement="goal", who="ann", why="B is wrong")]))
 
 
+@pytest.mark.spec("LAW-8", "LAW-12")
+@given(GRADES, st.sampled_from(get_args(Basis)), st.sampled_from(("", "approve")), st.booleans())
+def test_no_grade_depends_on_the_words_of_a_reason(
+    grades: list[Grade], basis: Basis, lacks: Lacks, approved: bool
+) -> None:
+    found, parts = whole(grades)
+    alone = judged("alone", Grade.UNPROVEN, basis=basis).model_copy(update={"lacks": lacks})
+    verdict = Verdict(subject="plan", commit="c", requirements=(*parts, found, alone))
+    words = [Approval(requirement="*", who="ann", why="")] if approved else [WORD]
+    reworded = Verdict.model_validate_json(
+        re.sub(r'"why":\["[^"]*"', '"why":["other words"', verdict.model_dump_json())
+    )
+    assert reworded.requirements[0].why == ("other words",)
+    before, after = (apply_approvals(each, words).requirements for each in (verdict, reworded))
+    assert [(one.grade, one.holds, one.lacks) for one in before] == [(one.grade, one.holds, one.lacks) for one in after]
+
+
 @pytest.mark.spec("LAW-8")
 def test_a_part_that_was_not_judged_keeps_the_whole_down_and_a_quick_verdict_stays_one() -> None:
     found, parts = whole([Grade.TESTED, Grade.TESTED])
@@ -123,8 +142,3 @@ def test_a_part_that_was_not_judged_keeps_the_whole_down_and_a_quick_verdict_sta
 
 def _words(names: set[str]) -> list[Approval]:
     return [Approval(requirement=name, who="ann", why="") for name in sorted(names)]
-
-
-def _of_an_earlier_version(verdict: Verdict) -> Verdict:
-    """The verdict as versions before the field `own` stored it."""
-    return Verdict.model_validate(verdict.model_dump(mode="json", exclude={"requirements": {"__all__": {"own"}}}))

@@ -177,7 +177,7 @@ async def test_a_preparation_and_a_visible_check_find_nothing_held_out(tmp_path:
         contract, await trial.head({"calc.py": prints, "copy_all.py": copies, "look.py": shouts})
     )
     assert only(verdict).grade is Grade.REFUTED
-    assert "tests/test_old.py::test_half fails" in told(verdict), "the honest part: what a visible check prints is told"
+    assert "tests/test_old.py::test_half: it fails" in told(verdict), "the honest part: what a visible check prints is told"
     assert SECRET not in told(verdict)
     assert "test_hidden" not in told(verdict)
     open_ones = [one for one in verdict.evidence if not one.held_out and not one.tainted]
@@ -238,7 +238,7 @@ async def test_which_visible_tests_fail_after_held_out_ones_ran_is_no_channel(tm
 async def test_an_existing_test_that_fails_at_once_is_told_by_name(tmp_path: Path) -> None:
     trial, contract = await sealed(tmp_path, BY_OLD, BY_HIDDEN)
     verdict = await trial.prove(contract, await trial.head({"calc.py": DOUBLED.replace("x / 2", "x / 3")}))
-    assert "tests/test_old.py::test_half fails" in told(verdict)
+    assert "tests/test_old.py::test_half: it fails" in told(verdict)
     assert "assert" in told(verdict)
 
 

@@ -69,8 +69,8 @@ async def test_a_preview_has_the_product_that_lies_among_tests(tmp_path: Path) -
     contract = contract.model_copy(update={"frozen": {"tests/test_pages.py": ""}})  # as if a suite guarded the base
     commit = await trial.head({"shop/pages.py": f"import shop.tests.panel\n{HEAD}", "shop/tests/panel.py": ""})
     async with shown(trial, contract, commit) as showing:
-        assert await showing.up() == ""
-        assert await fetched(showing.show.port, "/page") == "new /page"
+        assert await showing.start() == ""
+        assert await fetched(showing.request.port, "/page") == "new /page"
 
 
 @pytest.mark.spec("TIC-5")

@@ -24,7 +24,7 @@ COMMANDS = {
     "roles": ("Start", "roles", "List the roles and where each comes from; export them to other tools"),
     "lint": ("Start", "roles", "Find mistakes in role files"),
     "hub": ("Start", "hub", "Prepare a Postgres database that keeps the runs of several machines"),
-    "worker": ("Start", "worker", "Drive runs from a hub's queue on this machine"),
+    "worker": ("Start", "worker", "Make this machine a worker: it takes runs from a hub's queue"),
     "trust": ("Start", "people", "Review and trust what this repository tells agents"),
     "verify": ("Work", "verify", "Check any commit against requirements: no agent, no key"),
     "requirements": ("Work", "requirements", "Write a requirements file: a scaffold, or a run's approved cases"),

@@ -172,8 +172,8 @@ def _sandbox() -> Iterator[Diagnosis]:
             continue
         unconfined = f"; not confined: {', '.join(probe.unconfined)}" if probe.unconfined else ""
         if probe.works:
-            used = ", used by default" if probe is confined[0] else ""
-            yield Diagnosis(probe.level, "ok", f"works: a test program could not get out{used}{unconfined}")
+            used = ", and is used by default" if probe is confined[0] else ""
+            yield Diagnosis(probe.level, "ok", f"works{used}: a test program could not get out{unconfined}")
         else:
             yield Diagnosis(probe.level, "missing" if confined else "broken", f"does not work: {probe.why}", probe.fix)
 

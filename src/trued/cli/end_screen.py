@@ -13,7 +13,6 @@ from trued.cli.format import GRADES, ago, line, short_agent
 from trued.engine.pending import Wait
 from trued.model import Case, Contract, ExamplesCheck, Grade, RunRecord
 from trued.proof.hashes import check_hash
-from trued.proof.verdict.reasons import NO_CHECK, PARTS
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.notes import Notes, sort_notes
 from trued.support.plurals import counted, few
@@ -56,7 +55,7 @@ class RunEnd:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The requirements, except those whose grade only sums up other listed requirements."""
-        return [row for row in self.ledger["requirements"] if not str(row["why"]).startswith(PARTS)]
+        return [row for row in self.ledger["requirements"] if row["basis"] != "parts"]
 
     @property
     def met(self) -> int:
@@ -94,7 +93,7 @@ class RunEnd:
     def reason(self, row: Mapping[str, Any]) -> str:
         """Why a requirement is not met; if it has no check, why it has none."""
         about = "; ".join(self.notes.about.get(row["id"], ()))
-        return f"no check was written: {about}" if about and row["why"] == NO_CHECK else str(row["why"])
+        return f"no check was written: {about}" if about and row["basis"] == "no check" else str(row["why"])
 
     def failed_cases(self, name: str) -> list[FailedCase]:
         """The failed cases of a requirement on the head, each once."""
@@ -147,7 +146,7 @@ class RunEnd:
         """One Need for all requirements that no check proves: look at the work, then accept them with one command."""
         run, names = self.record.id, [wait.requirement for wait in waits]
         rows = {row["id"]: row for row in self.ledger["requirements"]}
-        bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)
+        bare = all(rows[name]["basis"] == "no check" for name in names if name in rows)
         why = f"no check was written for {_few_names(names)}" if bare else f"no check proves {_few_names(names)}"
         details = [self._description(rows[name], bare=bare) for name in names[:ROWS] if name in rows]
         details += [f"and {len(names) - ROWS} more: trued ledger {run}"] if len(names) > ROWS else []
@@ -157,7 +156,7 @@ class RunEnd:
 
     def _description(self, row: Mapping[str, Any], *, bare: bool) -> str:
         about = "; ".join(self.notes.about.get(row["id"], ()))
-        why = about if row["why"] == NO_CHECK else str(row["why"])
+        why = about if row["basis"] == "no check" else str(row["why"])
         more = f" ({line(why, VALUE)})" if why and (about or not bare) else ""
         return f"{line(row['id'])}: {line(row['text'], TEXT)}{more}"
 

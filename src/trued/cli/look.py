@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -64,6 +64,7 @@ def ls(
 ) -> None:
     """List this repository's runs, newest first; outside a repository, all runs. --json ignores --limit."""
     from trued.engine.pending import waits
+    from trued.reporting.views.history import estimated_calls
 
     repository = None if every else top_of(Path.cwd())
     with open_store() as store:
@@ -71,8 +72,13 @@ def ls(
         landed, to_decide = journal.landed(), journal.runs_to_decide()
         for name, spend in journal.spends_since(0.0):
             used[name].append(spend)
+        estimated = estimated_calls(journal.answers_since(0.0))
         rows = [
-            {**run_row(run, landed.get(run.id, ())), "waits": len(waits(store, run, to_decide)), **_usage(used[run.id])}
+            {
+                **run_row(run, landed.get(run.id, ())),
+                "waits": len(waits(store, run, to_decide)),
+                **_usage(used[run.id], estimated.get(run.id, ())),
+            }
             for run in all_as_seen(runs_of(store, repository), journal)
         ]
     if as_json:
@@ -84,11 +90,13 @@ def ls(
         err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
 
 
-def _usage(rows: "Sequence[Spend]") -> dict[str, Any]:
-    """What a run has used so far: dollars (reported, computed or a ceiling) and tokens."""
+def _usage(rows: "Sequence[Spend]", estimated: Container[str]) -> dict[str, Any]:
+    """What a run has used so far: dollars (reported, computed or a ceiling) and tokens. `estimated`: the keys of the
+    calls whose tokens are an estimate."""
     cost = least_certain(row.cost for row in rows if row.spent.usd)
     usd, used = sum(row.spent.usd for row in rows), sum(row.spent.tokens for row in rows)
-    return {"cost_usd": round(usd, 6), "cost": cost, "tokens": used}
+    is_estimate = any(row.spent.tokens and row.step in estimated for row in rows)
+    return {"cost_usd": round(usd, 6), "cost": cost, "tokens": used, "tokens_estimated": is_estimate}
 
 
 def _print_runs(every: list[dict[str, Any]], most: int) -> None:
@@ -98,7 +106,11 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     rows = [row for position, row in enumerate(every) if position < most or row["waits"] or row["state"] == "running"]
     console, columns = out(), ("id", "workflow", "state", "grade", "cost", "tokens")
     shown = [
-        {"cost": spent(row["cost_usd"], row["cost"]), "tokens": tokens(row["tokens"], estimated=False)} for row in rows
+        {
+            "cost": spent(row["cost_usd"], row["cost"]),
+            "tokens": tokens(row["tokens"], estimated=row["tokens_estimated"]),
+        }
+        for row in rows
     ]
     rows = [{**row, **more} for row, more in zip(rows, shown, strict=True)]
     rows = [{**row, "word": "landed" if row["landed"] else row["state"]} for row in rows]

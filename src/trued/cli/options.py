@@ -157,22 +157,23 @@ class WorkOptions:
         return _given_settings(self)
 
 
+SANDBOX_HELP = "Sandbox: auto, bubblewrap, landlock or none."
+UNSANDBOXED_HELP = "Run agents and checks even if no sandbox works."
+TRUST_HELP = "Trust this repository: the digest from `trued trust`."
+
+
 @dataclass(frozen=True)
 class SafetyOptions:
     """The sandbox for agents and checks, and the user's trust in the repository."""
 
     sandbox: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="Sandbox: auto, bubblewrap, landlock or none.", show_default="auto"),
+        typer.Option(metavar="LEVEL", help=SANDBOX_HELP, show_default="auto"),
     ] = None
-    allow_unsandboxed: Annotated[
-        bool, typer.Option("--allow-unsandboxed", help="Run agents and checks even if no sandbox works.")
-    ] = False
+    allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help=UNSANDBOXED_HELP)] = False
     trust: Annotated[
         str,
-        typer.Option(
-            metavar="DIGEST", help="Trust this repository: the digest from `trued trust`.", show_default=False
-        ),
+        typer.Option(metavar="DIGEST", help=TRUST_HELP, show_default=False),
     ] = ""
 
     def settings(self) -> dict[str, Any]:
@@ -267,9 +268,9 @@ class ComparedOptions:
         list[str] | None,
         typer.Option("--limit", metavar="WHAT=AMOUNT", help="Limit what each run may use: usd=5, time=2h."),
     ] = None
-    sandbox: Annotated[str | None, typer.Option(metavar="LEVEL", help="As in `run`.", show_default="auto")] = None
-    allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help="As in `run`.")] = False
-    trust: Annotated[str, typer.Option(metavar="DIGEST", help="As in `run`.", show_default=False)] = ""
+    sandbox: Annotated[str | None, typer.Option(metavar="LEVEL", help=SANDBOX_HELP, show_default="auto")] = None
+    allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help=UNSANDBOXED_HELP)] = False
+    trust: Annotated[str, typer.Option(metavar="DIGEST", help=TRUST_HELP, show_default=False)] = ""
 
     def settings(self) -> dict[str, Any]:
         parsed = {"login": parse_logins(self.login or ()), "roles": parse_roles(self.role or ())}

@@ -29,7 +29,10 @@ def receipt(
         ),
     ] = None,
     landed: Annotated[
-        bool, typer.Option("--landed", help="Write it for the landed commit, if that was proven again.")
+        bool,
+        typer.Option(
+            "--landed", help="Write the receipt for the landed commit, if it was proven again; else for the run's own."
+        ),
     ] = False,
     unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign it, even if there is a key.")] = False,
 ) -> None:

@@ -245,7 +245,7 @@ def _confirm_cancel(record: RunRecord) -> None:
         raise BadInput("the run to cancel is not named", then=f"trued cancel {record.id} ({line(record.title, 60)})")
     answer = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
     if (answer or "").lower() not in ("y", "yes"):
-        raise BadInput("nothing was cancelled", then=f"continue it with trued resume {record.id}")
+        raise BadInput(f"run {record.id} was not cancelled", then=f"`trued show {record.id}` shows its state")
 
 
 def unfinished(store: RunStore) -> list[str]:

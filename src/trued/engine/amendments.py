@@ -74,7 +74,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
     if not change.what:
         raise BadInput(
             "the amendment changes nothing",
-            then="name --requirements, --add, --criterion, --remove, --keep or --supersedes",
+            then="pass at least one of --requirements, --add, --criterion, --remove, --keep, --supersedes",
         )
     asked, fresh = _changed(store, record, contract, change)
     refuse_if_agent_could_answer(store, record)
@@ -177,7 +177,7 @@ async def _sealed(
     tell: Emit,
 ) -> Contract:
     """Seal the changed requirements. `fresh`: the files that they were read from."""
-    asked = await with_server(asked, partial(find_server, workspace, asked.environment, tell=tell))
+    asked = await with_server(asked, partial(find_server, workspace, asked.environment, emit=tell))
     guards = list(contract.guards)
     if change.requirements or change.keep:
         asked, more = await with_existing_tests(workspace, asked)

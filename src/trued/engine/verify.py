@@ -308,7 +308,7 @@ async def _remove_leftovers(places: Path, own: str) -> None:
 
 async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Emit) -> Contract:
     """Seal with the base's own tests as guards, which can refute and never prove."""
-    given = await with_server(given, partial(find_server, workspace, given.environment, tell=tell))
+    given = await with_server(given, partial(find_server, workspace, given.environment, emit=tell))
     made, guards = await with_existing_tests(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 

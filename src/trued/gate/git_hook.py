@@ -16,7 +16,8 @@ SCRIPT = """\
 refs=$(cat; printf .)
 hooks=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 if [ -x "$hooks/{aside}" ]; then
-  # The former hook may look at its name and at files around it: it runs under its name, from a folder beside its own.
+  # The former hook may depend on its name and on the files beside it. So run it as {name}, from a temporary folder with
+  # links to those files.
   beside=$(mktemp -d "$hooks.XXXXXX") || exit 1
   trap 'rm -rf -- "$beside"' EXIT
   trap 'exit 1' HUP INT TERM

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # for type checkers and readers; at run time `__getattr__` fi
     )
     from trued.model.evidence import (
         Author,
+        Basis,
         Contract,
         Evidence,
         FactNote,
@@ -96,7 +97,7 @@ else:
             ManualCheck Network PageAction PageBefore RunCase TestsCheck is_node
         """,
         "evidence": """
-            Author Contract Evidence FactNote Figures Judged Lacks MissingFromEnvironment Outcome Picture Shot
+            Author Basis Contract Evidence FactNote Figures Judged Lacks MissingFromEnvironment Outcome Picture Shot
             Tried Verdict
         """,
         "grades": """

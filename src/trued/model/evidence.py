@@ -13,6 +13,9 @@ from trued.model.value import Value, newer_fields
 
 HELD_BACK = "(held out until the run has ended)"
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a word that the project chose
+# What a grade comes from, where programs have to know it: there is no check and no objection; the grades of the parts;
+# the user's own cases, all of which passed before the change; or an examiner's cases, all of which did.
+Basis: TypeAlias = Literal["", "no check", "parts", "already satisfied", "green before"]
 Lacks: TypeAlias = Literal["", "attest", "approve"]  # what only a person can add: attest, or approve the contract
 
 
@@ -120,13 +123,14 @@ class MissingFromEnvironment(Value):
 class Judged(Value):
     """The verdict on one requirement, with the reasons in plain words."""
 
-    _as_before = newer_fields("own", "author")
+    _as_before = newer_fields("own", "author", "basis")
 
     id: str
     text: str
     source: str = ""
     grade: Grade
-    why: tuple[str, ...]
+    why: tuple[str, ...]  # for people; programs read `basis`
+    basis: Basis = ""
     evidence: tuple[str, ...] = ()  # ids of Evidence
     gaps: tuple[Finding, ...] = ()  # what is missing, as far as the implementer may know it
     holds: bool  # nothing failed or is disputed; at most a person's approval is missing

@@ -40,7 +40,7 @@ from trued.proof.verdict.judge import judge, judge_by_parts
 from trued.proof.verdict.missing import other_versions, unknown_packages
 from trued.proof.verdict.notes import checked_unconverted, not_collected, not_run, reported_notes, worst_counts
 from trued.proof.verdict.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
-from trued.proof.verdict.reasons import ALREADY_SATISFIED, NOTHING_DONE, on_one_line
+from trued.proof.verdict.reasons import NOTHING_DONE, on_one_line
 from trued.proof.verdict.unverified import Observed, list_warnings
 from trued.protocols import Emit, Workspace
 from trued.support.path_sets import paths_outside
@@ -259,4 +259,6 @@ async def _earlier_facts(
 
 
 def _is_already_satisfied(judged: Sequence[Judged]) -> bool:
-    return bool(judged) and all(one.grade is Grade.PROVEN or one.why[0].startswith(ALREADY_SATISFIED) for one in judged)
+    return bool(judged) and all(
+        judgement.grade is Grade.PROVEN or judgement.basis == "already satisfied" for judgement in judged
+    )

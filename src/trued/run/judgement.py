@@ -368,8 +368,8 @@ class Judgement:
 
     def set_outside(self, find: Callable[[Contract], Iterable[Requirement]], plan: Plan, why: str) -> None:
         """Record how to find criteria that are not in the contract. The final verdict calls `find` with the contract
-        that is in force by then, because an amendment may have changed it. It lists each criterion found as not
-        checked, which limits the run's grade.
+        that is in force by then, because an amendment may have changed it. Every
+        criterion that `find` returns is listed as not checked, which limits the run's grade.
 
         The first name in a criterion's `covers` is the part of the work that the criterion belongs to. A criterion
         whose text is also in `plan`, under any id, counts as written by the plan's author; any other counts as written

@@ -19,5 +19,5 @@ async def is_countable(branch: Branch, command: str) -> bool:
     """Whether the command starts a runner whose tests the engine can count. A package script is resolved as the base
     defines it."""
     folder = package_folder(command)
-    manifest = await branch.read(posixpath.join(folder, "package.json"), at=branch.base) or ""
+    manifest = await branch.read(posixpath.join(folder, "package.json"), branch.base) or ""
     return recognise_runner(command, package_scripts(manifest.encode()), of=folder) is not None

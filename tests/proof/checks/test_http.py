@@ -167,6 +167,21 @@ async def test_why_no_server_came_up_is_told(tmp_path: Path, command: list[str],
     assert {(one.kind, one.outcome) for fact in contract.base_facts for one in fact.tried} == {(kind, outcome)}
 
 
+@pytest.mark.spec("LAW-2")
+@pytest.mark.parametrize(
+    "files",
+    [{"back/setup.py": "", "back/src/needy/web.py": "import absent_zz\n"}, {"back/requirements.txt": "absent-zz\n"}],
+)
+async def test_a_server_of_a_package_that_a_project_folder_needs_lacks_the_package(
+    tmp_path: Path, files: dict[str, str]
+) -> None:
+    base = {**BASE, "back/src/kit.py": "", **files}
+    serve = {"command": ["python", "-m", "absent_zz"], "ready": {}}
+    contract = await Trial(tmp_path, base, asks({"http": {"path": "/"}, "status": 200}), serve=serve).seal()
+    (tried,) = contract.base_facts[0].tried
+    assert (tried.kind, tried.outcome) == ("module absent_zz", Outcomes.UNJUDGED)
+
+
 LOOKS = """
 import os, socket
 def answer(method, path, body, headers):
@@ -286,6 +301,8 @@ LIKE_GZIP = {"Content-Encoding": "gzip"}
         ({"Content-Type": "application/json; charset=utf-16"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=iso-8859-1"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=utf-32"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=windows-1254"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=iso-8859-9"}, PLAIN, False),
         ({"Content-Type": "application/json; charset=punycode"}, PLAIN, True),  # no client knows it, and it takes long
         ({"Content-Type": "application/json; charset=zip"}, PLAIN, True),
         ({}, b"\xef\xbb\xbf" + PLAIN, False),

@@ -124,3 +124,20 @@ async def test_equal_to_everything_is_refuted_where_existing_tests_are_asked_for
     broken = await trial.prove(contract, await trial.head({"lib.py": "def two():\n    return 3\n"}))
     assert only(broken).grade is Grade.REFUTED
     assert [one.id for one in broken.suites] == [EXISTING_TESTS]
+
+
+async def test_scripts_that_name_each_other_are_each_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`rimraf build` names the script that starts it, as a folder."""
+    manifest = '{"scripts": {"build": "npm run clean && sh make.sh", "clean": "npx rimraf build"}}'
+    trial = Trial(tmp_path, {"package.json": manifest, "make.sh": ""}, [])
+    await trial.workspace.begin()
+    read, paths = trial.workspace.read, list[str]()
+
+    async def counted(commit: str, path: str) -> bytes | None:
+        paths.append(path)
+        assert len(paths) < 50, "it reads the same scripts again and again"
+        return await read(commit, path)
+
+    monkeypatch.setattr(trial.workspace, "read", counted)
+    made = await find_drivers(trial.workspace, trial.workspace.base, "npm run build")
+    assert "make.sh" in made.runs

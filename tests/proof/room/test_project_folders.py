@@ -1,5 +1,6 @@
 """A repository may hold several projects: a project is a folder with a manifest of its own."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,15 @@ def test_a_copy_of_a_module_in_another_folder_is_not_found_instead_of_it(
 ) -> None:
     lay(tmp_path, dict.fromkeys([*on_base, *added], ""))
     assert _usual_roots(tmp_path, ["back"], on_base) == roots
+
+
+def test_the_roots_of_many_projects_are_found_in_time(tmp_path: Path) -> None:
+    projects = [f"svc{number}" for number in range(60)]
+    on_base = [f"{one}/pkg_{one}/part{number}.py" for one in projects for number in range(100)]
+    lay(tmp_path, {f"{one}/pkg_{one}/__init__.py": "" for one in projects})
+    began = time.process_time()
+    assert _usual_roots(tmp_path, projects, on_base) == (".", *projects)
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.spec("LAW-4")

@@ -41,8 +41,10 @@ def test_an_approved_contract_lifts_what_is_examined_and_nothing_else(grade: Gra
 
 @pytest.mark.spec("LAW-8", "DAY-6")
 def test_an_approved_contract_makes_a_criterion_on_what_stays_satisfied() -> None:
-    stays = judged(Grade.UNPROVEN, lacks="approve").model_copy(update={"why": (ALL_GREEN_BEFORE, STAYS)})
-    tests = stays.model_copy(update={"why": (ALL_GREEN_BEFORE, "the plan calls it done")})  # no held-out cases
+    stays = judged(Grade.UNPROVEN, lacks="approve").model_copy(
+        update={"why": (ALL_GREEN_BEFORE, STAYS), "basis": "green before"}
+    )
+    tests = stays.model_copy(update={"why": (ALL_GREEN_BEFORE, "done"), "basis": ""})  # no held-out cases
     (lower,) = apply_approvals(verdict(tests), [Approval(requirement="*", who="Ada", why="")]).requirements
     assert lower.grade is Grade.ATTESTED
     (found,) = apply_approvals(verdict(stays), [Approval(requirement="*", who="Ada", why="")]).requirements

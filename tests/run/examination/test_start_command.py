@@ -52,7 +52,7 @@ async def test_exchanges_need_no_serve_and_a_head_cannot_put_another_start_comma
     }
     trial = Trial(tmp_path, base, asks({"http": {"path": "/"}, "status": 200, "body": "Earn 40 points"}))
     await trial.workspace.begin()
-    trial.asked = await with_server(trial.asked, partial(find_server, trial.workspace, Environment(), tell=quiet))
+    trial.asked = await with_server(trial.asked, partial(find_server, trial.workspace, Environment(), emit=quiet))
     assert trial.asked.serve
     assert trial.asked.serve.command == ("npm", "start")
     contract = await trial.seal()
@@ -80,4 +80,4 @@ async def test_checks_that_need_a_server_where_none_is_found_are_refused_with_wh
     trial = Trial(tmp_path, files, asks({"http": {"path": "/"}, "status": 200}))
     await trial.workspace.begin()
     with pytest.raises(BadInput, match=r"requirement .* needs a server, and .*serve: \{command"):
-        await with_server(trial.asked, partial(find_server, trial.workspace, Environment(), tell=quiet))
+        await with_server(trial.asked, partial(find_server, trial.workspace, Environment(), emit=quiet))

@@ -125,11 +125,19 @@ def files(path: str) -> str | None:
             ["names the test tests/test_a.py::test_three, and tests/test_a.py holds no test_three"],
         ),
         (
+            CoderClaims(tests=("`./tests/test_a.py::test_three`", "`tests/test_a.py::test_one`")),
+            ["names the test `./tests/test_a.py::test_three`, and tests/test_a.py holds no test_three"],
+        ),
+        (
+            CoderClaims(tests=("tests/test_a.py:7::test_three", "tests/test_a.py:1::test_one")),
+            ["names the test tests/test_a.py:7::test_three, and tests/test_a.py:7 holds no test_three"],
+        ),
+        (
             CoderClaims(files=("app/x.py", "app", "app/y.py")),
             ["says that it changed app/y.py, which is not in the commit"],
         ),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_a_claim_over_red_is_a_premature_victory(claimed: CoderClaims, expected: list[str]) -> None:
     found = premature_victory("a", claimed, COUNTED, files)

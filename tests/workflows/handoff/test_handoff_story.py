@@ -78,7 +78,7 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
     assert ground.passing(record.branch) == []  # the cases pass, but nobody has approved them yet
     listed = ground.features(record.branch)
     assert listed.totals["in_progress"] == 2
-    assert "a person's word is missing" in listed["double"].agent_notes
+    assert "a person's approval is missing" in listed["double"].agent_notes
     assert (listed["double"].tests_passing, listed["double"].tests_total) == (1, 1)
     brief = coders.orders[-1].brief
     assert "what makes double pass" in brief

@@ -33,7 +33,8 @@ def load_agent(kind: str) -> Agent:
 
 
 def agent_of(agent: str) -> Agent:
-    """The agent for `NAME[:…]`. Raises BadInput with the known names if there is none."""
+    """The agent for `NAME[:…]`. Raises BadInput if there is none (with the closest name, or all names), or if the name
+    is incomplete."""
     kind, colon, rest = agent.partition(":")
     if kind not in agent_names():
         close = difflib.get_close_matches(kind, agent_names(), 1, 0.6)

@@ -12,7 +12,8 @@ NULL = {"type": "null"}
 
 
 class NotStrict(ValueError):
-    """A part of the schema cannot be expressed in strict mode, because it allows any value or any property name."""
+    """A part of the schema cannot be expressed in strict mode: it allows any value or any property name, or lists items
+    by position."""
 
 
 def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:

@@ -48,14 +48,15 @@ BROWSER = {
 # Headers with one value only (RFC 9110, Fetch) by which a client decides what an answer is, or where it goes next. Two
 # different values contradict each other, and each client settles that in its own way.
 SINGLE = ("content-type", "content-length", "content-location", "content-disposition", "content-range", "location")
-# Charsets of text that browsers know, besides UTF-8, as Python calls them. The answer names one, and Python has others
-# that take very long or make no text.
+# Charsets of text that browsers know (those of the Encoding Standard), besides UTF-8, as Python calls them. The answer
+# names one, and Python has others that take very long or make no text.
 CHARSETS = frozenset(
     {
-        *("ascii", "iso8859-1", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "cp1250", "cp1251", "cp1252"),
+        *("ascii", *(f"iso8859-{part}" for part in (*range(1, 12), 13, 14, 15, 16))),
+        *(*(f"cp{page}" for page in range(1250, 1259)), "cp866", "cp874", "cp932", "cp949", "tis-620"),
+        *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "utf-16", "utf-16-le", "utf-16-be", "gbk", "gb18030"),
+        *("gb2312", "big5", "euc_jp", "shift_jis", "iso2022_jp", "euc_kr"),
         *("utf-7", "utf-32", "utf-32-le", "utf-32-be"),  # for other clients
-        *("koi8-r", "koi8-u", "utf-16", "utf-16-le", "utf-16-be", "gbk", "gb18030", "gb2312", "big5", "euc_jp"),
-        *("shift_jis", "iso2022_jp", "euc_kr", "mac-roman"),
     }
 )
 # Headers that may be repeated, and of which each line counts by itself. Of all others a client gets one value: their
@@ -170,7 +171,9 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
 def _is_foreign(module: str, bench: Bench) -> bool:
     """Whether a manifest in the room declares the package that provides this module, or code in the room imports the
     module although the project does not have it."""
-    folders = [bench.room, *map(Path, bench.project_roots)]
+    # also above its `src`
+    inside = [folder for root in bench.project_roots for folder in (Path(root), *Path(root).parents)]
+    folders = {bench.room, *(folder for folder in inside if folder.is_relative_to(bench.room))}
     files = [
         path for folder in folders for path in folder.glob("*") if is_dependency_manifest(path.name) and path.is_file()
     ]
@@ -182,9 +185,11 @@ def _is_foreign(module: str, bench: Bench) -> bool:
 
 
 def _imported_by_project(bench: Bench) -> set[str]:
-    """The modules that the project's code imports, without its tests: by files at the top, in `src` or one level
-    deeper."""
-    files = [path for depth in ("*", "*/*", "src/*/*") for path in bench.room.glob(f"{depth}.py") if path.is_file()]
+    """The modules that the project's code imports, without its tests: by files at the top, in `src`, in an import root
+    of a project folder, or one level deeper."""
+    roots = [bench.room, bench.room / "src", *map(Path, bench.project_roots)]
+    found = [path for root in roots for depth in ("*", "*/*") for path in root.glob(f"{depth}.py")]
+    files = [path for path in dict.fromkeys(found) if path.is_file()]
     code = [path for path in files if not is_test(path.relative_to(bench.room).as_posix())][:MOST_FILES]
     return set[str]().union(*(modules_asked(as_text(path.read_bytes())) for path in code))
 

@@ -745,14 +745,14 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
     roots = [one for one in (".", "src", *projects) if (room / one).is_dir()]
     names = {one: _names_on_base(one, on_base) for one in roots}
     code = [path for path in on_base if path.endswith(".py")] if projects else []
+    own = {one: top_level_modules(one, code) for one in roots}
     first, left_out = set[str](), set[str]()
     for root, other in ((one, each) for one in roots for each in roots if one != each):
         copies = [name for name in names[root] - names[other] if has_module(room / other, name)]
         if {root, other}.isdisjoint(projects):
             first |= {"src"} if root == "src" and copies else set()
             continue
-        own = top_level_modules(root, code)
-        whole = [has_module(room / root, name) for name in copies if name in own and _has_code(room / root, name)]
+        whole = [has_module(room / root, name) for name in copies if name in own[root] and _has_code(room / root, name)]
         first |= {root} if any(whole) else set()
         left_out |= {other} if not all(whole) else set()
     kept = [one for one in roots if one not in left_out]

@@ -84,7 +84,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     often the product than a part of the script. Without `product`, they are in `beside` instead.
     """
     blobs = await workspace.blobs(commit)
-    found, waiting, seen = Drivers(), [("", command)], set[str]()
+    found, waiting, seen, scripts = Drivers(), [("", command)], set[str](), {("", command)}
     while waiting and len(seen) < MOST_FILES:
         place, text = waiting.pop()
         found.words |= set(_TOOL.findall(text.lower()))
@@ -106,9 +106,11 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         package = posixpath.join(posixpath.dirname(place), package_folder(text))
         manifest = posixpath.join(package, "package.json")
         if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
-            scripts = scripts_started(text, await workspace.read(commit, manifest))
             where = posixpath.join(package, SCRIPT) if package else ""
-            waiting += [(where, one) for one in scripts if one != text]
+            texts = scripts_started(text, await workspace.read(commit, manifest))
+            started = {(where, one) for one in texts} - scripts  # a script may name one that starts it
+            scripts |= started
+            waiting += sorted(started)
     found.settings |= {path for path in blobs if path in SHARED or found.is_settings(path)}
     found.settings -= found.runs | {*found.beside}
     return found

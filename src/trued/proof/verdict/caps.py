@@ -62,7 +62,7 @@ def allow_for_versions(judged: Judged, other: MissingFromEnvironment, *, keep: b
     what stays (`keep`) is `tested` at most."""
     if judged.grade is Grade.REFUTED:
         why = (reasons.not_judged(str(other)), *judged.why)
-        return judged.model_copy(update={"grade": Grade.UNJUDGED, "why": why, "missing": (other,)})
+        return judged.model_copy(update={"grade": Grade.UNJUDGED, "why": why, "basis": "", "missing": (other,)})
     if keep and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [str(other)], "attest")
     return judged
@@ -71,4 +71,4 @@ def allow_for_versions(judged: Judged, other: MissingFromEnvironment, *, keep: b
 def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> Judged:
     holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
     update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}
-    return judged.model_copy(update=update)
+    return judged.model_copy(update={**update, "basis": ""})

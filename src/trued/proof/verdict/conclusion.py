@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from trued.model import Approval, Grade, Judged, Outcome, Verdict
-from trued.proof.verdict.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, PARTS, STAYS, without_unapproved
+from trued.proof.verdict.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, PARTS, STAYS, without_unapproved
 from trued.support.plurals import counted
 
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
@@ -14,10 +14,10 @@ def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
     a refuted requirement.
     """
     given = tuple(approvals)
-    lifted = {one.id: _lifted(one, given) for one in (*verdict.beside, *verdict.requirements)}
-    judged = tuple(_by_parts(lifted[one.id], lifted, given) for one in verdict.requirements)
-    settled = {one.id for one in judged if one.grade is Grade.ATTESTED}
-    objections = tuple(one for one in verdict.objections if one.requirement not in settled)
+    lifted = {judged.id: _lifted(judged, given) for judged in (*verdict.beside, *verdict.requirements)}
+    judged = tuple(_by_parts(lifted[before.id], lifted, given) for before in verdict.requirements)
+    settled = {after.id for after in judged if after.grade is Grade.ATTESTED}
+    objections = tuple(objection for objection in verdict.objections if objection.requirement not in settled)
     return verdict.model_copy(update={"requirements": judged, "objections": objections})
 
 
@@ -25,73 +25,67 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
     """Raise a requirement that consists of others if approvals raised all its parts, so that a person who accepted
     every part need not accept the whole. A refuted part refutes the whole.
 
-    The whole's own checks, caps and objections still count, because an approval of a part does not settle them.
+    The whole's own checks, caps and objections (`Judged.own`) still count, because an approval of a part does not
+    settle them.
     """
     parts = [lifted[name] for name in judged.parts if name in lifted]
-    if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
-        why = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(fallen)} is refuted", *judged.why)
-        return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "why": why})
-    whole = bool(parts) and len(parts) == len(judged.parts)
-    if not whole or judged.grade is Grade.REFUTED or not _is_made_of_parts(judged):
+    if judged.grade is Grade.REFUTED or not parts:
         return judged
-    own = _lifted(judged.own, approvals) if judged.own else None
-    every = [*parts, own] if own and own.why[0] != NO_CHECK else parts
-    worst = min(one.grade for one in every)
+    if refuted := [part.id for part in parts if part.grade is Grade.REFUTED]:
+        why = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(refuted)} is refuted", *judged.why)
+        update = {"grade": Grade.REFUTED, "lacks": "", "holds": False, "why": why, "basis": "parts"}
+        return judged.model_copy(update=update)
+    if len(parts) < len(judged.parts) or judged.own is None:
+        return judged
+    own = _lifted(judged.own, approvals)
+    own_counts = own.basis != "no check"
+    every = [*parts, own] if own_counts else parts
+    worst = min(each.grade for each in every)
     if worst <= judged.grade:
         return judged
-    why = (f"{PARTS} {counted(len(parts), 'part')}: {worst}", *(own.why if own and own in every else ()))
-    lacks = next((one.lacks for one in every if one.lacks), "")
-    holds = all(one.holds for one in every)
+    why = (f"{PARTS} {counted(len(parts), 'part')}: {worst}", *(own.why if own_counts else ()))
+    lacks = next((each.lacks for each in every if each.lacks), "")
+    holds = all(each.holds for each in every)
     update = {"grade": worst, "lacks": lacks if holds else "", "holds": holds, "why": why, "missing": ()}
-    return judged.model_copy(update=update)
-
-
-def _is_made_of_parts(judged: Judged) -> bool:
-    """Whether the grade can be computed again from the parts.
-
-    That needs `own`, the verdict on the whole without its parts. Verdicts of earlier versions lack it. Their grade can
-    be computed again only if the first reason is about the parts, and either there is no other reason or the whole is
-    unproven.
-    """
-    if judged.own is not None:
-        return True
-    return judged.why[0].startswith(PARTS) and (judged.grade is Grade.UNPROVEN or len(judged.why) == 1)
+    return judged.model_copy(update={**update, "basis": "parts"})
 
 
 def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     """One requirement's verdict after its own approval or rejection, and after the contract's approval."""
-    own = next((one for one in approvals if one.requirement == judged.id), None)
+    own = next((approval for approval in approvals if approval.requirement == judged.id), None)
     if own and own.rejected and not own.stale:
         return _rejected(judged, own)
     judged = _with_stale_approval(judged, own) if own and own.stale else judged
-    contract = next((one for one in approvals if one.requirement == "*"), None)
+    contract = next((approval for approval in approvals if approval.is_of_contract), None)
     if contract and judged.grade is Grade.EXAMINED:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
         before = without_unapproved(judged.why)
-        return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *before)})
-    unread = judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts
-    if contract and unread and STAYS in judged.why:
-        before = tuple(one for one in judged.why if one not in (ALL_GREEN_BEFORE, STAYS))
+        return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *before), "basis": ""})
+    needs_contract = judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts
+    if contract and needs_contract and judged.basis == "green before":
+        before = tuple(reason for reason in judged.why if reason not in (ALL_GREEN_BEFORE, STAYS))
         why = f"{ALREADY_SATISFIED}, by cases that {contract.who} approved{_because(contract)}"
-        return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "holds": True, "why": (why, *before)})
-    if contract and unread:
-        why = f"accepted with the contract by {contract.who}{_because(contract)}"
-        return judged.model_copy(
-            update={"grade": Grade.ATTESTED, "lacks": "", "holds": True, "why": (why, *judged.why)}
-        )
+        update: dict[str, object] = {"grade": Grade.PROVEN, "basis": "already satisfied"}
+        return judged.model_copy(update={**update, "lacks": "", "holds": True, "why": (why, *before)})
+    if contract and needs_contract:
+        return _attested(judged, f"accepted with the contract by {contract.who}{_because(contract)}")
     settled = judged.grade is Grade.REFUTED or judged.grade.is_met()
     if settled or own is None or own.stale or not own.who:
         return judged
-    why = f"accepted by {own.who}{_because(own)}"
-    update = {"grade": Grade.ATTESTED, "lacks": "", "holds": True, "gaps": (), "why": (why, *judged.why)}
-    return judged.model_copy(update=update)
+    return _attested(judged, f"accepted by {own.who}{_because(own)}").model_copy(update={"gaps": ()})
+
+
+def _attested(judged: Judged, why: str) -> Judged:
+    update: dict[str, object] = {"grade": Grade.ATTESTED, "lacks": "", "holds": True, "basis": ""}
+    return judged.model_copy(update={**update, "why": (why, *judged.why)})
 
 
 def _rejected(judged: Judged, rejection: Approval) -> Judged:
     """Refute a requirement that a person rejected: a rejection counts like a failed check."""
     why = (f"rejected by {rejection.who}{_because(rejection)}", *judged.why)
     gaps = (rejection.gap, *judged.gaps)
-    return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "gaps": gaps, "why": why})
+    update: dict[str, object] = {"grade": Grade.REFUTED, "lacks": "", "holds": False, "basis": ""}
+    return judged.model_copy(update={**update, "gaps": gaps, "why": why})
 
 
 def _with_stale_approval(judged: Judged, approval: Approval) -> Judged:
@@ -107,7 +101,7 @@ def _because(approval: Approval) -> str:
 
 def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
     """Whether there are requirements, all reach the grade `accept`, and no remark or objection is left."""
-    reached = all(one.grade.is_met(accept) for one in verdict.requirements)
+    reached = all(judged.grade.is_met(accept) for judged in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 
 
@@ -116,14 +110,14 @@ def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
     approval."""
     if is_success(verdict, accept):
         state = "done"
-    elif any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
+    elif any(judged.grade is Grade.UNJUDGED for judged in verdict.requirements):
         state = "unjudged"
     elif verdict.requirements and verdict.holds:
         state = "waiting"
     else:
         state = "not proven"
-    short = [one for one in verdict.requirements if not one.grade.is_met(accept)]
-    why = [f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}" for one in short]
+    unmet = [judged for judged in verdict.requirements if not judged.grade.is_met(accept)]
+    why = [f"{judged.id} is {judged.grade}: {'; '.join(judged.why[:2])}" for judged in unmet]
     why += dict.fromkeys(finding.what for finding in (*verdict.remarks, *verdict.objections))
     if not verdict.requirements:
         why.append("there is no requirement: nothing can be proven")
@@ -135,7 +129,7 @@ def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
         head=verdict.commit,
         verdict=verdict,
         why=tuple(why),
-        lacking=tuple(one.id for one in short if one.lacks),
+        lacking=tuple(judged.id for judged in unmet if judged.lacks),
     )
 
 

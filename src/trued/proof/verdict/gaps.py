@@ -130,7 +130,7 @@ def gap(
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
         files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-        own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], one) for one in files)
+        own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], file) for file in files)
         what = f"a held-out test fails: {kind}" if own else "an existing test fails in the same run as a held-out test"
         return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
     if tried.id == HUSHED and not is_hidden_data(check):
@@ -143,8 +143,8 @@ def gap(
         return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
     detail = f"\n{tried.detail[-MOST_TEXT:]}" if tried.detail else ""
-    kind = _KINDS.get(tried.kind, tried.kind)
-    return Finding(what=f"{requirement.id}: {name} fails ({kind}){detail}", requirement=requirement.id)
+    kind = how_it_failed(check, tried.kind) or str(tried.outcome)
+    return Finding(what=f"{requirement.id}: {name}: {kind}{detail}", requirement=requirement.id)
 
 
 def _with_case(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:

@@ -4,12 +4,13 @@ Claims of agents cannot raise a grade, because there is no parameter for them. O
 lower it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple
 
 from trued.model import (
     Author,
+    Basis,
     Check,
     CommandCheck,
     DependenciesCheck,
@@ -50,8 +51,14 @@ from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason
 from trued.proof.verdict.missing import each_once, missing_part
 from trued.support.plurals import counted
 
-_Lacking: TypeAlias = Lacks | Literal["nothing"]  # "nothing": no approval would help
-_Graded: TypeAlias = tuple[Grade, tuple[str, ...], _Lacking]  # grade, reasons, what only a person can add
+
+class _Grading(NamedTuple):
+    """The grade of one requirement, before objections lower it."""
+
+    grade: Grade
+    why: tuple[str, ...]
+    lacks: Lacks | Literal["nothing"] = ""  # the approval that it lacks; "nothing": no approval would help
+    basis: Basis = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +119,8 @@ class _Count:
     """The cases of one check, sorted by what they show."""
 
     proving: list[str] = field(default_factory=list)
-    self_made: list[str] = field(
-        default_factory=list
-    )  # red before, green now, but only with build files, scripts or settings that the change wrote
+    # red before, green now, but only with build files, scripts or settings that the change wrote
+    self_made: list[str] = field(default_factory=list)
     guarding: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
@@ -131,49 +137,64 @@ class _Count:
 def judge(requirement: Requirement, facts: Facts) -> Judged:
     """The verdict on one requirement: grade, reasons, gaps for the implementer, and what only a person can add."""
     counts = [(check, _count(requirement, check, facts)) for check in requirement.checks]
-    grade, why, lacks = _cap_until_agreed(requirement, *_graded(requirement, counts, facts))
-    disputed = [one for one in facts.objected if not one.closed]
-    if disputed:
-        refuting = [one for one in disputed if one.refutes]
-        ceiling = Grade.REFUTED if refuting else Grade.UNPROVEN
-        grade = min(grade, ceiling)
-        words = [f"an objection is confirmed, its case fails on this commit: {one.finding.what}" for one in refuting]
-        why = (*words, *(_disputed(one.finding) for one in disputed if not one.refutes), *why)
-    closed = tuple(f"{reasons.OBJECTION_CLOSED}{one.finding.what}" for one in facts.objected if one.closed)
-    gaps = tuple(one for check, count in counts for one in _gaps(requirement, check, count, facts))
-    gaps += _gaps_of_own_tests(requirement, facts) if (grade, lacks) == (Grade.UNPROVEN, "nothing") else ()
-    holds = not disputed and not gaps and grade not in (Grade.REFUTED, Grade.UNJUDGED) and lacks != "nothing"
+    grading = _lower_for_objections(_cap_until_agreed(requirement, _grading(requirement, counts, facts)), facts)
+    gaps = tuple(finding for check, count in counts for finding in _gaps(requirement, check, count, facts))
+    if grading.grade is Grade.UNPROVEN and grading.lacks == "nothing":
+        gaps += _gaps_of_own_tests(requirement, facts)
+    is_disputed = any(not objection.closed for objection in facts.objected)
+    failed = grading.grade in (Grade.REFUTED, Grade.UNJUDGED) or grading.lacks == "nothing"
+    holds = not (is_disputed or gaps or failed)
+    notes = [note for _, count in counts for note in count.notes]
+    notes += [f"{reasons.OBJECTION_CLOSED}{objection.finding.what}" for objection in facts.objected if objection.closed]
     return Judged(
         id=requirement.id,
         text=requirement.text,
         source=str(requirement.source),
-        grade=grade,
-        why=tuple(dict.fromkeys((*why, *(word for _, count in counts for word in count.notes), *closed))),
-        evidence=tuple(one.id for one in (*facts.base, *facts.head)),
+        grade=grading.grade,
+        why=tuple(dict.fromkeys((*grading.why, *notes))),
+        evidence=tuple(fact.id for fact in (*facts.base, *facts.head)),
         gaps=gaps,
         holds=holds,
-        lacks=lacks if holds and lacks != "nothing" else "",
+        lacks=grading.lacks if holds and grading.lacks != "nothing" else "",
+        basis=grading.basis,
         parts=requirement.parts,
         rests_on=_rests_on(requirement, facts),
-        missing=_missing(counts, facts) if grade is Grade.UNJUDGED else (),
+        missing=_missing(counts, facts) if grading.grade is Grade.UNJUDGED else (),
     )
 
 
 def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, ...]:
-    return each_once([*(one for _, count in counts for one in count.missing), *facts.own_tests.missing])
+    return each_once([*(part for _, count in counts for part in count.missing), *facts.own_tests.missing])
 
 
-def _cap_until_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
+def _cap_until_agreed(requirement: Requirement, grading: _Grading) -> _Grading:
     """Lower a requirement to unproven, until a person agrees, if an agent proposes that it supersedes existing tests,
     or if it lost cases. A requirement that consists of others is lowered even if it has no check of its own."""
-    words = [reasons.proposes_to_supersede(requirement.proposed)] if requirement.proposed else []
-    words += [reasons.lost_cases([one.clause for one in requirement.lost])] if requirement.lost else []
-    if not words or grade < Grade.UNPROVEN:
-        return grade, why, lacks
+    added = [reasons.proposes_to_supersede(requirement.proposed)] if requirement.proposed else []
+    added += [reasons.lost_cases([lost.clause for lost in requirement.lost])] if requirement.lost else []
+    if not added or grading.grade < Grade.UNPROVEN:
+        return grading
+    lacks = grading.lacks
     if lacks != "nothing":
         only_parts = requirement.parts and not requirement.checks
-        lacks = "approve" if grade >= Grade.EXAMINED or lacks == "approve" or only_parts else "attest"
-    return Grade.UNPROVEN, (*words, *why), lacks
+        lacks = "approve" if grading.grade >= Grade.EXAMINED or lacks == "approve" or only_parts else "attest"
+    return _Grading(Grade.UNPROVEN, (*added, *grading.why), lacks)
+
+
+def _lower_for_objections(grading: _Grading, facts: Facts) -> _Grading:
+    """Refute the requirement if the case of an objection fails on the head; else an objection that is not closed makes
+    it unproven at most."""
+    confirmed = [objection.finding for objection in facts.objected if objection.refutes and not objection.closed]
+    disputed = [objection.finding for objection in facts.objected if not (objection.refutes or objection.closed)]
+    if not confirmed and not disputed:
+        return grading
+    ceiling = Grade.REFUTED if confirmed else Grade.UNPROVEN
+    why = (*map(_confirmed, confirmed), *map(_disputed, disputed), *grading.why)
+    return _Grading(min(grading.grade, ceiling), why, grading.lacks)
+
+
+def _confirmed(finding: Finding) -> str:
+    return f"an objection is confirmed, its case fails on this commit: {finding.what}"
 
 
 def _disputed(finding: Finding) -> str:
@@ -184,23 +205,27 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
     """The verdict on a requirement that is made of others: the worst grade of its parts and of its own checks."""
     if not parts:
         return whole
-    every = [*parts, *([] if whole.why[:1] == (reasons.NO_CHECK,) else [whole])]
+    every = [*parts, *([] if whole.basis == "no check" else [whole])]
     worst = min(every, key=lambda judged: judged.grade)
-    words = tuple(f"{one.id} is {one.grade}" for one in every if one.grade is worst.grade and one is not whole)
-    why: tuple[str, ...] = (f"{reasons.PARTS} {counted(len(parts), 'part')}: {', '.join(words) or 'its own cases'}",)
+    named = [
+        f"{judged.id} is {judged.grade}" for judged in every if judged.grade is worst.grade and judged is not whole
+    ]
+    why: tuple[str, ...] = (f"{reasons.PARTS} {counted(len(parts), 'part')}: {', '.join(named) or 'its own cases'}",)
     grade = worst.grade
-    lacks: Lacks = next((one.lacks for one in every if one.lacks), "")
+    lacks: Lacks = next((judged.lacks for judged in every if judged.lacks), "")
+    basis: Basis = "parts"
     if caps and grade > Grade.EXAMINED:
-        grade, lacks, why = Grade.EXAMINED, "approve", (*caps, *why)
-    own = () if whole.why[:1] == (reasons.NO_CHECK,) else whole.why
-    holds = all(one.holds for one in every)
-    missing = each_once(part for one in every for part in one.missing)
+        grade, lacks, why, basis = Grade.EXAMINED, "approve", (*caps, *why), ""
+    own = () if whole.basis == "no check" else whole.why
+    holds = all(judged.holds for judged in every)
+    missing = each_once(part for judged in every for part in judged.missing)
     return whole.model_copy(
         update={
             "grade": grade,
             "why": (*why, *own),
             "holds": holds,
             "lacks": lacks if holds else "",
+            "basis": basis,
             "missing": missing if grade is Grade.UNJUDGED else (),
             "own": _without_parts(whole, caps),
         }
@@ -210,8 +235,8 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
 def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
     """The verdict on the whole without its parts, from its own checks, objections and caps alone."""
     update: dict[str, object] = {"parts": ()}
-    if caps and whole.why[:1] == (reasons.NO_CHECK,):
-        update |= {"grade": Grade.EXAMINED, "why": tuple(caps), "lacks": "approve"}
+    if caps and whole.basis == "no check":
+        update |= {"grade": Grade.EXAMINED, "why": tuple(caps), "lacks": "approve", "basis": ""}
     return whole.model_copy(update=update)
 
 
@@ -220,8 +245,8 @@ def _rests_on(requirement: Requirement, facts: Facts) -> str:
     authors = [
         facts.authors.get(check_hash(check)) for check in requirement.checks if not isinstance(check, ManualCheck)
     ]
-    words = [_by(one) if one else "the user's own checks" for one in authors]
-    return "; ".join(dict.fromkeys(words)) or "no check that can be run"
+    phrases = [_by(author) if author else "the user's own checks" for author in authors]
+    return "; ".join(dict.fromkeys(phrases)) or "no check that can be run"
 
 
 def _by(author: Author) -> str:
@@ -239,74 +264,99 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     if isinstance(check, ManualCheck):
         return count
     name = check_hash(check)
-    base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
-    head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
-    stands = on_base(base, facts.own_modules)
+    base = [fact for fact in facts.base if fact.check == name and fact.requirement == requirement.id]
+    head = [fact for fact in facts.head if fact.check == name and fact.requirement == requirement.id]
     lacks = lacking(base) | lasting(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
-    guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
-    if not stands:
+    is_guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
+    status_on_base = on_base(base, facts.own_modules)
+    if not status_on_base:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
-    for case, stood in stands.items():
-        if superseded := _note_if_superseded(case, facts):
-            count.notes.append(superseded)
-            continue
-        own = not guard and is_own_case(requirement, check, case)
-        if facts.suite and stood is not Base.GUARD:
-            continue  # the case did not pass on the base, so it guards nothing
-        if case in facts.elsewhere and not own:
-            continue  # the case counts for the requirement that has it as its own
-        if full_name(check.kind, name, case) in facts.order_bound:
-            always = (
-                "fails on the base, too, in another order or with other values"
-                if stood is Base.GUARD
-                else "depends on the date"
-            )
-            count.notes.append(f"{case} {always}: not counted")
-            continue
-        if guard and stood is not Base.GUARD:
+    for case, stood in status_on_base.items():
+        is_own = not is_guard and is_own_case(requirement, check, case)
+        why_left_out = _why_left_out(case, full_name(check.kind, name, case), stood, facts, is_own=is_own)
+        if why_left_out is not None:
+            count.notes += [f"{case} {why_left_out}: not counted"] if why_left_out else []
+        elif is_guard and stood is not Base.GUARD:
             _place_kept(count, case, stood, head)
-            continue
-        placed = _Count() if _is_setup(check, case) else count
-        _place(placed, case, stood, on_head(case, head, lacks), must=own)
-        if case in placed.proving and _is_self_made(case, head):
-            placed.proving.remove(case)
-            placed.self_made.append(case)
-        if placed is not count:  # a case that only sets up others can fail, but its pass shows nothing
-            count.failed += placed.failed
-            count.unjudged += placed.unjudged
-            continue
-        if isinstance(check, DATA) and _has_passed_only_once(case, head):
-            count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
+        elif _is_setup(check, case):
+            _place_setup(count, case, stood, on_head(case, head, lacks), must=is_own)
+        else:
+            _place(count, case, stood, on_head(case, head, lacks), must=is_own)
+            if case in count.proving and _is_self_made(case, head):
+                count.proving.remove(case)
+                count.self_made.append(case)
+            if isinstance(check, DATA) and _has_passed_only_once(case, head):
+                count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _add_details_of_whole_check(count, base)
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
-    # Of these, the base's text is quoted, because the head could put anything into its own.
-    on_both = {*count.blind, *(case for case, tried in count.unjudged if case == WHOLE_CHECK or tried.kind == IMPORT)}
-    alike = {(one.id, one.kind): one for fact in base for one in fact.tried}  # the base's details are never hidden
-    unjudged = [alike.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in on_both]
-    on_base_too = [one for fact in base for one in fact.tried if one.id in on_both]
-    unjudged += [one for one in on_base_too if is_unjudged_on_base(one) or one.kind == IMPORT]
-    count.missing += [facts.awaited.get(one.kind) or missing_part(check, one) for one in unjudged]
+    count.missing += _missing_for(check, count, base, facts)
     return count
 
 
+def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bool) -> str | None:
+    """Why the case counts for nothing here, whatever it shows on the head; "" if people need not know; None if it
+    counts. `name`: its full name, as in `Facts.order_bound`."""
+    if superseded := _why_superseded(case, facts):
+        return superseded
+    if facts.suite and stood is not Base.GUARD:
+        return ""  # the case did not pass on the base, so it guards nothing
+    if case in facts.elsewhere and not is_own:
+        return ""  # the case counts for the requirement that has it as its own
+    if name in facts.order_bound:
+        unstable = "fails on the base, too, in another order or with other values"
+        return unstable if stood is Base.GUARD else "depends on the date"
+    return None
+
+
+def _missing_for(check: Check, count: _Count, base: Sequence[Evidence], facts: Facts) -> list[MissingFromEnvironment]:
+    """What the environment lacked for the cases that could not be judged.
+
+    Where the base lacked it, too (cases not judged there, whole checks, failed imports), the base's text is quoted,
+    because the head could put anything into its own.
+    """
+    unjudged_on_both = {
+        *count.blind,
+        *(case for case, tried in count.unjudged if case == WHOLE_CHECK or tried.kind == IMPORT),
+    }
+    seen_on_base = {
+        (tried.id, tried.kind): tried for fact in base for tried in fact.tried
+    }  # its details are not hidden
+    unjudged = [
+        seen_on_base.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in unjudged_on_both
+    ]
+    on_base_too = [tried for fact in base for tried in fact.tried if tried.id in unjudged_on_both]
+    unjudged += [tried for tried in on_base_too if is_unjudged_on_base(tried) or tried.kind == IMPORT]
+    return [facts.awaited.get(tried.kind) or missing_part(check, tried) for tried in unjudged]
+
+
 def _is_setup(check: Check, case: str) -> bool:
+    """Whether the case is an HTTP exchange that only prepares others: it can fail, but its pass shows nothing."""
     number = case.removeprefix("case ")
-    one = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
-    return isinstance(one, HttpCase) and one.setup
+    exchange = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
+    return isinstance(exchange, HttpCase) and exchange.setup
 
 
 def _is_self_made(case: str, head: Sequence[Evidence]) -> bool:
-    return any(one.kind == BY_OWN_DRIVERS for fact in head for one in results_with_id(case, fact))
+    return any(tried.kind == BY_OWN_DRIVERS for fact in head for tried in results_with_id(case, fact))
 
 
 def _has_passed_only_once(case: str, head: Sequence[Evidence]) -> bool:
-    turns = {fact.turn: one.outcome for fact in head for one in results_with_id(case, fact)}
+    turns = {fact.turn: tried.outcome for fact in head for tried in results_with_id(case, fact)}
     return turns.get(1) is Outcomes.PASSED and turns.get(2) is Outcomes.FAILED
 
 
-def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried]], *, must: bool) -> None:
-    """Add one case to the count, by its status on the base and what it showed on the head."""
-    state, bad = showed
+def _place_setup(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
+    """Add an exchange that only prepares others: its failure counts, nothing else."""
+    alone = _Count()
+    _place(alone, case, stood, shown, must=must)
+    count.failed += alone.failed
+    count.unjudged += alone.unjudged
+
+
+def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
+    """Add one case to the count, by its status on the base and what it showed on the head. `must`: it is the
+    requirement's own case, so it counts whatever its status on the base was."""
+    state, bad = shown
     if stood is Base.BROKEN:
         count.broken.append((case, "broken on the base"))
     elif stood is Base.UNREACHED:
@@ -359,23 +409,23 @@ def _add_uncounted(count: _Count, case: str, stood: Base) -> None:
 
 def _add_details_of_whole_check(count: _Count, base: Sequence[Evidence]) -> None:
     for fact in base:
-        for one in fact.tried:
+        for tried in fact.tried:
             # `missing` already says why a preparation failed; the rest of its output differs between runs.
-            if one.id == WHOLE_CHECK and one.kind != "prepare" and one.detail not in count.notes:
-                count.notes.append(one.detail)
+            if tried.id == WHOLE_CHECK and tried.kind != "prepare" and tried.detail not in count.notes:
+                count.notes.append(tried.detail)
 
 
-def _note_if_superseded(case: str, facts: Facts) -> str:
-    if any(is_superseded(case, one) for one in facts.superseded):
-        return f"{case} is superseded: not counted"
-    proposed = facts.suite and any(is_superseded(case, one) for one in facts.proposed)
-    return f"{case} is superseded, if a person agrees: not counted" if proposed else ""
+def _why_superseded(case: str, facts: Facts) -> str:
+    if any(is_superseded(case, named) for named in facts.superseded):
+        return "is superseded"
+    proposed = facts.suite and any(is_superseded(case, named) for named in facts.proposed)
+    return "is superseded, if a person agrees" if proposed else ""
 
 
 def is_superseded(case: str, named: str) -> bool:
     """Whether `named` (a test, a group of tests or a file) covers this test id."""
-    parts = ("[", "::", " > ", "/") if "::" in named else ("::",)
-    return case == named or any(case.startswith(f"{named}{one}") for one in parts)
+    separators = ("[", "::", " > ", "/") if "::" in named else ("::",)
+    return case == named or any(case.startswith(f"{named}{separator}") for separator in separators)
 
 
 def is_own_case(requirement: Requirement, check: Check, case: str) -> bool:
@@ -392,76 +442,85 @@ def is_own_case(requirement: Requirement, check: Check, case: str) -> bool:
 _Counts = list[tuple[Check, _Count]]
 
 
-def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """The grade, its reasons, and the approval that it lacks: "attest", "approve", or "" if it lacks none. "nothing"
-    means that no approval would help."""
+def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grading:
+    """The grade, its reasons, and the approval that it lacks."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
         meant = [case for _, case, _ in failed if facts.suite and case.split("::")[0] in facts.edited]
-        words = [*(reason(*one) for one in failed), *lacking, *([reasons.if_meant(meant)] if meant else [])]
-        return Grade.REFUTED, tuple(dict.fromkeys(words)), "nothing"
+        why = [*(reason(*failure) for failure in failed), *lacking, *([reasons.if_meant(meant)] if meant else [])]
+        return _Grading(Grade.REFUTED, tuple(dict.fromkeys(why)), "nothing")
     if any(count.unjudged for _, count in counts):
-        missing = each_once(one for _, count in counts for one in count.missing)
-        return Grade.UNJUDGED, tuple(reasons.not_judged(str(one)) for one in missing), "nothing"
+        return _unjudged(part for _, count in counts for part in count.missing)
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
         steps = "; ".join(step for check in manual for step in check.steps)
-        return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
+        return _Grading(Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest")
     if not requirement.checks and requirement.aside:
-        return Grade.UNPROVEN, (f"{requirement.aside}: approve the contract to agree",), "approve"
+        return _Grading(Grade.UNPROVEN, (f"{requirement.aside}: approve the contract to agree",), "approve")
     if not requirement.checks:
-        return Grade.UNPROVEN, (reasons.NO_CHECK,), "attest"
-    return _positive(requirement, counts, facts)
+        return _Grading(Grade.UNPROVEN, (reasons.NO_CHECK,), "attest", "no check")
+    return _grading_without_failure(requirement, counts, facts)
 
 
-def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """The grade of a requirement if none of its cases failed."""
-    proving = [(check, count) for check, count in counts if count.proving]
+def _unjudged(missing: Iterable[MissingFromEnvironment], *, first: Sequence[str] = ()) -> _Grading:
+    """Something is missing that the checks need, so they neither pass nor fail."""
+    return _Grading(
+        Grade.UNJUDGED, (*first, *(reasons.not_judged(str(part)) for part in each_once(missing))), "nothing"
+    )
+
+
+def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grading:
+    """The grade of a requirement if none of its cases failed. What shows most is asked first: cases that went from red
+    to green, then cases that were green before, then the implementer's own tests."""
+    has_proof = any(count.proving for _, count in counts)
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards:
         return _kept(counts, facts)
-    if not facts.changed and (proving or requirement.keep or not guards):
-        return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
+    if not facts.changed and (has_proof or requirement.keep or not guards):
+        return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing")
     if still_red := _still_red(counts):
-        return Grade.UNPROVEN, (reasons.fails_on_base_too(still_red),), "attest"
-    if proving:
+        return _Grading(Grade.UNPROVEN, (reasons.fails_on_base_too(still_red),), "attest")
+    if has_proof:
         return _red_to_green(counts, guards, facts)
     if self_made := sum(len(count.self_made) for _, count in counts):
-        words = reasons.own_commands_turned(self_made)
-        return Grade.SELF_TESTED, (words, reasons.NO_OTHER_CHECK), "attest"
+        turned = reasons.own_commands_turned(self_made)
+        return _Grading(Grade.SELF_TESTED, (turned, reasons.NO_OTHER_CHECK), "attest")
     if guards and _is_all_green(counts):
-        grade, why, lacks = _already_green(counts, guards, facts)
+        grading = _already_green(counts, guards, facts)
         # `aside`: why nothing had to be built (the plan marks it as done, or an examiner calls it background). Whoever
         # approves the contract confirms that.
-        agreeing = lacks == "attest" and requirement.aside
-        return (grade, (*why, requirement.aside), "approve") if agreeing else (grade, why, lacks)
+        if grading.lacks == "attest" and requirement.aside:
+            return grading._replace(why=(*grading.why, requirement.aside), lacks="approve")
+        return grading
     if facts.own_tests.failing:
-        return Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "nothing"
+        return _Grading(Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "nothing")
     if facts.own_tests.missing:
-        return Grade.UNJUDGED, tuple(reasons.not_judged(str(one)) for one in facts.own_tests.missing), "nothing"
+        return _unjudged(facts.own_tests.missing)
     if facts.own_tests.turned and not any(count.blind for _, count in counts):
-        return Grade.SELF_TESTED, (reasons.own_tests_turned(facts.own_tests.turned), reasons.NO_OTHER_CHECK), "attest"
+        turned = reasons.own_tests_turned(facts.own_tests.turned)
+        return _Grading(Grade.SELF_TESTED, (turned, reasons.NO_OTHER_CHECK), "attest")
     return _nothing_proven(counts, guards)
 
 
-def _kept(counts: _Counts, facts: Facts) -> _Graded:
+def _kept(counts: _Counts, facts: Facts) -> _Grading:
     """The grade of a requirement that only asks for things to keep working. None of its cases can be red, so the grade
     depends on what still passes."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:
-        return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
+        return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing")
     if not asked_of_base and not facts.touched:
-        return Grade.UNPROVEN, (reasons.UNTOUCHED if facts.traced else reasons.UNTRACED,), "attest"
+        return _Grading(Grade.UNPROVEN, (reasons.UNTOUCHED if facts.traced else reasons.UNTRACED,), "attest")
     if read := [check for check, _ in counts if isinstance(check, DependenciesCheck)]:
-        words = reasons.NO_OTHER_DEPENDENCY if any(one.unchanged for one in read) else reasons.NO_NEW_DEPENDENCY
+        unchanged = any(check.unchanged for check in read)
+        sentence = reasons.NO_OTHER_DEPENDENCY if unchanged else reasons.NO_NEW_DEPENDENCY
         if facts.unread:
-            return Grade.TESTED, (words, reasons.may_install_packages(facts.unread)), "attest"
+            return _Grading(Grade.TESTED, (sentence, reasons.may_install_packages(facts.unread)), "attest")
         if len(read) == len(counts):  # the engine itself read the manifests, so the head could not influence the result
-            return Grade.PROVEN, (words,), ""
-    words = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
-    grade, why, lacks = _shown_green([(check, count.guarding) for check, count in counts], words, facts)
+            return _Grading(Grade.PROVEN, (sentence,))
+    sentence = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
+    grading = _shown_green([(check, count.guarding) for check, count in counts], sentence, facts)
     still_red = _still_red(counts)
-    return grade, (*why, *([reasons.fails_on_base_too(still_red)] if still_red else [])), lacks
+    return grading._replace(why=(*grading.why, reasons.fails_on_base_too(still_red))) if still_red else grading
 
 
 def _still_red(counts: _Counts) -> list[str]:
@@ -473,28 +532,30 @@ def _still_red(counts: _Counts) -> list[str]:
     ]
 
 
-def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
+def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     """The grade if every case passed on the base. Only the user's own cases can show that nothing had to be built."""
     if all(_is_users_data(check, facts) for check, _ in counts):
         held = [(check, count.held) for check, count in counts]
-        return _shown_green(held, reasons.already_satisfied(guards), facts)
+        return _shown_green(held, reasons.already_satisfied(guards), facts)._replace(basis="already satisfied")
     if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
         # An agent wrote these cases about behaviour that must not change. A person who approves the contract adopts
         # them.
-        return Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE, reasons.STAYS), "approve"
-    words = [reasons.ALL_GREEN_BEFORE]
-    words += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
-    return Grade.UNPROVEN, tuple(words), "attest"
+        return _Grading(Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE, reasons.STAYS), "approve", "green before")
+    why = [reasons.ALL_GREEN_BEFORE]
+    why += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
+    return _Grading(Grade.UNPROVEN, tuple(why), "attest")
 
 
-def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts) -> _Graded:
+def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], sentence: str, facts: Facts) -> _Grading:
     """The grade of cases that still pass. It is above `tested` only if held-out cases of the user are among them."""
     data = [check for check, cases in held if cases and _is_users_data(check, facts)]
     if not data:
-        return Grade.TESTED, (words, reasons.INFLUENCED), "attest"
+        return _Grading(Grade.TESTED, (sentence, reasons.INFLUENCED), "attest")
     if not facts.held_out:
-        return Grade.TESTED, (words, facts.held_out_why or reasons.NOT_HELD_OUT), "attest"
-    return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
+        return _Grading(Grade.TESTED, (sentence, facts.held_out_why or reasons.NOT_HELD_OUT), "attest")
+    if facts.caps:
+        return _Grading(Grade.EXAMINED, (sentence, *facts.caps), "approve")
+    return _Grading(Grade.PROVEN, (sentence,))
 
 
 def _is_users_data(check: Check, facts: Facts) -> bool:
@@ -503,28 +564,28 @@ def _is_users_data(check: Check, facts: Facts) -> bool:
     return is_hidden_data(check) and check_hash(check) not in facts.authors
 
 
-def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
+def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     """The grade if cases failed on the base and pass here. It depends on who wrote them and who can see them."""
-    proving = [(check, count) for check, count in counts if count.proving]
-    shown = [(check, count) for check, count in proving if is_hidden_data(check)]
-    data = sum(len(count.proving) for _, count in shown)
-    rest = [(check, count.proving) for check, count in proving if not is_hidden_data(check)]
-    pages = sum(len(cases) for check, cases in rest if isinstance(check, DATA))
+    proving = [(check, count.proving) for check, count in counts if count.proving]
+    hidden = [(check, cases) for check, cases in proving if is_hidden_data(check)]
+    visible = [(check, cases) for check, cases in proving if not is_hidden_data(check)]
+    data = sum(len(cases) for _, cases in hidden)
+    pages = sum(len(cases) for check, cases in visible if isinstance(check, DATA))
     tests = sum(
-        number_of_tests(case, facts.head) for check, cases in rest if not isinstance(check, DATA) for case in cases
+        number_of_tests(case, facts.head) for check, cases in visible if not isinstance(check, DATA) for case in cases
     )
-    words = reasons.turned(data, held_out=facts.held_out, pages=pages, tests=tests)
-    words = f"{words}; {_still_pass(counts)}" if guards else words
+    sentence = reasons.turned(data, held_out=facts.held_out, pages=pages, tests=tests)
+    sentence = f"{sentence}; {_still_pass(counts)}" if guards else sentence
     if not data:
-        return Grade.TESTED, (words, reasons.NOTHING_HELD_OUT), "attest"
+        return _Grading(Grade.TESTED, (sentence, reasons.NOTHING_HELD_OUT), "attest")
     if not facts.held_out:
-        return Grade.TESTED, (words, facts.held_out_why or reasons.NOT_HELD_OUT), "attest"
-    authors = [facts.authors.get(check_hash(check)) for check, count in shown if count.proving]
-    if all(authors) and not all(one.independent for one in authors if one):
-        return Grade.EXAMINED, (words, reasons.written_by(authors)), "approve"
+        return _Grading(Grade.TESTED, (sentence, facts.held_out_why or reasons.NOT_HELD_OUT), "attest")
+    authors = [facts.authors.get(check_hash(check)) for check, _ in hidden]
+    if all(authors) and not all(author.independent for author in authors if author):
+        return _Grading(Grade.EXAMINED, (sentence, reasons.written_by(authors)), "approve")
     if facts.caps:
-        return Grade.EXAMINED, (words, *facts.caps), "approve"
-    return Grade.PROVEN, (words,), ""
+        return _Grading(Grade.EXAMINED, (sentence, *facts.caps), "approve")
+    return _Grading(Grade.PROVEN, (sentence,))
 
 
 def _still_pass(counts: _Counts) -> str:
@@ -540,28 +601,28 @@ def _is_all_green(counts: _Counts) -> bool:
     return not doubtful and all(count.held for _, count in counts)
 
 
-def _nothing_proven(counts: _Counts, guards: int) -> _Graded:
+def _nothing_proven(counts: _Counts, guards: int) -> _Grading:
     """The grade if no case went from red to green."""
     if any(count.blind for _, count in counts):
-        missing = each_once(one for _, count in counts for one in count.missing)
-        words = tuple(reasons.not_judged(str(one)) for one in missing)
-        return Grade.UNJUDGED, (reasons.UNJUDGED_ON_BASE, *words), "nothing"
+        missing = (part for _, count in counts for part in count.missing)
+        return _unjudged(missing, first=(reasons.UNJUDGED_ON_BASE,))
     if any(count.broken for _, count in counts):
-        return Grade.UNPROVEN, (reasons.BROKEN_CHECK,), "nothing"
-    why = reasons.NOTHING_TURNED if guards else reasons.NOTHING_COUNTED
-    return Grade.UNPROVEN, (why,), "attest"
+        return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK,), "nothing")
+    return _Grading(Grade.UNPROVEN, (reasons.NOTHING_TURNED if guards else reasons.NOTHING_COUNTED,), "attest")
 
 
 def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -> list[Finding]:
     own_files = not isinstance(check, DATA) and any(
-        one.held_out for one in facts.head if one.check == check_hash(check)
+        fact.held_out for fact in facts.head if fact.check == check_hash(check)
     )
     failed = [
         gap(requirement, check, case, tried, held_out=facts.held_out, own_files=own_files)
         for case, tried in count.failed
     ]
     if any(_lacks_module(tried) for _, tried in count.failed):
-        failed += [Finding(what=f"{requirement.id}: {one}", requirement=requirement.id) for one in facts.undeclared]
+        failed += [
+            Finding(what=f"{requirement.id}: {sentence}", requirement=requirement.id) for sentence in facts.undeclared
+        ]
     return list(dict.fromkeys(failed))  # without unjudged cases: what the environment lacks is not a gap in the work
 
 
@@ -574,11 +635,11 @@ def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding,
     own = facts.own_tests
     if own.failing:
         output = f"\n{own.output[-MOST_TEXT:]}" if own.output else ""
-        words = f"{reasons.own_tests_fail(own.failing)}{output}"
+        sentence = f"{reasons.own_tests_fail(own.failing)}{output}"
     elif own.idle:
-        words = reasons.own_tests_idle(own.idle)
+        sentence = reasons.own_tests_idle(own.idle)
     elif own.absent:
-        words = reasons.own_tests_absent(own.absent)
+        sentence = reasons.own_tests_absent(own.absent)
     else:
         return ()
-    return (Finding(what=f"{requirement.id}: {words}", requirement=requirement.id),)
+    return (Finding(what=f"{requirement.id}: {sentence}", requirement=requirement.id),)

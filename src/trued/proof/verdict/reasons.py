@@ -4,7 +4,8 @@ beside it choose among the sentences.
 Reasons that refute are worded elsewhere: failed cases in `gaps.reason`; objections, existing tests and parts in
 `judge.py`; rejections by a person in `conclusion.py`.
 
-Programs should read grades and counts, not these sentences: they are written for people and may change.
+No grade depends on these sentences: programs read `Judged.basis` instead. Only `OBJECTION_CLOSED`, `IF_MEANT` and
+`UNAPPROVED` are recognised again, to leave out or repeat a sentence.
 """
 
 import json
@@ -37,9 +38,9 @@ UNJUDGED_ON_BASE = "no case could be judged on the base"
 BROKEN_CHECK = "a check is broken, and no other check covers it"
 NOTHING_TURNED = "no case failed before and passes now"
 NOTHING_COUNTED = "no case could be counted"
-OBJECTION_CLOSED = "objection closed, its case passes: "  # receipts find these reasons by their beginning
+OBJECTION_CLOSED = "objection closed, its case passes: "
 IF_MEANT = "the change edits "  # the reason that suggests `supersedes` begins with this
-PARTS = "as good as the worst of its"  # the first reason begins with this if the verdict was made from parts
+PARTS = "as good as the worst of its"
 RUN_TWICE_FAILED = (
     "passed the first time and failed the second, in the same checkout: "
     "a case that writes files must write them to {files}"

@@ -100,7 +100,8 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
-    """The newest lines of the event files that the attempts of one call left."""
+    """The newest events that the attempts of one call wrote to their event files (at most `lines`), and how many more
+    there are."""
     events: list[dict[str, Any]] = []
     unread = 0
     event_files = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]

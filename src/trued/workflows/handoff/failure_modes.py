@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from trued.inputs.project.shell import CommandWords, simple_commands
 from trued.model import Value
-from trued.run.claims import names_any
+from trued.run.claims import names_any, normal_path
 from trued.support.foreign_json import parse_json
 from trued.support.plain_text import line_without_controls
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
@@ -142,12 +142,13 @@ def _overclaims(claimed: CoderClaims, counted: EngineCounts) -> Iterator[str]:
 
 
 def _missing_test(test: str, files: Collection[str], read: Callable[[str], str | None]) -> list[str]:
-    path, _, inside = test.strip().partition("::")
-    if not inside and not re.search(r"/|\.[a-z]{2,4}$", path):
+    named, _, inside = test.strip().strip("`").strip().partition("::")
+    path = normal_path(named)
+    if not inside and not re.search(r"/|\.[a-z]{2,4}$", named):
         return []  # a bare name or a sentence: it names no file
     if not names_any(path, files):
         return [f"names the test {test}, and {path} is not in the commit"]
-    text = read(path.removeprefix("./"))
+    text = read(path if path in files else path.partition(":")[0])
     for part in inside.split("::") if inside and text is not None else ():
         name = part.partition("[")[0].strip()
         if name and text is not None and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):

