@@ -210,7 +210,7 @@ async def test_a_manifest_aside_is_for_all_code_above_which_no_other_lies() -> N
 def test_a_package_is_not_new_if_its_manifest_has_moved() -> None:
     text, more = '{"dependencies": {"d3": "7"}}', '{"dependencies": {"d3": "7", "evil": "1"}}'
     base = Consumers({"web/package.json": text})
-    assert [*Consumers({"app/package.json": text}).raised(base)] == []
-    assert [*Consumers({"app/package.json": more}).raised(base)] == [("evil", "app/package.json")]
+    assert [*Consumers({"app/package.json": text}).declared_for_more(base)] == []
+    assert [*Consumers({"app/package.json": more}).declared_for_more(base)] == [("evil", "app/package.json")]
     both = Consumers({"web/package.json": text, "app/package.json": text})
-    assert [*both.raised(base)] == [("d3", "app/package.json")]
+    assert [*both.declared_for_more(base)] == [("d3", "app/package.json")]

@@ -22,19 +22,19 @@ from trued.support.tables import json_table, table_at, toml_table
 NODE = ("node", "nodejs")
 # CPython's one-letter options that do not change which code is run: first those without a value, then those with a
 # value.
-_ALONE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
+_WITHOUT_VALUE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
 # Node has hundreds of options, some of which load code; these common ones do not.
 _NODE_OPTION = re.compile(
     r"--(?:no-warnings|no-deprecation|enable-source-maps|experimental-strip-types|experimental-vm-modules|use-strict"
     r"|trace-warnings|trace-uncaught|stack-trace-limit=\d+|max-old-space-size=\d+|unhandled-rejections=[a-z-]+)"
 )
 # Other programs that run a file of the project → the word that must precede the file.
-_OTHERS = {"ruby": "", "perl": "", "php": "", "tsx": "", "ts-node": "", "bun": "", "deno": "run", "go": "run"}
+_OTHER_PROGRAMS = {"ruby": "", "perl": "", "php": "", "tsx": "", "ts-node": "", "bun": "", "deno": "run", "go": "run"}
 _CARGO = ("cargo", "run")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SCRIPTS = ("setup.py", "setup.cfg")
 _ROOTS = ("src", "lib", "python")  # folders that modules are imported from, besides the root
-_INSTALLED = ("site-packages", "dist-packages")
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,96 +76,98 @@ def started_program(line: Sequence[str]) -> StartedProgram:
     the reason, for example that the line contains its own code."""
     if not line or not line[0]:
         return StartedProgram("nothing", words=0, why="the command line is empty")
-    program, *rest = line
+    program, *arguments = line
     if is_python(program):
-        return _python(rest)
+        return _started_by_python(arguments)
     if program in NODE:
-        options = next((place for place, one in enumerate(rest) if not _NODE_OPTION.fullmatch(one)), len(rest))
-        return _script(program, rest, options)
-    if program in _OTHERS:
-        before = _OTHERS[program]
-        named = bool(before) and rest[:1] == [before]
-        if before and not named:
-            return _nothing(f"{program} without `{before}` starts no file of the project")
-        return _script(program, rest, int(named or rest[:1] == ["run"]))
-    if (program, *rest[:1]) == _CARGO:
-        stray = next((one for one in rest[1:] if one not in ("-q", "--quiet")), "--")
+        options = next((at for at, word in enumerate(arguments) if not _NODE_OPTION.fullmatch(word)), len(arguments))
+        return _started_script(program, arguments, options)
+    if program in _OTHER_PROGRAMS:
+        before = _OTHER_PROGRAMS[program]
+        has_word = bool(before) and arguments[:1] == [before]
+        if before and not has_word:
+            return _starts_nothing(f"{program} without `{before}` starts no file of the project")
+        return _started_script(program, arguments, int(has_word or arguments[:1] == ["run"]))
+    if (program, *arguments[:1]) == _CARGO:
+        stray = next((word for word in arguments[1:] if word not in ("-q", "--quiet")), "--")
         return (
             StartedProgram("program", "cargo run", 2)
             if stray == "--"
-            else _nothing(f"`cargo run {stray}` is not supported in a case")
+            else _starts_nothing(f"`cargo run {stray}` is not supported in a case")
         )
     return StartedProgram("program", program)
 
 
-def _nothing(why: str) -> StartedProgram:
+def _starts_nothing(why: str) -> StartedProgram:
     return StartedProgram("nothing", why=why)
 
 
-def _python(rest: Sequence[str]) -> StartedProgram:
+def _started_by_python(words: Sequence[str]) -> StartedProgram:
     """Parse Python's options as CPython does, letter by letter: `-Ic` is `-I -c`, and `-mkit` is `-m kit`."""
-    place = 0
-    while place < len(rest) and rest[place].startswith("-") and rest[place] != "-":
-        letters, place = rest[place][1:], place + 1
+    next_word = 0
+    while next_word < len(words) and words[next_word].startswith("-") and words[next_word] != "-":
+        letters, next_word = words[next_word][1:], next_word + 1
         if letters.startswith("-"):
-            return _nothing(f"the option {rest[place - 1]} of Python is not supported in a case")
+            return _starts_nothing(f"the option {words[next_word - 1]} of Python is not supported in a case")
         for at, letter in enumerate(letters):
-            if letter in _ALONE:
+            if letter in _WITHOUT_VALUE:
                 continue
             value = letters[at + 1 :]
             if letter == "c":
-                return _nothing("the command line itself contains code")
+                return _starts_nothing("the command line itself contains code")
             if letter not in _WITH_VALUE and letter != "m":
-                return _nothing(f"the option -{letter} of Python starts nothing of the project")
+                return _starts_nothing(f"the option -{letter} of Python starts nothing of the project")
             if not value:
-                value, place = next(iter(rest[place:]), ""), place + 1
+                value, next_word = next(iter(words[next_word:]), ""), next_word + 1
             if letter == "m":
                 fits = _MODULE.fullmatch(value)
                 return (
-                    StartedProgram("module", value, 1 + place) if fits else _nothing(f"-m {value[:80]} names no module")
+                    StartedProgram("module", value, 1 + next_word)
+                    if fits
+                    else _starts_nothing(f"-m {value[:80]} names no module")
                 )
             break
-    return _script("python", rest, place)
+    return _started_script("python", words, next_word)
 
 
-def _script(program: str, rest: Sequence[str], place: int) -> StartedProgram:
-    name = next(iter(rest[place:]), "")
+def _started_script(program: str, words: Sequence[str], name_at: int) -> StartedProgram:
+    name = next(iter(words[name_at:]), "")
     if name in ("", "-"):
-        return _nothing("it reads its code from stdin")
+        return _starts_nothing("it reads its code from stdin")
     if name.startswith("-"):
-        return _nothing(f"the option {name[:80]} of {program} may load other code")
-    return StartedProgram("script", name, 2 + place)
+        return _starts_nothing(f"the option {name[:80]} of {program} may load other code")
+    return StartedProgram("script", name, 2 + name_at)
 
 
 # -- is it the project's? ----------------------------------------------------------------------------------------------
 
 
-def why_outside_project(line: Sequence[str], known: KnownNames) -> str:
+def why_outside_project(line: Sequence[str], known_names: KnownNames) -> str:
     """Why the command line starts something other than the project, or ""."""
-    found = started_program(line)
-    if found.kind == "nothing":
-        return found.why
-    if found.kind == "module":
-        return why_foreign_module(found.name, known)
-    if found.kind == "script" or "/" in found.name:
-        return why_foreign_path(found.name, known)
-    if found.name == " ".join(_CARGO) or found.name in _scripts(known.base):
+    started = started_program(line)
+    if started.kind == "nothing":
+        return started.why
+    if started.kind == "module":
+        return why_foreign_module(started.name, known_names)
+    if started.kind == "script" or "/" in started.name:
+        return why_foreign_path(started.name, known_names)
+    if started.name == " ".join(_CARGO) or started.name in _own_programs(known_names.base):
         return ""
-    if known.is_in_words(found.name) and not _is_on_path(found.name):
+    if known_names.is_in_words(started.name) and not _is_on_path(started.name):
         return ""
-    return f"it starts {found.name}, which is not part of the project"
+    return f"it starts {started.name}, which is not part of the project"
 
 
-def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
+def why_not_a_server(line: Sequence[str], known_names: KnownNames) -> str:
     """Why a server's command line starts neither the project nor a dependency that serves it, or ""."""
-    why, found = why_outside_project(line, known), started_program(line)
-    if not why or found.kind not in ("module", "program") or "/" in found.name:
+    why, started = why_outside_project(line, known_names), started_program(line)
+    if not why or started.kind not in ("module", "program") or "/" in started.name:
         return why
-    top = found.name.split(".")[0]
-    if top in _dependencies(known.base) or (found.kind == "program" and _is_npm_script(line)):
+    top = started.name.split(".")[0]
+    if top in _dependencies(known_names.base) or (started.kind == "program" and _is_npm_script(line)):
         return ""
-    said = known.is_in_words(top) and top not in sys.stdlib_module_names
-    return "" if said and shutil.which(top, path=SYSTEM_PATH) is None else why
+    is_users_word = known_names.is_in_words(top) and top not in sys.stdlib_module_names
+    return "" if is_users_word and shutil.which(top, path=SYSTEM_PATH) is None else why
 
 
 def _is_npm_script(line: Sequence[str]) -> bool:
@@ -173,14 +175,14 @@ def _is_npm_script(line: Sequence[str]) -> bool:
     return tuple(line) == ("npm", "start") or (len(line) == 3 and tuple(line[:2]) == ("npm", "run"))
 
 
-def why_foreign_module(name: str, known: KnownNames) -> str:
+def why_foreign_module(name: str, known_names: KnownNames) -> str:
     """Why a Python module is not the project's, or "". A new module must not have the name of an installed module."""
     top = name.split(".")[0]
-    if any(_is_file_of(path, top, known.base) for path in known.base):
+    if any(_is_file_of(path, top, known_names.base) for path in known_names.base):
         return ""
     if top in sys.stdlib_module_names:
         return f"{name} is part of Python, not of the project"
-    if top in _dependencies(known.base) or _is_installed(top):
+    if top in _dependencies(known_names.base) or _is_installed(top):
         return f"{name} is a third-party package, not part of the project"
     return ""
 
@@ -196,16 +198,16 @@ def _is_file_of(path: str, top: str, base: Mapping[str, str]) -> bool:
     return False
 
 
-def why_foreign_path(name: str, known: KnownNames) -> str:
+def why_foreign_path(name: str, known_names: KnownNames) -> str:
     """Why a path does not lead to a file of the project, or ""."""
     if "{files}" in name:
         return "it runs a file that the case itself contains"
     path = PurePosixPath(name)
     if name.startswith(("/", "~")) or ".." in path.parts or ":" in name or "\\" in name:
         return f"{name[:80]} is outside the project"
-    if str(path) in known.base:
+    if str(path) in known_names.base:
         return ""
-    strange = [one for one in path.parts if one == "node_modules" or one.startswith(".")]
+    strange = [part for part in path.parts if part == "node_modules" or part.startswith(".")]
     return f"{name[:80]} is not a file of the project" if strange else ""
 
 
@@ -219,8 +221,8 @@ def _is_installed(top: str) -> bool:
         spec = PathFinder.find_spec(top)
     except (ImportError, ValueError):
         return False
-    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
-    return any(part in _INSTALLED for place in places for part in PurePosixPath(place).parts)
+    paths = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
+    return any(part in _PACKAGE_FOLDERS for path in paths for part in PurePosixPath(path).parts)
 
 
 def _dependencies(base: Mapping[str, str]) -> "_DeclaredModules":
@@ -239,7 +241,7 @@ class _DeclaredModules:
         return isinstance(module, str) and any(provides_module(name, module) for name in self.packages)
 
 
-def _scripts(base: Mapping[str, str]) -> set[str]:
+def _own_programs(base: Mapping[str, str]) -> set[str]:
     """Programs that the project's own manifests define."""
     return {name for path, text in base.items() for name in _programs_in(path, text)}
 
@@ -247,8 +249,8 @@ def _scripts(base: Mapping[str, str]) -> set[str]:
 def _programs_in(path: str, text: str) -> Iterator[str]:
     if path == "pyproject.toml":
         data = toml_table(text)
-        places = (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts"))
-        yield from (name for keys in places for name in table_at(data, *keys))
+        script_tables = (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts"))
+        yield from (name for keys in script_tables for name in table_at(data, *keys))
     elif path == "package.json":
         data = json_table(text)
         yield from table_at(data, "bin")

@@ -35,21 +35,28 @@ PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 def passing_mutant(cases: Sequence[Shown]) -> str:
     """The mutant that passes all these cases of one entry point. "" if no mutant does: then the cases can tell working
     code from a mutant."""
-    left, echoed = list[Case](), False
-    for one in cases:
-        if isinstance(one, BrowserCheck):
-            given = (unquote(one.page), *(each.type or each.choose or "" for each in one.actions))
-            if any(word.strip() and not any(word in text for text in given) for word in (*one.sees, *one.tree)):
+    unexplained, echoed = list[Case](), False
+    for case in cases:
+        if isinstance(case, BrowserCheck):
+            typed = (unquote(case.page), *(action.type or action.choose or "" for action in case.actions))
+            if any(word.strip() and not any(word in text for text in typed) for word in (*case.sees, *case.tree)):
                 return ""  # the page must show a text that was not typed into it, so no mutant knows that text
-        elif _passes(one, NOTHING):
+        elif _passes(case, NOTHING):
             continue
-        elif _passes(one, _inputs(one)) or _only_wraps(one):
+        elif _passes(case, _inputs(case)) or _only_wraps(case):
             echoed = True
         else:
-            left.append(one)
-    if not left:
+            unexplained.append(case)
+    if not unexplained:
         return ECHO if echoed else STUB
-    return CONSTANT if any(all(_passes(one, _result(other), like=other) for one in left) for other in left) else ""
+    return (
+        CONSTANT
+        if any(
+            all(_passes(case, _expected_values(example), like=example) for case in unexplained)
+            for example in unexplained
+        )
+        else ""
+    )
 
 
 # -- one mutant's answer, and the engine's own comparison --------------------------------------------------------------
@@ -62,8 +69,8 @@ def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool
         return any(_passes_call(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
     if isinstance(case, RunCase):
-        return any(not difference(case, case.exit, one) for one in every)
-    return any(_passes_exchange(case, headers, one) for headers in _headers(case, like) for one in every)
+        return any(not difference(case, case.exit, text) for text in every)
+    return any(_passes_exchange(case, headers, text) for headers in _headers(case, like) for text in every)
 
 
 def _passes_call(case: CallCase, record: dict[str, Any]) -> bool:
@@ -77,15 +84,17 @@ def _passes_exchange(case: HttpCase, headers: dict[str, str], body: bytes) -> bo
 
 def _records(case: CallCase, values: Iterable[Any], like: Case | None) -> Iterator[dict[str, Any]]:
     """What the probe in the sandbox would write about a call with these results."""
-    other = like.args_after if isinstance(like, CallCase) else None
-    left = [list(case.args), *([] if other is None else [list(other)])]
-    for after in left:
-        rest = {"args": _node(after), "kwargs": _node(dict(case.kwargs))}
+    example_arguments = like.args_after if isinstance(like, CallCase) else None
+    final_arguments = [list(case.args), *([] if example_arguments is None else [list(example_arguments)])]
+    for after in final_arguments:
+        arguments = {"args": _in_probe_format(after), "kwargs": _in_probe_format(dict(case.kwargs))}
         if case.raises is not None:
-            yield {"raised": [_lineage(case)], "stage": "call", "text": "", **rest}
+            yield {"raised": [_lineage(case)], "stage": "call", "text": "", **arguments}
             continue
         for value in values:
-            yield from ({"returned": one, **rest} for one in _nodes(_json(value), 2 if like else 1))
+            yield from (
+                {"returned": node, **arguments} for node in _all_in_probe_format(_json(value), 2 if like else 1)
+            )
 
 
 def _lineage(case: CallCase) -> str:
@@ -110,7 +119,7 @@ def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
 # -- what a mutant can return ------------------------------------------------------------------------------------------
 
 
-def _result(case: Case) -> list[Any]:
+def _expected_values(case: Case) -> list[Any]:
     """A list of one value: the result that the case expects, or None if it expects only an error, an exit code or a
     status."""
     if isinstance(case, CallCase):
@@ -123,102 +132,102 @@ def _result(case: Case) -> list[Any]:
 def _inputs(case: Case) -> list[Any]:
     """Everything that a program could return by only copying its inputs."""
     if isinstance(case, CallCase):
-        given = [*case.args, *case.kwargs.values()]
-        return [*given, given, dict(case.kwargs), *_joined(given)]
+        arguments = [*case.args, *case.kwargs.values()]
+        return [*arguments, arguments, dict(case.kwargs), *_joined(arguments)]
     if isinstance(case, RunCase):
         words = list(case.run[started_program(case.run).words :])
-        rests = [words[place:] for place in range(len(words))]
+        rests = [words[start:] for start in range(len(words))]
         texts = [*words, *case.run, case.stdin, *case.files.values(), *case.files]
-        return [*texts, *rests, *(text for rest in rests for text in _joined(rest)), *_parsed(texts)]
+        return [*texts, *rests, *(text for words_left in rests for text in _joined(words_left)), *_json_values(texts)]
     texts = _sent_texts(case)
     pairs = parse_qsl(urlsplit(case.http.path).query, keep_blank_values=True)
     values = [value for _, value in pairs]
-    return [*texts, dict(pairs), values, *_joined(values), *_parsed(texts)]
+    return [*texts, dict(pairs), values, *_joined(values), *_json_values(texts)]
 
 
 def _sent_texts(case: HttpCase) -> list[str]:
     url = urlsplit(case.http.path)
-    pairs = [part for pair in parse_qsl(url.query, keep_blank_values=True) for part in pair]
-    parts = [unquote(one) for one in url.path.split("/") if one]
-    whole = [case.http.body, url.query, unquote(url.query), case.http.path, url.path, unquote(url.path)]
-    fields = [part for pair in parse_qsl(case.http.body) for part in pair]
-    return [*whole, *pairs, *parts, *fields, *_members(case.http.body)]
+    pairs = [text for pair in parse_qsl(url.query, keep_blank_values=True) for text in pair]
+    segments = [unquote(segment) for segment in url.path.split("/") if segment]
+    whole_texts = [case.http.body, url.query, unquote(url.query), case.http.path, url.path, unquote(url.path)]
+    fields = [text for pair in parse_qsl(case.http.body) for text in pair]
+    return [*whole_texts, *pairs, *segments, *fields, *_strings_in_object(case.http.body)]
 
 
-def _members(body: str) -> list[str]:
+def _strings_in_object(body: str) -> list[str]:
     """The strings among the values of a JSON object."""
-    found = [one for one in _parsed([body]) if isinstance(one, dict)]
-    return [value for one in found for value in one.values() if isinstance(value, str)]
+    objects = [data for data in _json_values([body]) if isinstance(data, dict)]
+    return [value for data in objects for value in data.values() if isinstance(value, str)]
 
 
 def _joined(values: Sequence[Any]) -> list[str]:
-    texts = [one if isinstance(one, str) else _json(one) for one in values]
+    texts = [value if isinstance(value, str) else _json(value) for value in values]
     return [between.join(texts) for between in JOINED] if len(texts) > 1 else []
 
 
-def _parsed(texts: Iterable[str]) -> list[Any]:
-    found: list[Any] = []
+def _json_values(texts: Iterable[str]) -> list[Any]:
+    values: list[Any] = []
     for text in texts:
         try:
-            found.append(json.loads(text))
+            values.append(json.loads(text))
         except (ValueError, RecursionError):
             continue
-    return found
+    return values
 
 
 def _only_wraps(case: Case) -> bool:
     """Whether the result is only the input, in the same order, with brackets, keys and quotes around it."""
     if isinstance(case, CallCase):
-        given = [*case.args, *case.kwargs.values()]
-        return case.raises is None and _leaves(case.returns) in [_leaves(given), *map(_leaves, given)]
+        arguments = [*case.args, *case.kwargs.values()]
+        return case.raises is None and _leaves(case.returns) in [_leaves(arguments), *map(_leaves, arguments)]
     if isinstance(case, RunCase):
         result = case.stdout if case.stdout is not None else _json(case.stdout_json)
         words = case.run[started_program(case.run).words :]
-        texts = [*("".join(words[place:]) for place in range(len(words))), case.stdin, *case.files.values()]
-        return _bare(result) in {_bare(text) for text in texts}
+        texts = [*("".join(words[start:]) for start in range(len(words))), case.stdin, *case.files.values()]
+        return _without_brackets(result) in {_without_brackets(text) for text in texts}
     pairs = parse_qsl(urlsplit(case.http.path).query, keep_blank_values=True)
-    bodies = [_leaves(one) for one in _parsed([case.http.body])]
+    bodies = [_leaves(body) for body in _json_values([case.http.body])]
     values = [[value for _, value in pairs], *([text] for text in _sent_texts(case)), *bodies]
     return case.json_ is not None and _leaves(case.json_) in values
 
 
 def _leaves(value: Any) -> list[str]:
     """The values inside nested lists, tuples and dicts, flattened and as text."""
-    inner = _members_of(value)
-    if inner is not None:
-        return [leaf for one in inner for leaf in _leaves(one)]
+    members = _members_of(value)
+    if members is not None:
+        return [leaf for member in members for leaf in _leaves(member)]
     if isinstance(value, dict):
-        return [leaf for one in value.values() for leaf in _leaves(one)]
+        return [leaf for member in value.values() for leaf in _leaves(member)]
     return [value if isinstance(value, str) else _json(value)]
 
 
-def _bare(text: str) -> str:
+def _without_brackets(text: str) -> str:
     return "".join(char for char in text if char not in BRACKETS and not char.isspace())
 
 
 # -- the same value in other wrappings ---------------------------------------------------------------------------------
 
 
-def _wrapped(value: Any, times: int) -> list[Any]:
+def _wrappings(value: Any, times: int) -> list[Any]:
     """The value, and everything that up to `times` steps turn it into. A step puts it into a list or tuple, takes it
     out of one, or prints it."""
-    found, waiting = {_json(value): value}, [value]
+    by_text, waiting = {_json(value): value}, [value]
     for _ in range(times):
-        fresh = {_json(again): again for one in waiting for again in _around(one)}
-        waiting = [one for name, one in fresh.items() if name not in found]
-        found |= fresh
-    return list(found.values())
+        fresh = {_json(again): again for waiting_value in waiting for again in _wrappings_of_one_step(waiting_value)}
+        waiting = [wrapped for name, wrapped in fresh.items() if name not in by_text]
+        by_text |= fresh
+    return list(by_text.values())
 
 
-def _around(value: Any) -> Iterator[Any]:
+def _wrappings_of_one_step(value: Any) -> Iterator[Any]:
     text = value if isinstance(value, str) else _json(value)
     if len(text) > LONGEST:
         return
-    inner = _members_of(value)
-    if inner is not None:
-        yield from (inner, *({tag: inner} for tag in SEQUENCES), *(inner if len(inner) == 1 else ()))
+    members = _members_of(value)
+    if members is not None:
+        yield from (members, *({tag: members} for tag in SEQUENCES), *(members if len(members) == 1 else ()))
     elif isinstance(value, str):
-        yield from (f"{value}\n", value.rstrip("\n"), {"$bytes": value}, *_parsed([value]))
+        yield from (f"{value}\n", value.rstrip("\n"), {"$bytes": value}, *_json_values([value]))
     elif isinstance(value, dict) and value.keys() == {"$bytes"}:
         yield value["$bytes"]
     yield from ([value], text, str(value), f"{text}\n")
@@ -234,24 +243,24 @@ def _members_of(value: Any) -> list[Any] | None:
 @lru_cache(maxsize=4096)  # the same arguments and results recur
 def _texts(value: str, times: int) -> tuple[bytes, ...]:
     """The texts that a program may print or send for this value, which is given as JSON."""
-    found: dict[str, None] = {}
-    for one in _wrapped(json.loads(value), times):
-        text, data = one if isinstance(one, str) else _json(one), _json(one)
-        found |= dict.fromkeys((text, f"{text}\n", text.rstrip("\n"), data, f"{data}\n"))
-    return tuple(one.encode("utf-8", "surrogatepass") for one in found)
+    texts: dict[str, None] = {}
+    for wrapped in _wrappings(json.loads(value), times):
+        text, data = wrapped if isinstance(wrapped, str) else _json(wrapped), _json(wrapped)
+        texts |= dict.fromkeys((text, f"{text}\n", text.rstrip("\n"), data, f"{data}\n"))
+    return tuple(text.encode("utf-8", "surrogatepass") for text in texts)
 
 
 @lru_cache(maxsize=4096)
-def _nodes(value: str, times: int) -> tuple[Any, ...]:
+def _all_in_probe_format(value: str, times: int) -> tuple[Any, ...]:
     """What a call may return for this value, which is given as JSON. The result is in the probe's format."""
-    return tuple(map(_node, _wrapped(json.loads(value), times)))
+    return tuple(map(_in_probe_format, _wrappings(json.loads(value), times)))
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _node(value: Any) -> Any:
+def _in_probe_format(value: Any) -> Any:
     """The value as the probe in the sandbox writes it."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -260,14 +269,14 @@ def _node(value: Any) -> Any:
     if isinstance(value, float):
         return ["f", repr(value)]
     if isinstance(value, list | tuple):
-        return ["l", *map(_node, value)]
-    tag, inner = next(iter(value.items())) if len(value) == 1 else ("", "")
+        return ["l", *map(_in_probe_format, value)]
+    tag, content = next(iter(value.items())) if len(value) == 1 else ("", "")
     if tag in SEQUENCES:
-        return [SEQUENCES[tag], *map(_node, inner)]
+        return [SEQUENCES[tag], *map(_in_probe_format, content)]
     if tag == "$bytes":
-        return ["b", str(inner).encode("utf-8", "surrogatepass").hex()]
+        return ["b", str(content).encode("utf-8", "surrogatepass").hex()]
     if tag == "$float":
-        return ["f", repr(float(inner))]
+        return ["f", repr(float(content))]
     if tag == "$object":
-        return ["o", inner]
-    return ["d", *([key, _node(one)] for key, one in value.items())]
+        return ["o", content]
+    return ["d", *([key, _in_probe_format(part)] for key, part in value.items())]

@@ -37,57 +37,58 @@ class ObjectionLimits:
         if finding.case is None:
             return finding
         name = check_hash(ExamplesCheck(cases=(finding.case,)))
-        same = self.by_entry_point.setdefault((role, finding.requirement, entry_point(finding.case)), set())
-        if (role, name) in self.known or name in same:
+        cases = self.by_entry_point.setdefault((role, finding.requirement, entry_point(finding.case)), set())
+        if (role, name) in self.known or name in cases:
             return finding
-        if why := self._why_too_many(role, name, same):
+        if why := self._why_too_many(role, name, cases):
             return without_case(finding, why)
-        same.add(name)
+        cases.add(name)
         self.before.add((role, name))
         return finding
 
-    def _why_too_many(self, role: str, name: str, same: set[str]) -> str:
-        mine = {case for who, case in self.before if who == role}
-        new = {case for case in mine if (role, case) not in self.known}
-        if len(same) >= MOST_AN_ENTRY_POINT:
+    def _why_too_many(self, role: str, name: str, cases: set[str]) -> str:
+        cases_of_role = {case for who, case in self.before if who == role}
+        new_cases = {case for case in cases_of_role if (role, case) not in self.known}
+        if len(cases) >= MOST_AN_ENTRY_POINT:
             return f"more than {MOST_AN_ENTRY_POINT} cases about one requirement and entry point in one round"
-        if name in new:
+        if name in new_cases:
             return ""  # the case is already counted, for another requirement
-        if len(new) >= MOST_A_ROUND:
+        if len(new_cases) >= MOST_A_ROUND:
             return f"more than {MOST_A_ROUND} cases in one round"
-        return f"more than {MOST_A_RUN} cases in one run" if len(mine) >= MOST_A_RUN else ""
+        return f"more than {MOST_A_RUN} cases in one run" if len(cases_of_role) >= MOST_A_RUN else ""
 
 
 async def split_runnable(
     workspace: Workspace, contract: Contract, objections: Sequence[Finding]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
     """The objections with a case that may be run; and the other objections, each with the reason why not."""
-    words = "\n".join((*(one.text for one in contract.requirements), *contract.interface))
-    known: KnownNames | None = None
-    may, others = list[Finding](), list[tuple[Finding, str]]()
-    for one in objections:
-        assert one.case is not None  # noqa: S101  (callers pass only objections with a case)
-        why = why_not_runnable(one.case, contract, KnownNames(words))
+    words = "\n".join((*(requirement.text for requirement in contract.requirements), *contract.interface))
+    all_names: KnownNames | None = None
+    runnable, not_runnable = list[Finding](), list[tuple[Finding, str]]()
+    for objection in objections:
+        assert objection.case is not None  # noqa: S101  (callers pass only objections with a case)
+        why = why_not_runnable(objection.case, contract, KnownNames(words))
         if why:
-            known = known or KnownNames(
-                words, await text_files(workspace, contract.base)
-            )  # the files are read only if needed
-            why = why_not_runnable(one.case, contract, known)
+            # the files are read only if needed
+            all_names = all_names or KnownNames(words, await text_files(workspace, contract.base))
+            why = why_not_runnable(objection.case, contract, all_names)
         if why:
-            others.append((one, why))
+            not_runnable.append((objection, why))
         else:
-            may.append(one)
-    return may, others
+            runnable.append(objection)
+    return runnable, not_runnable
 
 
-def why_not_runnable(case: Case, contract: Contract, known: KnownNames) -> str:
+def why_not_runnable(case: Case, contract: Contract, known_names: KnownNames) -> str:
     """Why the engine does not run this case, or "".
 
     The case's entry point must occur in the interface, in the user's words or on the base, and the case must contain no
     code of its own. So no case can call a back door of the head.
     """
-    if why := why_not_the_projects(case, known):
+    if why := why_not_the_projects(case, known_names):
         return why
-    if any(declares(line, case) for line in contract.interface) or not unnamed_entry(case, contract.interface, known):
+    if any(declares(line, case) for line in contract.interface) or not unnamed_entry(
+        case, contract.interface, known_names
+    ):
         return ""
     return f"neither the interface nor the user's words nor the base names {entry_point(case)}"

@@ -27,29 +27,33 @@ NAMED_PLACE = re.compile(r"[A-Z][A-Z0-9_]+")  # a placeholder as usage lines wri
 # -- one case ----------------------------------------------------------------------------------------------------------
 
 
-def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
+def why_weak(shown: Shown, text: str, known_names: KnownNames) -> str:
     """Why the case shows nothing about a requirement with this text, or ""."""
     if not shown.quotes.strip() or joined_words(shown.quotes) not in joined_words(text):
         return "it quotes no words of the requirement"
-    return _why_it_shows_nothing(shown, known)
+    return _why_it_shows_nothing(shown, known_names)
 
 
-def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
+def why_strange(shown: Shown, interface: Sequence[str], known_names: KnownNames) -> str:
     """Why the case starts something that is not an entry point of the interface, or ""."""
-    if why := why_not_the_projects(shown, known):
+    if why := why_not_the_projects(shown, known_names):
         return why
     declared = any(declares(line, shown) for line in interface)
     how = "add a line for it there, with variable parts in angle brackets"
     return "" if declared else f"{entry_point(shown)} is not an entry point of the interface: {how}"
 
 
-def _why_it_shows_nothing(shown: Shown, known: KnownNames) -> str:
+def _why_it_shows_nothing(shown: Shown, known_names: KnownNames) -> str:
     """Why a program without the feature could pass the case, judged by what the case expects, or ""."""
     if isinstance(shown, CallCase) and shown.raises is not None:
         name = shown.raises.replace(":", ".").rpartition(".")[2]
         if name in TOO_WIDE:
             return f"raises {name}: a stub passes it"
-        return "" if known.names(name) else f"raises {name}, which is named neither by the user's words nor by the base"
+        return (
+            ""
+            if known_names.names(name)
+            else f"raises {name}, which is named neither by the user's words nor by the base"
+        )
     if isinstance(shown, HttpCase):
         telling = [name for name in shown.headers if name.lower() not in PLAIN_HEADERS]
         more = shown.json_ not in NOTHING or (shown.body or "").strip() or telling
@@ -57,20 +61,20 @@ def _why_it_shows_nothing(shown: Shown, known: KnownNames) -> str:
     if isinstance(shown, BrowserCheck) and not [*shown.sees, *shown.tree]:
         return "it only says what the page must not show: an empty page passes it"
     if isinstance(shown, BrowserCheck) and shown.actions:
-        first = shown.before.hides if shown.before else ()
-        appears = {joined_words(word) for word in shown.sees} & {joined_words(word) for word in first}
+        hidden_before = shown.before.hides if shown.before else ()
+        appears = {joined_words(word) for word in shown.sees} & {joined_words(word) for word in hidden_before}
         return "" if appears else "it expects no text that `before: hides` lists, so it may pass without its actions"
     return ""
 
 
-def why_not_the_projects(shown: Shown, known: KnownNames) -> str:
+def why_not_the_projects(shown: Shown, known_names: KnownNames) -> str:
     """Why the case starts something outside the project, or ""."""
     if isinstance(shown, RunCase):
-        return why_outside_project(shown.run, known)
+        return why_outside_project(shown.run, known_names)
     if not isinstance(shown, CallCase):
         return ""  # the case sends a request to the contract's server
-    place = shown.call.rpartition(":")[0] if is_node(shown.call) else shown.call.partition(":")[0]
-    return why_foreign_path(place, known) if is_node(shown.call) else why_foreign_module(place, known)
+    module = shown.call.rpartition(":")[0] if is_node(shown.call) else shown.call.partition(":")[0]
+    return why_foreign_path(module, known_names) if is_node(shown.call) else why_foreign_module(module, known_names)
 
 
 # -- entry points ------------------------------------------------------------------------------------------------------
@@ -106,10 +110,10 @@ def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
     return bool(literal) and list(line[: len(literal)]) == literal
 
 
-def _literal_words(pattern: Sequence[str], given: Sequence[str]) -> list[str]:
+def _literal_words(pattern: Sequence[str], words: Sequence[str]) -> list[str]:
     """The pattern's words, with "" in place of each placeholder. A placeholder is a word with a mark such as `<name>`,
-    or a word in capitals if `given` has another word at the same place."""
-    filled = [*given, *[""] * len(pattern)]
+    or a word in capitals if `words` has another word at the same place."""
+    filled = [*words, *[""] * len(pattern)]
     return [
         "" if PLACE.search(word) or (NAMED_PLACE.fullmatch(word) and word != filled[at]) else word
         for at, word in enumerate(pattern)
@@ -117,46 +121,46 @@ def _literal_words(pattern: Sequence[str], given: Sequence[str]) -> list[str]:
 
 
 def _route_fits(route: str, path: str) -> bool:
-    wanted, given = (urlsplit(one.strip()).path.strip("/").split("/") for one in (route, path))
-    literal = _literal_words(wanted, given)
-    alike = (one in (two, "") or one.startswith(":") for one, two in zip(literal, given, strict=False))
-    return len(wanted) == len(given) and all(alike)
+    route_parts, path_parts = (urlsplit(address.strip()).path.strip("/").split("/") for address in (route, path))
+    literal = _literal_words(route_parts, path_parts)
+    alike = (word in (part, "") or word.startswith(":") for word, part in zip(literal, path_parts, strict=False))
+    return len(route_parts) == len(path_parts) and all(alike)
 
 
-def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
+def unnamed_entry(shown: Shown, interface: Sequence[str], known_names: KnownNames) -> str:
     """The entry point, if parts of it are neither in the user's words nor in the base; else ""."""
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
-        last = name.rpartition(".")[2]
-        return "" if known.is_in_words(last) or _is_defined(shown.call, known.base) else shown.call
+        function_name = name.rpartition(".")[2]
+        return "" if known_names.is_in_words(function_name) or _is_defined(shown.call, known_names.base) else shown.call
     if isinstance(shown, RunCase):
-        line = next((one for one in interface if declares(one, shown)), " ".join(shown.run))
+        line = next((declaration for declaration in interface if declares(declaration, shown)), " ".join(shown.run))
         literal = [word for word in _literal_words(line.split(), shown.run)[1:] if word not in ("", "-m")]
         program = [PurePosixPath(shown.run[0]).name] if started_program(shown.run).kind == "program" else []
-        strange = [word for word in (*program, *literal) if not _is_known_word(word, known)]
+        strange = [word for word in (*program, *literal) if not _is_known_word(word, known_names)]
     else:
         path = urlsplit(shown.page if isinstance(shown, BrowserCheck) else shown.http.path).path
-        line = next((one for one in interface if declares(one, shown)), path)
-        parts = urlsplit(line.partition(" ")[2].strip() or path).path.strip("/").split("/")
-        named = [
-            part for part in _literal_words(parts, path.strip("/").split("/")) if part and not part.startswith(":")
+        line = next((declaration for declaration in interface if declares(declaration, shown)), path)
+        line_parts = urlsplit(line.partition(" ")[2].strip() or path).path.strip("/").split("/")
+        literal_parts = [
+            part for part in _literal_words(line_parts, path.strip("/").split("/")) if part and not part.startswith(":")
         ]
-        strange = [part for part in named if not _is_known_word(part, known)]
+        strange = [part for part in literal_parts if not _is_known_word(part, known_names)]
     return f"{entry_point(shown)} ({', '.join(strange)})" if strange else ""
 
 
-def _is_known_word(word: str, known: KnownNames) -> bool:
+def _is_known_word(word: str, known_names: KnownNames) -> bool:
     bare = word.lstrip("-").partition("=")[0]
-    return known.names(bare) or known.names(bare.replace("/", ".").removesuffix(".py"))
+    return known_names.names(bare) or known_names.names(bare.replace("/", ".").removesuffix(".py"))
 
 
 def _is_defined(call: str, base: Mapping[str, str]) -> bool:
     """Whether the base defines the function, in the file that the call names."""
     module, _, name = call.rpartition(":") if is_node(call) else call.partition(":")
-    places = [module] if is_node(call) else [f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
-    texts = [text for path, text in base.items() if any(path == one or path.endswith(f"/{one}") for one in places)]
-    last = re.escape(name.rpartition(".")[2])
-    pattern = rf"(?:def|class|function|const|let|var|exports\.)\s*\*?\s*{last}\b|^{last}\s*[:=]|import[^\n]*\b{last}\b"
+    paths = [module] if is_node(call) else [f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
+    texts = [text for path, text in base.items() if any(path == file or path.endswith(f"/{file}") for file in paths)]
+    name = re.escape(name.rpartition(".")[2])
+    pattern = rf"(?:def|class|function|const|let|var|exports\.)\s*\*?\s*{name}\b|^{name}\s*[:=]|import[^\n]*\b{name}\b"
     return any(re.search(pattern, text, re.MULTILINE) for text in texts)
 
 
@@ -166,9 +170,9 @@ def _is_defined(call: str, base: Mapping[str, str]) -> bool:
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
     """For each case, a mutant (a deliberately wrong program) that passes all cases with the same entry point as this
     case; "" if every mutant fails one of them."""
-    entries = [declared_entry(one, interface) for one in cases]
+    entries = [declared_entry(case, interface) for case in cases]
     why = {
-        name: passing_mutant([one for one, at in zip(cases, entries, strict=True) if at == name])
+        name: passing_mutant([case for case, at in zip(cases, entries, strict=True) if at == name])
         for name in set(entries)
     }
     return [why[name] for name in entries]

@@ -62,16 +62,16 @@ class PageState:
     stuck: str = ""  # which action could not be done, and why
 
 
-async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_browser_check(check: BrowserCheck, bench: Bench, selection: CaseSelection) -> Fact:
     """Open the page once, on a fresh server, and return the result of each expectation."""
-    ids = [name for name, _, _ in expectations(check) if wanted.ids is None or name in wanted.ids]
+    ids = [name for name, _, _ in expectations(check) if selection.ids is None or name in selection.ids]
     if why := NO_SERVER if bench.serve is None else page_flaw(check):
-        tried = [Tried(id=one, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why)) for one in ids]
+        tried = [Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why)) for name in ids]
         return Fact(tuple(tried) or void_fact(why, Outcomes.BROKEN, "malformed").tried, "open a page", void=why)
     assert bench.serve is not None  # noqa: S101  (checked one line above)
     program, lack = find_chromium()
     if lack:
-        tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind=missing_kind(), detail=lack) for one in ids]
+        tried = [Tried(id=name, outcome=Outcomes.UNJUDGED, kind=missing_kind(), detail=lack) for name in ids]
         return Fact(tuple(tried), f"open {check.page}", void=lack, notes=(f"{check.page}: {lack}",))
     within_s = bench.serve.ready.within_s + _browser_s(check) + 30.0
     ran, record = None, dict[str, Any]()
@@ -83,11 +83,11 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
     if why:
         outcome, kind, detail = why_not_up(why, bench, server)
         counted = [
-            Tried(id=one, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail)) for one in ids
+            Tried(id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail)) for name in ids
         ]
     else:
-        counted = [one for one in judge_page(check, record, local_origin(serving.port)) if one.id in ids]
-    kept = await _save_artifacts(bench, record)
+        counted = [tried for tried in judge_page(check, record, local_origin(serving.port)) if tried.id in ids]
+    artifacts = await _save_artifacts(bench, record)
     return Fact(
         tried=tuple(counted),
         command=f"open {check.page} in Chromium",
@@ -95,8 +95,8 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
         seconds=server.seconds,
         isolation=(ran or server).isolation,
         versions={"chromium": str(record["version"])[:50]} if "version" in record else {},
-        artifacts=kept,
-        pictures=_pictures(check, record, kept),
+        artifacts=artifacts,
+        pictures=_pictures(check, record, artifacts),
     )
 
 
@@ -106,7 +106,7 @@ def _browser_s(check: BrowserCheck) -> float:
 
 def page_flaw(check: BrowserCheck) -> str:
     """Why the check can never run (no path, no expectation, bad characters), or ""."""
-    words = [one for _, kind, one in expectations(check) if kind != "console"]
+    words = [text for _, kind, text in expectations(check) if kind != "console"]
     if not 0 < check.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
     if not check.page.startswith("/") or check.page.startswith("//") or re.search(r"[\x00-\x20\x7f]", check.page):
@@ -119,7 +119,7 @@ def page_flaw(check: BrowserCheck) -> str:
         return f"it has more than {MOST_ACTIONS} actions"
     if check.before and not check.actions:
         return "it has `before`, but no actions"
-    return "" if expectations(check) and all(collapse_spaces(one) for one in words) else "it expects nothing"
+    return "" if expectations(check) and all(collapse_spaces(text) for text in words) else "it expects nothing"
 
 
 def action_flaw(action: PageAction) -> str:
@@ -143,7 +143,7 @@ async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str)
         return (), ""
     _, record = await _run_browser(workspace, check, program, origin)
     met = (Outcomes.PASSED, Outcomes.UNJUDGED)
-    unmet = tuple(one for one in judge_page(check, record, origin) if one.outcome not in met)
+    unmet = tuple(tried for tried in judge_page(check, record, origin) if tried.outcome not in met)
     with contextlib.suppress(ValueError):
         if png := base64.b64decode(str(record.get("screenshot", "")), validate=True):
             return unmet, await workspace.save_artifact(png)
@@ -170,16 +170,16 @@ async def _run_browser(
     None, because the page is on another server, the browser has network access. Returns the finished process and the
     script's record."""
     token = nonce()
-    inner = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
+    connection = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {
         "nonce": token,
         "page": check.page,
         "origin": origin,
-        **inner,
+        **connection,
         "within_s": check.within_s,
         "chromium": program,
         "second": second,
-        "actions": [one.model_dump(mode="json", exclude_none=True) for one in check.actions],
+        "actions": [action.model_dump(mode="json", exclude_none=True) for action in check.actions],
     }
     with tempfile.TemporaryDirectory(prefix="trued-browser-") as folder:
         command = Command(
@@ -193,32 +193,32 @@ async def _run_browser(
             network="loopback" if serving else "host",
             ports=(serving.port,) if serving else (),
             channel=True,
-            inherited=(inner["dialer"],) if serving else (),
+            inherited=(connection["dialer"],) if serving else (),
             second=second,
         )
         ran = await workspace.execute(command)
-    said, stray = channel_records(ran.answers, token)
-    if stray or len(said) != 1:
+    records, stray = channel_records(ran.answers, token)
+    if stray or len(records) != 1:
         why = "Timeout: the page did not finish loading" if ran.timed_out else "the browser ended without an answer"
         return ran, {"failed": f"{why} {cap_output(ran.stderr)[-600:]}"}
-    return ran, said[0]
+    return ran, records[0]
 
 
 async def _save_artifacts(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
     """Store the picture, the accessibility tree and the recording for people. Returns the name and hash of each."""
-    kept = {TREE: str(record.get("tree", "")).encode("utf-8", "replace")}
-    for name, part in ((PICTURE, "screenshot"), (TRACE, "trace")):
+    contents = {TREE: str(record.get("tree", "")).encode("utf-8", "replace")}
+    for name, field in ((PICTURE, "screenshot"), (TRACE, "trace")):
         with contextlib.suppress(ValueError):
-            kept[name] = base64.b64decode(str(record.get(part, "")), validate=True)
-    return {name: await bench.workspace.save_artifact(content) for name, content in kept.items() if content}
+            contents[name] = base64.b64decode(str(record.get(field, "")), validate=True)
+    return {name: await bench.workspace.save_artifact(content) for name, content in contents.items() if content}
 
 
-def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str]) -> tuple[Shot, ...]:
-    if PICTURE not in kept:
+def _pictures(check: BrowserCheck, record: dict[str, Any], artifacts: dict[str, str]) -> tuple[Shot, ...]:
+    if PICTURE not in artifacts:
         return ()
     url, viewport = keepable_text(str(record.get("url", "")))[:500], keepable_text(str(record.get("viewport", "")))[:20]
-    trace = kept.get(TRACE, "")
-    return (Shot(name=PICTURE, sha256=kept[PICTURE], page=check.page, url=url, viewport=viewport, trace=trace),)
+    trace = artifacts.get(TRACE, "")
+    return (Shot(name=PICTURE, sha256=artifacts[PICTURE], page=check.page, url=url, viewport=viewport, trace=trace),)
 
 
 # -- what the page shows -----------------------------------------------------------------------------------------------
@@ -229,13 +229,13 @@ def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
 
     The kinds are sees, hides, url, tree and console; about the page before the actions: before sees, before hides.
     """
-    first = check.before or PageBefore()
-    every = [(f'before sees "{one}"', "before sees", one) for one in first.sees]
-    every += [(f'before hides "{one}"', "before hides", one) for one in first.hides]
-    every += [(f'sees "{one}"', "sees", one) for one in check.sees]
-    every += [(f'hides "{one}"', "hides", one) for one in check.hides]
+    before = check.before or PageBefore()
+    every = [(f'before sees "{text}"', "before sees", text) for text in before.sees]
+    every += [(f'before hides "{text}"', "before hides", text) for text in before.hides]
+    every += [(f'sees "{text}"', "sees", text) for text in check.sees]
+    every += [(f'hides "{text}"', "hides", text) for text in check.hides]
     every += [(f"url {check.url}", "url", check.url)] if check.url is not None else []
-    every += [(f"tree {one}", "tree", one) for one in check.tree]
+    every += [(f"tree {line}", "tree", line) for line in check.tree]
     every += [("quiet", "console", "")] if check.quiet else []
     return list(dict.fromkeys(every))
 
@@ -258,17 +258,19 @@ def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iter
         return
     listed = expectations(check)
     # An error page (status 400 or above) counts as the page if it shows something that the check expects.
-    there = page.status < 400 or any(kind == "sees" and _is_met(kind, words, page) for _, kind, words in listed)
+    is_the_page = page.status < 400 or any(kind == "sees" and _is_met(kind, words, page) for _, kind, words in listed)
     for name, kind, words in listed:
         if page.stuck and not kind.startswith("before"):
             yield Tried(id=name, outcome=Outcomes.FAILED, kind="action", detail=keepable_text(page.stuck))
-        elif there and _is_met(kind, words, page):
+        elif is_the_page and _is_met(kind, words, page):
             yield Tried(id=name, outcome=Outcomes.PASSED)
-        elif page.status == 404 and not there:
+        elif page.status == 404 and not is_the_page:
             yield Tried(id=name, outcome=Outcomes.MISSING, kind="missing", detail=f"{check.page} answers 404")
         else:
-            said = _said(check, kind, words, page) if there else _error_page(check, page)
-            yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=keepable_text(said))
+            sentence = _unmet_sentence(check, kind, words, page) if is_the_page else _error_page(check, page)
+            yield Tried(
+                id=name, outcome=Outcomes.FAILED, kind=kind if is_the_page else "page", detail=keepable_text(sentence)
+            )
 
 
 def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, str, str]:
@@ -284,19 +286,19 @@ def _page(check: BrowserCheck, record: dict[str, Any], origin: str) -> PageState
     """The parsed record, or None if it does not have the script's format."""
     try:
         url = urlsplit(str(record["url"]))
-        first = record["before"] if check.actions else {"shown": "", "meant": ""}
-        lines = str(first["shown"]).splitlines()
-        place = f"{url.path or '/'}{f'?{url.query}' if url.query else ''}{f'#{url.fragment}' if url.fragment else ''}"
+        before = record["before"] if check.actions else {"shown": "", "meant": ""}
+        lines = str(before["shown"]).splitlines()
+        address = f"{url.path or '/'}{f'?{url.query}' if url.query else ''}{f'#{url.fragment}' if url.fragment else ''}"
         return PageState(
             status=int(record["status"]),
-            url=place,
+            url=address,
             here=f"{url.scheme}://{url.netloc}" == origin,
             shown=collapse_spaces(str(record["shown"])),
             meant=collapse_spaces(str(record["meant"])),
             lines=tuple(filter(None, map(collapse_spaces, str(record["shown"]).splitlines()))),
-            tree=tuple(one.strip().removeprefix("- ") for one in str(record["tree"]).splitlines()),
-            errors=tuple(str(one) for one in record["errors"]),
-            first=tuple(collapse_spaces(str(one)) for one in (first["shown"], first["meant"], *lines)),
+            tree=tuple(line.strip().removeprefix("- ") for line in str(record["tree"]).splitlines()),
+            errors=tuple(str(error) for error in record["errors"]),
+            first=tuple(collapse_spaces(str(text)) for text in (before["shown"], before["meant"], *lines)),
             stuck=_stuck(check, record) if check.actions else "",
         )
     except (KeyError, TypeError, ValueError, IndexError):
@@ -314,12 +316,12 @@ def _is_met(kind: str, words: str, page: PageState) -> bool:
         showed = any(collapse_spaces(words) in text for text in page.first[:2])
         return showed if kind == "before sees" else not showed
     if kind in ("sees", "hides"):
-        wanted = collapse_spaces(words)
-        shows = wanted in page.shown or wanted in page.meant
+        expected = collapse_spaces(words)
+        shows = expected in page.shown or expected in page.meant
         return page.here and (shows if kind == "sees" else not shows)
     if kind == "url":
-        place = page.url if "#" in words else page.url.partition("#")[0]
-        return page.here and place == words
+        address = page.url if "#" in words else page.url.partition("#")[0]
+        return page.here and address == words
     if kind == "tree":
         return page.here and any(_is_same_line(words, line) for line in page.tree)
     return not page.errors
@@ -327,11 +329,11 @@ def _is_met(kind: str, words: str, page: PageState) -> bool:
 
 def _is_same_line(words: str, line: str) -> bool:
     """Whether a line of the tree consists of the wanted words, perhaps followed by attributes or a text."""
-    wanted = words.strip().removeprefix("- ")
-    return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
+    expected = words.strip().removeprefix("- ")
+    return line == expected or line.startswith((f"{expected} [", f"{expected}:", f"{expected} :"))
 
 
-def _said(check: BrowserCheck, kind: str, words: str, page: PageState) -> str:
+def _unmet_sentence(check: BrowserCheck, kind: str, words: str, page: PageState) -> str:
     """A sentence about what was expected, and what was there instead."""
     if kind == "before sees":
         return before_actions(expected_to_see(words, check.page, page.first[2:]))

@@ -20,7 +20,7 @@ BY_OWN_DRIVERS = "own drivers"  # kind of a pass that depends on drivers that th
 NOT_FOUND = 127  # a shell's exit code if there is no such program
 
 
-async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_command(check: CommandCheck, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the command once, with the head's files.
 
     A command that passed on the base must also pass with the base's drivers (build files, scripts, settings); otherwise
@@ -30,19 +30,23 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
     fact = await _once(check, bench)
     if fact.tried[0].outcome is not Outcomes.PASSED or bench.commit == bench.base:
         return fact
-    if wanted.red:
+    if selection.red:
         return await _by_own_drivers(check, bench, fact)
     drives, settings = await changed_drivers(bench, check.command)
-    ways = [drives, *(drives - {one} for one in sorted(settings)[:MOST_SETTINGS] if len(drives) > 1)] if drives else []
-    for restored in ways:
+    restorations = (
+        [drives, *(drives - {setting} for setting in sorted(settings)[:MOST_SETTINGS] if len(drives) > 1)]
+        if drives
+        else []
+    )
+    for restored in restorations:
         async with as_on_base(bench, restored):
             again = await _once(check, bench)
         if (tried := again.tried[0]).outcome is not Outcomes.PASSED:
             why = f"it passes only with the change's own {', '.join(sorted(restored)[:5])}, and fails with the base's"
             failed = tried.model_copy(update={"detail": f"{why}\n{tried.detail}"})
             return replace(again, tried=(failed,), notes=fact.notes)
-    said = f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"
-    noted = replace(fact, notes=(*fact.notes, FactNote(said))) if drives else fact
+    sentence = f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"
+    noted = replace(fact, notes=(*fact.notes, FactNote(sentence))) if drives else fact
     return await _by_own_drivers(check, bench, noted, drives)
 
 
@@ -51,12 +55,12 @@ async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: 
 
     `tried`: drivers that need not be tried again, because the command has passed with the base's version of them.
     """
-    own = await drivers_of_change(bench, check.command)
-    if own <= tried:
+    drivers = await drivers_of_change(bench, check.command)
+    if drivers <= tried:
         return fact
-    async with as_on_base(bench, own):
-        without = await _once(check, bench)
-    if without.tried[0].outcome is Outcomes.PASSED:
+    async with as_on_base(bench, drivers):
+        with_base_drivers = await _once(check, bench)
+    if with_base_drivers.tried[0].outcome is Outcomes.PASSED:
         return fact
     return replace(fact, tried=(fact.tried[0].model_copy(update={"kind": BY_OWN_DRIVERS}),))
 
@@ -95,8 +99,8 @@ def _outcome(check: CommandCheck, bench: Bench, ran: CommandResult, output: str)
         return Outcomes.UNJUDGED, f"program {program}", output[-600:]
     if foreign := bench.foreign(output):
         return Outcomes.UNJUDGED, f"module {foreign}", output[-600:]
-    if own := bench.off_path(output):
-        return Outcomes.UNJUDGED, f"path {own}", output[-600:]
+    if off_path := bench.off_path(output):
+        return Outcomes.UNJUDGED, f"path {off_path}", output[-600:]
     return Outcomes.FAILED, f"exit {ran.exit_code}", output[-2000:]
 
 

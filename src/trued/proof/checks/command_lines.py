@@ -24,8 +24,8 @@ def line_flaw(case: RunCase) -> str:
         return f"stdout_json: {why}"
     if not all(map(is_encodable, (*case.run, *case.files, *case.files.values(), case.stdin, case.stdout or ""))):
         return "it contains half of a character (a lone surrogate)"
-    words = [one.replace("{files}", "x" * LONGEST_NAME).encode() for one in case.run]
-    if any(b"\0" in one for one in words):
+    words = [word.replace("{files}", "x" * LONGEST_NAME).encode() for word in case.run]
+    if any(b"\0" in word for word in words):
         return "the command line contains a NUL character"
     if max(map(len, words)) > LONGEST_WORD or sum(map(len, words)) > LONGEST_LINE:
         return "the command line is too long"
@@ -33,7 +33,7 @@ def line_flaw(case: RunCase) -> str:
 
 
 def _names_flaw(names: Iterable[str]) -> str:
-    paths = {PurePosixPath(one) for one in names}
+    paths = {PurePosixPath(name) for name in names}
     for path in paths:
         if path.is_absolute() or ".." in path.parts or not path.parts:
             return "files must be named relative to the scratch folder"
@@ -54,7 +54,7 @@ def is_encodable(text: str) -> bool:
 async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, CommandResult | None]:
     """Run the case once. Returns its result and the finished process. The latter is None if it could not start."""
     try:
-        ran = await _executed(case, bench)
+        ran = await _execute(case, bench)
     except (ValueError, OSError) as error:
         return Tried(
             id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(f"not run: {error}")
@@ -65,9 +65,9 @@ async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Trie
     ), ran
 
 
-async def _executed(case: RunCase, bench: Bench) -> CommandResult:
+async def _execute(case: RunCase, bench: Bench) -> CommandResult:
     with temporary_files(bench.room, case.run, case.files) as folder:
-        argv = [one.replace("{files}", str(folder)) for one in resolve_command(case.run, bench)]
+        argv = [word.replace("{files}", str(folder)) for word in resolve_command(case.run, bench)]
         command = bench.command(argv, within_s=case.within_s, probes=False)
         command = replace(command, stdin=case.stdin.encode(), temporary=folder, output_bytes=MOST_ANSWERED)
         return await bench.workspace.execute(command)
@@ -82,7 +82,7 @@ def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes,
     printed = ran.stdout[:400].decode("utf-8", "replace")
     seen = f"prints {printed!r}, exit code {ran.exit_code}{f', stderr {error[-400:]!r}' if error else ''}"
     # A program that does not exist does not pass, even if the case expects an exit code other than 0.
-    if ran.exit_code != 0 and (why := _not_begun(case, bench, error)):
+    if ran.exit_code != 0 and (why := _failure_to_begin(case, bench, error)):
         return why
     kind = difference(case, ran.exit_code, ran.stdout)
     return (Outcomes.FAILED, kind, seen) if kind else (Outcomes.PASSED, "", "")
@@ -97,7 +97,7 @@ def difference(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
     return "stdout" if "stdout_json" in case.model_fields_set and not matches_json(case.stdout_json, stdout) else ""
 
 
-def _not_begun(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, str] | None:
+def _failure_to_begin(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, str] | None:
     if is_not_installed(case.run[0], bench):
         return Outcomes.UNJUDGED, f"program {case.run[0]}", f"{case.run[0]} is not installed"
     if absent := missing_target(case.run, bench, error):

@@ -24,8 +24,8 @@ from trued.proof.checks.package_manifests import (
     declared_in,
     is_package_manifest,
     is_read_whole,
-    named_by,
     packages_in,
+    references_in,
 )
 from trued.proof.checks.package_words import (
     DATA_FILES,
@@ -34,7 +34,7 @@ from trued.proof.checks.package_words import (
     loads_code,
     may_mean,
     new_words,
-    parsed,
+    parsed_data,
     read_names,
 )
 from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
@@ -71,7 +71,7 @@ DOCUMENTS = (
 MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
-_ABOUT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
+_ABOUT_PROJECT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
 # Folders for code of others.
 _VENDORED = re.compile(r"_?vendor(?:ed)?|third[-_]?party|site-packages|node_modules", re.IGNORECASE)
 # Names under which several packages bring modules of their own.
@@ -81,7 +81,8 @@ _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 # nothing.
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
-_INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
+# A script's own manifest (PEP 723).
+_INLINE_MANIFEST = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
 _STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
 _STYLE_RULE = re.compile(
@@ -99,13 +100,13 @@ async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
     """Compare what the commit declares with what the base declares."""
     before = await declared_by(bench.workspace, bench.base, exact=check.unchanged)
     after = await declared_by(bench.workspace, bench.commit, exact=check.unchanged)
-    new = await newly_declared(bench.workspace, bench.base, bench.commit, exact=check.unchanged)
-    added = sorted(new)
+    manifest_of_new = await newly_declared(bench.workspace, bench.base, bench.commit, exact=check.unchanged)
+    added = sorted(manifest_of_new)
     gone = sorted(name for name in before if name not in after) if check.unchanged else []
     outcome, kind, detail = Outcomes.PASSED, "", ""
     if added:
         outcome, kind = Outcomes.FAILED, f"declares {', '.join(added[:5])}, which the base does not"
-        detail = "\n".join(f"{new[name]}: {name}" for name in added[:50])
+        detail = "\n".join(f"{manifest_of_new[name]}: {name}" for name in added[:50])
     elif gone:
         outcome, kind = Outcomes.FAILED, f"does not declare {', '.join(gone[:5])}, which the base does"
         detail = "\n".join(f"{before[name]}: {name}" for name in gone[:50])
@@ -114,45 +115,45 @@ async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
 
 async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, str]:
     """Package → the manifest of this commit that declares it. `exact`: the package's version is part of the key."""
-    found: dict[str, str] = {}
-    for path, entries in (await _manifests(workspace, commit, exact=exact)).items():
+    manifest_of: dict[str, str] = {}
+    for path, entries in (await _entries_by_manifest(workspace, commit, exact=exact)).items():
         for name in entries:
-            found.setdefault(name, path)
-    return found
+            manifest_of.setdefault(name, path)
+    return manifest_of
 
 
 async def newly_declared(workspace: Workspace, base: str, commit: str, *, exact: bool = False) -> dict[str, str]:
     """Package → manifest, for what the commit declares and the base does not. Packages that the manifest takes from the
     project itself do not count, unless every entry has to stay as it was (`exact`)."""
     before = await declared_by(workspace, base, exact=exact)
-    manifests = await _manifests(workspace, commit, exact=exact)
+    manifests = await _entries_by_manifest(workspace, commit, exact=exact)
     new = [(name, path) for path, names in manifests.items() for name in names if name not in before]
     if new and not exact:
-        own = await own_packages(workspace, base, commit)
-        new = [(name, path) for name, path in new if not own.provides(path, name)]
+        project_packages = await own_packages(workspace, base, commit)
+        new = [(name, path) for name, path in new if not project_packages.provides(path, name)]
     return dict(reversed(new))
 
 
 async def own_packages(workspace: Workspace, base: str, commit: str) -> OwnPackages:
     """The packages that the project itself contains. Packages among tests do not count."""
     texts = []
-    for one in (base, commit):
-        paths = [path for path in await workspace.blobs(one) if PurePosixPath(path).name in MANIFESTS]
+    for version in (base, commit):
+        paths = [path for path in await workspace.blobs(version) if PurePosixPath(path).name in MANIFESTS]
         paths = sorted(path for path in paths if is_package_manifest(path) and not is_test(path))
-        texts.append({path: _text(content) for path, content in (await workspace.read_all(one, paths)).items()})
+        texts.append({path: _text(content) for path, content in (await workspace.read_all(version, paths)).items()})
     return OwnPackages(*texts)
 
 
-async def _manifests(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
+async def _entries_by_manifest(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
     """Manifest of this commit → what it declares. A reference to a list of packages (`-r base.txt`) or to a folder
     counts as a declaration only if the commit lacks it."""
     blobs = await workspace.blobs(commit)
-    there = {*blobs, *(str(one) for path in blobs for one in PurePosixPath(path).parents)}
+    paths = _with_folders(blobs)
     return {
         path: sorted(
-            one
-            for one in declared_in(path, text, exact=exact)
-            if not (named := named_by(path, one)) or not {*named} <= there
+            entry
+            for entry in declared_in(path, text, exact=exact)
+            if not (targets := references_in(path, entry)) or not {*targets} <= paths
         )
         for path, text in (await _manifest_texts(workspace, commit)).items()
     }
@@ -162,14 +163,19 @@ async def _manifest_texts(workspace: Workspace, commit: str) -> dict[str, str]:
     """Manifest of this commit → text. If a manifest refers to a list of packages (`-r base.txt`), that list counts as a
     manifest, too, whatever its name."""
     blobs = await workspace.blobs(commit)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     waiting = sorted(filter(is_package_manifest, blobs))
     while waiting:
         path = waiting.pop(0)
-        found[path] = _text(await workspace.read(commit, path) or b"")
-        lists = {one for entry in declared_in(path, found[path]) for one in named_by(path, entry) if one in blobs}
-        waiting += sorted(lists.difference(found, waiting))
-    return found
+        texts[path] = _text(await workspace.read(commit, path) or b"")
+        lists = {
+            target
+            for entry in declared_in(path, texts[path])
+            for target in references_in(path, entry)
+            if target in blobs
+        }
+        waiting += sorted(lists.difference(texts, waiting))
+    return texts
 
 
 # -- packages without a manifest ---------------------------------------------------------------------------------------
@@ -191,91 +197,122 @@ async def unread_additions(
     `exact`: another version of a known package counts as an addition, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
-    on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
+    on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
     roots, standard = places
-    modules = _OwnModules(roots, on_base, here)
-    go = await workspace.read_all(base, [one for one in on_base if PurePosixPath(one).name == "go.mod"])
-    modules_of_go = frozenset(module_name(_text(one)).split("/")[0] for one in go.values())
-    inner = await workspace.submodules(commit)
+    modules = _OwnModules(roots, on_base, on_commit)
+    modules_of_go = await _go_modules(workspace, base, on_base)
+    submodules = await workspace.submodules(commit)
     manifests = (
-        await _manifests(workspace, commit) if any(not one.endswith((*DOCUMENTS, ".py")) for one in after) else {}
+        await _entries_by_manifest(workspace, commit)
+        if any(not path.endswith((*DOCUMENTS, ".py")) for path in after)
+        else {}
     )
-    known = {*on_base, *(str(one) for path in on_base for one in PurePosixPath(path).parents)}
-    known |= {path for path in after if "/" in path and path.endswith((*SOURCES, ".sh"))}
-    # Changed documents are not read as lists of packages, but a command could still use one as such a list:
-    # `pip install -r docs/list.md`. So their paths count as new words.
-    known -= {
-        path for path in after if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
-    }
-    aliases, tools = await _settings_of_scripts(workspace, base, after, known)
-    found, imports = [path for path in sorted(changed) if path in inner], dict[str, set[str]]()
-    there_before = {*on_base, *(str(one) for path in on_base for one in PurePosixPath(path).parents)}
-    found += [path for path in after if _is_copied(path, there_before)]
-    others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
+    known_paths = _known_paths(on_base, after)
+    aliases, tools = await _settings_of_scripts(workspace, base, after, known_paths)
+    additions, imports = [path for path in sorted(changed) if path in submodules], dict[str, set[str]]()
+    on_base_with_folders = _with_folders(on_base)
+    additions += [path for path in after if _is_copied(path, on_base_with_folders)]
+    # neither manifest nor code: path → text on the base, text on the commit
+    other_files: dict[str, tuple[str, str]] = {}
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
     for path in after:
-        was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
-        if was == now or path.endswith(DOCUMENTS) or (path not in links and _is_plain_snapshot(path, now)):
+        old_text, new_text = (contents.get(path, b"").decode("utf-8", "replace") for contents in (before, after))
+        if (
+            old_text == new_text
+            or path.endswith(DOCUMENTS)
+            or (path not in links and _is_plain_snapshot(path, new_text))
+        ):
             continue
         if path in links:
-            found += [] if _is_read_at_target(path, now, here) else [path]
+            additions += [] if _is_read_at_target(path, new_text, on_commit) else [path]
             continue
         if path.endswith(READ_AS_CODE):
-            own = modules_of_go if path.endswith(".go") else modules.beside(path)
-            then, read = read_source(path, was, own), read_source(path, now, own)
-            found += (
-                [path]
-                if not read.parsed
-                or _hides_more(path, (then, was), (read, now))
-                or tools.hides_more(path, read, was, now)
-                else []
+            own_modules = modules_of_go if path.endswith(".go") else modules.beside(path)
+            old_source, new_source = read_source(path, old_text, own_modules), read_source(path, new_text, own_modules)
+            hides_more = (
+                not new_source.parsed
+                or _hides_more(path, (old_source, old_text), (new_source, new_text))
+                or tools.hides_more(path, new_source, old_text, new_text)
             )
-            there = (
-                {*own, *STANDARD.intersection(standard)}
+            additions += [path] if hides_more else []
+            own_names = (
+                {*own_modules, *STANDARD.intersection(standard)}
                 if path.endswith(".py")
-                else _own_names(path, read, aliases, here)
+                else _own_imports(path, new_source, aliases, on_commit)
             )
-            there |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
+            own_names |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
             # A test may ask its own machine.
-            asks = is_test(path) and not _addresses_in_code(now) - _addresses_in_code(was)
-            there |= read.fetches if asks else then.fetches
-            imports[path] = ((read.imports | read.fetches) - there) | tools.new_packages(path, read, was, now)
-            fresh = [one for line, several in read.starts.items() if line not in then.starts for one in several]
-            starts |= {path: fresh} if fresh else {}
+            asks_own_machine = is_test(path) and not _addresses_in_code(new_text) - _addresses_in_code(old_text)
+            own_names |= new_source.fetches if asks_own_machine else old_source.fetches
+            imports[path] = (new_source.imports | new_source.fetches) - own_names
+            imports[path] |= tools.new_packages(path, new_source, old_text, new_text)
+            starts |= {path: commands} if (commands := _new_commands(old_source, new_source)) else {}
         if path in manifests or is_package_manifest(path):
-            own = modules.beside("")
-            folders = {str(one) for name in here if name.endswith(SOURCES) for one in PurePosixPath(name).parents}
-            known_here = {*known, *(one for one in folders if "/" in one)}
-            found += [] if is_read_whole(path, was, now, own=own, known=known_here) else [path]
+            own_modules = modules.beside("")
+            folders = {
+                str(folder) for name in on_commit if name.endswith(SOURCES) for folder in PurePosixPath(name).parents
+            }
+            known_paths_here = {*known_paths, *(folder for folder in folders if "/" in folder)}
+            is_understood = is_read_whole(
+                path, old_text, new_text, own_modules=own_modules, known_paths=known_paths_here
+            )
+            additions += [] if is_understood else [path]
         elif path.endswith(MARKUP):
-            found += [path] if _addresses(now) - _addresses(was) or _loads_more(path, was, now) else []
-            imports[path] = _named_in_markup(path, now, here) - _named_in_markup(path, was, on_base)
+            loads_more = _addresses(new_text) - _addresses(old_text) or _loads_more(path, old_text, new_text)
+            additions += [path] if loads_more else []
+            old_packages = _packages_in_markup(path, old_text, on_base)
+            imports[path] = _packages_in_markup(path, new_text, on_commit) - old_packages
         elif not path.endswith(READ_AS_CODE):
-            others[path] = was, now
-    found += [
-        *await _with_packages(workspace, base, others, after, known, exact=exact),
-        *await _with_new_programs(workspace, base, starts, known),
+            other_files[path] = old_text, new_text
+    additions += [
+        *await _files_with_packages(workspace, base, other_files, after, known_paths, exact=exact),
+        *await _files_with_new_programs(workspace, base, starts, known_paths),
     ]
     declared, raised = await _declared_for_more(workspace, base, commit)
     unknown = await _unknown_imports(workspace, (base, commit), imports, after, (modules.on_base(), declared))
     return [
-        *dict.fromkeys(found),
+        *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
         *(f"{path}, which declares {name} for more than the base does" for name, path in raised),
     ]
 
 
+def _with_folders(paths: Collection[str]) -> set[str]:
+    """These paths of files, and the folders above them."""
+    return {*paths, *(str(folder) for path in paths for folder in PurePosixPath(path).parents)}
+
+
+async def _go_modules(workspace: Workspace, base: str, on_base: Collection[str]) -> frozenset[str]:
+    """The first parts of the names of the base's Go modules."""
+    manifests = [path for path in on_base if PurePosixPath(path).name == "go.mod"]
+    contents = await workspace.read_all(base, manifests)
+    return frozenset(module_name(_text(content)).split("/")[0] for content in contents.values())
+
+
+def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]:
+    """Paths that are no new words where a changed file names them: those of the base, and changed sources."""
+    known_paths = _with_folders(on_base)
+    known_paths |= {path for path in changed if "/" in path and path.endswith((*SOURCES, ".sh"))}
+    # Changed documents are not read as lists of packages, but a command could still use one as such a list:
+    # `pip install -r docs/list.md`. So their paths count as new words, even if the base has them.
+    return known_paths - {
+        path for path in changed if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
+    }
+
+
 class _OwnModules:
     """The project's modules that Python would import in preference to a package of the same name."""
 
-    def __init__(self, roots: Collection[str], on_base: Collection[str], here: Collection[str]) -> None:
+    def __init__(self, roots: Collection[str], on_base: Collection[str], on_commit: Collection[str]) -> None:
         self._roots = [*map(PurePosixPath, roots or (".", "src"))]
-        self._on_base, self._here = on_base, here
-        self._folders_of_tests = {PurePosixPath(one).parent for one in here if is_test(one)}
+        self._paths_on_base, self._paths_on_commit = on_base, on_commit
+        self._folders_of_tests = {PurePosixPath(path).parent for path in on_commit if is_test(path)}
         self._distributions = _roots_of_distributions(on_base)
-        self._elsewhere = _modules_in(self._distributions.values(), on_base, [path for path in on_base if path in here])
-        self._known: dict[frozenset[PurePosixPath], frozenset[str]] = {}
+        self._modules_elsewhere = _modules_in(
+            self._distributions.values(), on_base, [path for path in on_base if path in on_commit]
+        )
+        self._modules_by_folders: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
     def beside(self, path: str) -> frozenset[str]:
         """Those that this file could import. For a test, modules beside it count. In a repository of several
@@ -283,27 +320,31 @@ class _OwnModules:
         base has them."""
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
-        own = [self._distributions[one] for one in above if one in self._distributions]
-        folders = frozenset({*self._roots, *tests, *own})
-        if folders not in self._known:
-            self._known[folders] = self._elsewhere | _modules_in(folders, self._on_base, self._here)
-        return self._known[folders]
+        own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
+        folders = frozenset({*self._roots, *tests, *own_folders})
+        if folders not in self._modules_by_folders:
+            self._modules_by_folders[folders] = self._modules_elsewhere | _modules_in(
+                folders, self._paths_on_base, self._paths_on_commit
+            )
+        return self._modules_by_folders[folders]
 
     def on_base(self) -> frozenset[str]:
-        return _modules_in(self._roots, self._on_base, self._on_base)
+        return _modules_in(self._roots, self._paths_on_base, self._paths_on_base)
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
     """For whom the base declares packages, and package and manifest for each one that the commit declares for more."""
-    before, after = [Consumers(await _manifest_texts(workspace, one)) for one in (base, commit)]
-    raised = [*after.raised(before)]
-    own = await own_packages(workspace, base, commit) if raised else None
-    return before, sorted(one for one in raised if not own or not own.provides(one[1], one[0]))
+    before, after = [Consumers(await _manifest_texts(workspace, version)) for version in (base, commit)]
+    raised = [*after.declared_for_more(before)]
+    project_packages = await own_packages(workspace, base, commit) if raised else None
+    return before, sorted(
+        entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])
+    )
 
 
 def is_document(path: str) -> bool:
     """Whether only people, browsers or players read the file: a text about the project, a picture, a font, a sound."""
-    return path.endswith(DOCUMENTS) or bool(_ABOUT.fullmatch(PurePosixPath(path).name))
+    return path.endswith(DOCUMENTS) or bool(_ABOUT_PROJECT.fullmatch(PurePosixPath(path).name))
 
 
 def _is_plain_snapshot(path: str, text: str) -> bool:
@@ -315,10 +356,10 @@ def _is_copied(path: str, on_base: Collection[str]) -> bool:
     `on_base`: files and folders. In a folder `vendor`, which may also be about people who sell, a file is no package.
     """
     parts = PurePosixPath(path).parts
-    for at, one in enumerate(parts[:-1]):
-        if _VENDORED.fullmatch(one):
+    for at, folder_name in enumerate(parts[:-1]):
+        if _VENDORED.fullmatch(folder_name):
             inside = "/".join(parts[: at + 2])
-            is_package = len(parts) > at + 2 or one.lower() != "vendor"
+            is_package = len(parts) > at + 2 or folder_name.lower() != "vendor"
             return is_package and path.endswith(CODE) and inside not in on_base
     return False
 
@@ -328,217 +369,247 @@ def _is_script(path: str) -> bool:
 
 
 async def _settings_of_scripts(
-    workspace: Workspace, base: str, after: Mapping[str, bytes], known: Collection[str]
+    workspace: Workspace, base: str, after: Mapping[str, bytes], known_paths: Collection[str]
 ) -> tuple[ScriptAliases, ToolSettings]:
     """The short names that the base defines, and the settings of tools with the changes in `after`."""
     paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(_is_script, after)) else []
     before = {path: _text(content) for path, content in (await workspace.read_all(base, paths)).items()}
     changed = {path: _text(content) for path, content in after.items() if is_settings(path)}
-    return ScriptAliases(before), ToolSettings({**before, **changed}, known)
+    return ScriptAliases(before), ToolSettings({**before, **changed}, known_paths)
 
 
-def _own_names(path: str, read: SourceText, aliases: ScriptAliases, here: Collection[str]) -> set[str]:
-    """The imports of a script that stand for files of the commit (`here`), as the base's settings say."""
+def _own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Collection[str]) -> set[str]:
+    """The imports of a script that stand for files of the commit (`files`), as the base's settings say."""
     return {
         package
-        for package, names in read.named.items()
-        if all(aliases.leads_inside(path, one, here) for one in names) and not _is_vendored(package, here)
+        for package, names in source.named.items()
+        if all(aliases.leads_inside(path, name, files) for name in names) and not _is_vendored(package, files)
     }
 
 
 def _is_vendored(package: str, files: Collection[str]) -> bool:
     """Whether the project contains a package of that name, which Node loads whatever the settings of tools say."""
-    return any(f"node_modules/{package}/" in one for one in files)
+    return any(f"node_modules/{package}/" in path for path in files)
 
 
 def _roots_of_short_name(name: str, files: Collection[str]) -> set[str]:
     """The folders for which `@` in `@/hooks/a` may stand, because they have a file that fits the rest."""
-    place = re.sub(r"\.[cm]?jsx?$", "", posixpath.normpath(name[2:].split("?")[0]))
-    fits = re.compile(rf"((?:.*/)?){re.escape(place)}(?:/index)?(?:\.\w+)*")
-    near = [one for one in files if place in one and "node_modules" not in one]
-    return {found[1] for one in near if (found := fits.fullmatch(one))}
+    stem = re.sub(r"\.[cm]?jsx?$", "", posixpath.normpath(name[2:].split("?")[0]))
+    fits = re.compile(rf"((?:.*/)?){re.escape(stem)}(?:/index)?(?:\.\w+)*")
+    candidates = [path for path in files if stem in path and "node_modules" not in path]
+    return {match[1] for path in candidates if (match := fits.fullmatch(path))}
 
 
-def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
+def _is_read_at_target(path: str, target: str, files: Collection[str]) -> bool:
     """Whether a symbolic link adds nothing, because it leads to files of the commit that are read anyway. It must lead
     to a folder, or to a file with the same suffix, because the suffix decides how a file is read. A link with a name
     from `INERT`, such as `LICENSE`, may lead to any file of the commit."""
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-    same = PurePosixPath(place).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
-    return (place in here and same) or any(one.startswith(f"{place}/") for one in here)
+    leads_to = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    same_kind = PurePosixPath(leads_to).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
+    return (leads_to in files and same_kind) or any(file.startswith(f"{leads_to}/") for file in files)
 
 
 def _roots_of_distributions(on_base: Collection[str]) -> dict[PurePosixPath, PurePosixPath]:
     """The folders of the base's Python distributions below the top folder, each with the folder of its modules."""
-    names = ("pyproject.toml", "setup.py", "setup.cfg")
-    manifests = [PurePosixPath(one) for one in on_base if PurePosixPath(one).name in names and not is_test(one)]
-    folders = {one.parent for one in manifests if one.parent.name}
-    inner = {
-        one.parents[at] for one in map(PurePosixPath, on_base) if one.suffix == ".py" for at in range(len(one.parts))
+    manifest_names = ("pyproject.toml", "setup.py", "setup.cfg")
+    manifests = [
+        PurePosixPath(path) for path in on_base if PurePosixPath(path).name in manifest_names and not is_test(path)
+    ]
+    folders = {manifest.parent for manifest in manifests if manifest.parent.name}
+    folders_with_modules = {
+        path.parents[at]
+        for path in map(PurePosixPath, on_base)
+        if path.suffix == ".py"
+        for at in range(len(path.parts))
     }
-    return {one: one / "src" if one / "src" in inner else one for one in folders}
+    return {folder: folder / "src" if folder / "src" in folders_with_modules else folder for folder in folders}
 
 
-def _modules_in(places: Collection[PurePosixPath], on_base: Collection[str], here: Collection[str]) -> frozenset[str]:
+def _modules_in(folders: Collection[PurePosixPath], on_base: Collection[str], files: Collection[str]) -> frozenset[str]:
     """The project's modules in these folders of the commit. A folder without `__init__.py` counts only if the base has
     it, because Python prefers an installed package to it."""
-    found = set()
-    for file in map(PurePosixPath, here):
-        for place in {*places}.intersection(file.parents) if file.suffix in (".py", ".so", ".pyx") else ():
-            inside = file.relative_to(place).parts
+    modules = set()
+    for file in map(PurePosixPath, files):
+        for folder in {*folders}.intersection(file.parents) if file.suffix in (".py", ".so", ".pyx") else ():
+            inside = file.relative_to(folder).parts
             if len(inside) == 1 or inside[1:] == ("__init__.py",) or str(file) in on_base:
-                found.add(inside[0].split(".")[0])
-    return frozenset(found)
+                modules.add(inside[0].split(".")[0])
+    return frozenset(modules)
 
 
 def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceText, str]) -> bool:
     """Whether a source file has a new statement that may load something without naming it."""
-    if after[0].hidden - before[0].hidden or {*_INLINE.findall(after[1])} - {*_INLINE.findall(before[1])}:
+    (old_source, old_text), (new_source, new_text) = before, after
+    if new_source.hidden - old_source.hidden:
+        return True
+    if {*_INLINE_MANIFEST.findall(new_text)} - {*_INLINE_MANIFEST.findall(old_text)}:
         return True
     if not path.endswith(SCRIPTS):
         return False
-    return bool(_addresses_in_code(after[1]) - _addresses_in_code(before[1]))
+    return bool(_addresses_in_code(new_text) - _addresses_in_code(old_text))
+
+
+def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
+    """The commands that a source file starts by statements that it did not have."""
+    return [command for place, commands in after.starts.items() if place not in before.starts for command in commands]
 
 
 def _addresses_in_code(text: str) -> set[str]:
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("//", "/*", "*"))]
-    return {one for one in _ADDRESS.findall("\n".join(lines)) if not _NAMESPACE.match(one) and not _LOCAL.match(one)}
+    return {
+        address
+        for address in _ADDRESS.findall("\n".join(lines))
+        if not _NAMESPACE.match(address) and not _LOCAL.match(address)
+    }
 
 
 def _addresses(text: str) -> set[str]:
     """The addresses in a page, as a browser reads them."""
     plain = _XMLNS.sub("", html.unescape(text)).replace("\\", "/")
     joined = re.sub(r"[\t\r\n]", "", plain)  # browsers ignore these in addresses
-    found = {one for one in _ADDRESS.findall(plain) if not _NAMESPACE.match(one)}
-    return found | {one.split("?")[0] for one in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}
+    addresses = {address for address in _ADDRESS.findall(plain) if not _NAMESPACE.match(address)}
+    return addresses | {address.split("?")[0] for address in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}
 
 
-def _loads_more(path: str, was: str, now: str) -> bool:
+def _loads_more(path: str, old_text: str, new_text: str) -> bool:
     """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so."""
     if path.endswith((".css", ".scss")):
-        return bool(style_addresses(now) - style_addresses(was))
-    before, after = page_parts(was), page_parts(now)
+        return bool(style_addresses(new_text) - style_addresses(old_text))
+    before, after = page_parts(old_text), page_parts(new_text)
     if before is None or after is None:
         return True
-    known = {line for one in before.code for line in read_source("inline.js", one).hidden}
-    code = [read_source("inline.js", one) for one in after.code - before.code]
-    return bool(after.addresses - before.addresses) or any(one.hidden - known or one.starts for one in code)
+    known_lines = {line for script in before.code for line in read_source("inline.js", script).hidden}
+    new_scripts = [read_source("inline.js", script) for script in after.code - before.code]
+    return bool(after.addresses - before.addresses) or any(
+        source.hidden - known_lines or source.starts for source in new_scripts
+    )
 
 
-def _named_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
-    return _imported_in_page(text) | _named_in_style(path, unescaped_style(text), files)
+def _packages_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
+    return _packages_in_page(text) | _packages_in_style(path, unescaped_style(text), files)
 
 
-def _imported_in_page(text: str) -> set[str]:
+def _packages_in_page(text: str) -> set[str]:
     """The packages that scripts in a page import."""
-    parts = page_parts(text)
-    return {name for one in parts.code for name in read_source("inline.js", one).imports} if parts else set()
+    page = page_parts(text)
+    return {name for script in page.code for name in read_source("inline.js", script).imports} if page else set()
 
 
-def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
+def _packages_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
     """The packages that rules of a style sheet name. A name counts if no file of the project fits it, because a bundler
     would then look for a package of that name."""
-    beside, found = PurePosixPath(path).parent, set[str]()
-    rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda one: one[1] or "", text))
-    names = [one for rule in rules for one in re.findall(_STYLE_NAME, rule)]
-    for name in (re.sub(r"^(?i:url)\(", "", one).rstrip(")").strip().strip("\"'").removeprefix("~") for one in names):
+    beside, packages = PurePosixPath(path).parent, set[str]()
+    rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda match: match[1] or "", text))
+    quoted_names = [quoted for rule in rules for quoted in re.findall(_STYLE_NAME, rule)]
+    for name in (
+        re.sub(r"^(?i:url)\(", "", quoted).rstrip(")").strip().strip("\"'").removeprefix("~") for quoted in quoted_names
+    ):
         if not name or name.startswith((".", "/", "http:", "https:", "sass:")):
             continue
-        place = beside / name
-        places = (place, place / "index") if path.endswith(".scss") else (place,)  # Sass loads a folder by its index
-        ends = [(mark, end) for mark in ("", "_") for end in ("", ".css", ".scss", ".sass")]
-        near = {str(one.with_name(f"{mark}{one.name}{end}")) for one in places for mark, end in ends}
-        if near.isdisjoint(files):
-            found.add("/".join(name.split("/")[: 2 if name.startswith("@") else 1]))
-    return found
+        target = beside / name
+        # Sass loads a folder by its index
+        targets = (target, target / "index") if path.endswith(".scss") else (target,)
+        variants = [(mark, end) for mark in ("", "_") for end in ("", ".css", ".scss", ".sass")]
+        candidates = {
+            str(candidate.with_name(f"{mark}{candidate.name}{end}")) for candidate in targets for mark, end in variants
+        }
+        if candidates.isdisjoint(files):
+            packages.add("/".join(name.split("/")[: 2 if name.startswith("@") else 1]))
+    return packages
 
 
-async def _with_new_programs(
+async def _files_with_new_programs(
     workspace: Workspace, base: str, starts: Mapping[str, list[Words]], paths: Collection[str]
 ) -> list[str]:
     """The files that newly start a program which may install packages."""
     if not starts:
         return []
     sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *COMPILED))]
-    programs = {words[0] for several in starts.values() for words in several if words and words[0]}
-    named = [*programs, *(["sys.executable"] if "python" in programs else [])]
+    programs = {words[0] for commands in starts.values() for words in commands if words and words[0]}
+    program_names = [*programs, *(["sys.executable"] if "python" in programs else [])]
     texts = [(path, _text(content)) for path, content in (await workspace.read_all(base, sources)).items() if programs]
-    naming = [(path, text) for path, text in texts if any(one in text for one in named)]
-    started = [one for path, text in naming for one in read_source(path, text).commands()]
+    naming = [(path, text) for path, text in texts if any(name in text for name in program_names)]
+    base_commands = [command for path, text in naming for command in read_source(path, text).commands()]
     return [
-        path for path, several in starts.items() if not all(is_known_command(one, started, paths) for one in several)
+        path
+        for path, commands in starts.items()
+        if not all(is_known_command(command, base_commands, paths) for command in commands)
     ]
 
 
-def _added_lines(was: str, now: str) -> list[str]:
-    there = {*was.splitlines()}
-    return [line for line in dict.fromkeys(now.splitlines()) if line.strip() and line not in there]
+def _added_lines(old_text: str, new_text: str) -> list[str]:
+    old_lines = {*old_text.splitlines()}
+    return [line for line in dict.fromkeys(new_text.splitlines()) if line.strip() and line not in old_lines]
 
 
-async def _with_packages(
+async def _files_with_packages(
     workspace: Workspace,
     base: str,
     changed: Mapping[str, tuple[str, str]],
-    here: Mapping[str, bytes],
-    known: Collection[str],
+    changed_contents: Mapping[str, bytes],
+    known_paths: Collection[str],
     *,
     exact: bool,
 ) -> list[str]:
     """The files that may add a package: those with new words, any of which may name a package (see `new_words`). Data
     that only the project's own code reads is left out, unless it names packages (see `_declares`)."""
-    changed = {path: one for path, one in changed.items() if PurePosixPath(path).name not in INERT}
-    left = [
+    changed = {path: texts for path, texts in changed.items() if PurePosixPath(path).name not in INERT}
+    with_new_words = [
         path
-        for path, (was, now) in changed.items()
-        if len(now) > MOST_BYTES or new_words(path, was, _added_lines(was, now), known=known, exact=exact)
+        for path, (old_text, new_text) in changed.items()
+        if len(new_text) > MOST_BYTES
+        or new_words(path, old_text, _added_lines(old_text, new_text), known_paths=known_paths, exact=exact)
     ]
-    if not any(path.endswith(DATA_FILES) or is_document(path) for path in left):
-        return left
+    if not any(path.endswith(DATA_FILES) or is_document(path) for path in with_new_words):
+        return with_new_words
     on_base = await workspace.blobs(base)
     code = [path for path in on_base if path.endswith((".py", *SCRIPTS)) and PurePosixPath(path).name not in DRIVEN]
-    names = read_names({path: _text(one) for path, one in (await workspace.read_all(base, code)).items()})
+    read_by_code = read_names(
+        {path: _text(content) for path, content in (await workspace.read_all(base, code)).items()}
+    )
     tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *COMPILED))]
-    pointing = [(path, _text(one)) for path, one in (await workspace.read_all(base, tools)).items()]
+    mentioning = [(path, _text(content)) for path, content in (await workspace.read_all(base, tools)).items()]
     # A new test that names a file reads it as data, unless a driver might run that test's code.
-    driven = any(PurePosixPath(path).name in DRIVEN for path in here)
-    drivers = [text for path, text in pointing if PurePosixPath(path).name in DRIVEN]
-    reading = {
+    driven = any(PurePosixPath(path).name in DRIVEN for path in changed_contents)
+    drivers = [text for path, text in mentioning if PurePosixPath(path).name in DRIVEN]
+    reading_tests = {
         path
-        for path in here
+        for path in changed_contents
         if is_named_like_a_test(path) and not driven and not any(PurePosixPath(path).stem in text for text in drivers)
     }
-    helping = {path for path in here if is_test(path) and path not in reading}
-    pointing += [
-        (path, _text(one))
-        for path, one in here.items()
-        if path in helping or (path not in code and path not in reading)
+    helpers = {path for path in changed_contents if is_test(path) and path not in reading_tests}
+    mentioning += [
+        (path, _text(content))
+        for path, content in changed_contents.items()
+        if path in helpers or (path not in code and path not in reading_tests)
     ]
 
     def is_read(path: str) -> bool:
-        others = {one: text for one, text in pointing if one != path}
+        text_of = {reader: text for reader, text in mentioning if reader != path}
         if is_document(path):
             text = changed[path][1]
-            return not text.startswith("#!") and not any(_may_list(one, others[one], path) for one in others)
-        return is_read_by_code(path, names, others, among_tests=is_among_tests(path) and not driven)
+            return not text.startswith("#!") and not any(_may_list(reader, text_of[reader], path) for reader in text_of)
+        return is_read_by_code(path, read_by_code, text_of, among_tests=is_among_tests(path) and not driven)
 
-    return [path for path in left if not is_read(path) or _declares(path, *changed[path])]
-
-
-def _may_list(one: str, text: str, path: str) -> bool:
-    """Whether the file `one`, which has this text, may use the document at `path`, perhaps as a list of packages (see
-    `may_mean`). A MANIFEST.in does not, nor does a file that only git, editors and people read."""
-    return PurePosixPath(one).name not in (*INERT, "MANIFEST.in") and may_mean(one, text, path)
+    return [path for path in with_new_words if not is_read(path) or _declares(path, *changed[path])]
 
 
-def _declares(path: str, was: str, now: str) -> bool:
+def _may_list(reader: str, text: str, path: str) -> bool:
+    """Whether the file `reader`, which has this text, may use the document at `path`, perhaps as a list of packages
+    (see `may_mean`). A MANIFEST.in does not, nor does a file that only git, editors and people read."""
+    return PurePosixPath(reader).name not in (*INERT, "MANIFEST.in") and may_mean(reader, text, path)
+
+
+def _declares(path: str, old_text: str, new_text: str) -> bool:
     """Whether the file names new packages or a new address, or cannot be parsed."""
     try:  # an empty file has no packages, although it is not valid in every format
         before, after = (
-            frozenset(packages_in(parsed(path, one), exact=True) if one.strip() else ()) for one in (was, now)
+            frozenset(packages_in(parsed_data(path, text), exact=True) if text.strip() else ())
+            for text in (old_text, new_text)
         )
     except (ValueError, RecursionError):
         return True
-    added = _added_lines(was, now)
+    added = _added_lines(old_text, new_text)
     return not after <= before or any(map(_ADDRESS.search, added)) or loads_code(path, added)
 
 
@@ -551,34 +622,37 @@ async def _unknown_imports(
     commits: tuple[str, str],
     imports: Mapping[str, Collection[str]],
     changed: Mapping[str, bytes],
-    known: tuple[Collection[str], Consumers],
+    own_and_consumers: tuple[Collection[str], Consumers],
 ) -> list[tuple[str, str]]:
     """File and name of each new import: the base declares no package for that file that provides the name, and none of
     the base's code for the same people imports it. Files for developers may use every package that the base declares or
     imports; code of the product only what ships with it.
 
-    `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `known`: the base's own
-    modules, and for whom it declares packages. If the base's Python code imports an own module, that does not count: it
-    loads the module, not a package of the same name."""
+    `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `own_and_consumers`: the
+    base's own modules, and for whom it declares packages. If the base's Python code imports an own module, that does
+    not count: it loads the module, not a package of the same name."""
     if not any(imports.values()):
         return []
-    (base, commit), (own, consumers) = commits, known
-    declared, ours = await declared_by(workspace, base), (await own_packages(workspace, base, commit)).linked()
-    code = {path: _text(one) for path, one in changed.items() if path.endswith((".py", *SCRIPTS))}
+    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    declared = await declared_by(workspace, base)
+    linked_packages = (await own_packages(workspace, base, commit)).linked()
+    code = {path: _text(content) for path, content in changed.items() if path.endswith((".py", *SCRIPTS))}
     developing = DevelopmentFiles(code)
-    left: list[_Import] = []
+    undeclared: list[_Import] = []
     for path, names in imports.items():
         folder = consumers.folder_of(path)
         ships = not developing.contains(path, folder)
-        there = consumers.usable(path) if ships else declared
-        read = read_source(path, code[path]) if path in code else SourceText()
+        usable = consumers.usable(path) if ships else declared
+        source = read_source(path, code[path]) if path in code else SourceText()
         for name in sorted(names):
-            typed = name in read.types  # nothing is loaded when the code runs
-            consumer = (folder, path.endswith(".py")) if ships and not typed else None
-            provided = _is_declared(name, read.parts.get(name, ()), declared if typed else there)
-            if (name not in ours or not path.endswith(SCRIPTS)) and not provided:
-                left.append(_Import(path, name, read.parts.get(name, {""}), consumer))
-    return await _not_in_code(workspace, commits, left, (own, consumers)) if left else []
+            only_types = name in source.types  # nothing is loaded when the code runs
+            consumer = (folder, path.endswith(".py")) if ships and not only_types else None
+            provided = _is_declared(name, source.parts.get(name, ()), declared if only_types else usable)
+            if (name not in linked_packages or not path.endswith(SCRIPTS)) and not provided:
+                undeclared.append(_Import(path, name, source.parts.get(name, {""}), consumer))
+    return (
+        await _imports_missing_in_code(workspace, commits, undeclared, (own_modules, consumers)) if undeclared else []
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,53 +666,63 @@ class _Import:
     consumer: tuple[str, bool] | None
 
 
-async def _not_in_code(
+async def _imports_missing_in_code(
     workspace: Workspace,
     commits: tuple[str, str],
     imports: Collection[_Import],
-    known: tuple[Collection[str], Consumers],
+    own_and_consumers: tuple[Collection[str], Consumers],
 ) -> list[tuple[str, str]]:
     """File and name of the imports that the base's code for the same people lacks (see `_unknown_imports`).
 
     Where the base's scripts import packages that only developers install, a bundler packs these into the product."""
-    (base, commit), (own, consumers) = commits, known
-    bundled = {one.consumer: consumers.only_for_developers(one.path) for one in imports if _is_script(one.path)}
-    on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
+    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    bundled = {
+        imported.consumer: consumers.only_for_developers(imported.path)
+        for imported in imports
+        if _is_script(imported.path)
+    }
+    on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
     sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
-    marks = {one.name[:2] for one in imports if one.name.startswith(SHORT)}
-    wanted = {*marks, *(one.name.rpartition(".")[2] for one in imports), *chain(*bundled.values())}
-    roots: dict[str, set[str]] = {one: set() for one in marks}
+    prefixes = {imported.name[:2] for imported in imports if imported.name.startswith(SHORT)}
+    words = {*prefixes, *(imported.name.rpartition(".")[2] for imported in imports), *chain(*bundled.values())}
+    roots: dict[str, set[str]] = {prefix: set() for prefix in prefixes}
     # consumer → name → the parts of it that its code imports; None stands for all code
     used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {None: {}}
     for path, content in (await workspace.read_all(base, sources)).items():
         text = _text(content)
-        if not any(one in text for one in wanted):
+        if not any(word in text for word in words):
             continue
-        read, folder = read_source(path, text), consumers.folder_of(path)
+        source, folder = read_source(path, text), consumers.folder_of(path)
         python = path.endswith(".py")
         users = [used[None]]
         if not is_for_developers(path, folder):
             users.append(used.setdefault((folder, python), {}))
-        for name in (read.imports - set(own) if python else read.imports) | read.fetches:
-            for names in users if name not in read.types else users[:1]:
-                names.setdefault(name, set()).update(read.parts.get(name, {""}))
-            if name[:2] in marks:
+        for name in (source.imports - set(own_modules) if python else source.imports) | source.fetches:
+            for names in users if name not in source.types else users[:1]:
+                names.setdefault(name, set()).update(source.parts.get(name, {""}))
+            if name[:2] in prefixes:
                 roots[name[:2]] |= _roots_of_short_name(name, on_base)
-    found: list[tuple[str, str]] = []
-    for one in imports:
-        parts = used.get(one.consumer, {}).get(one.name)
+    unknown: list[tuple[str, str]] = []
+    for imported in imports:
+        parts = used.get(imported.consumer, {}).get(imported.name)
         # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
-        short = one.name[:2] in marks and roots[one.name[:2]] & _roots_of_short_name(one.name, here)
-        if short and not _is_vendored(one.name, here):
+        prefix = imported.name[:2]
+        is_own_name = prefix in prefixes and roots[prefix] & _roots_of_short_name(imported.name, on_commit)
+        if is_own_name and not _is_vendored(imported.name, on_commit):
             continue
-        packed = bundled.get(one.consumer, ())
-        if parts is None and one.name in packed and not used.get(one.consumer, {}).keys().isdisjoint(packed):
+        packed = bundled.get(imported.consumer, ())
+        imports_packed = not used.get(imported.consumer, {}).keys().isdisjoint(packed)
+        if parts is None and imported.name in packed and imports_packed:
             continue
         if parts is None:
-            found.append((one.path, one.name))
-        elif one.name in SHARED and "" not in parts:  # other parts belong to other packages
-            found += [(one.path, f"{one.name}.{part}") for part in sorted(one.parts) if part and part not in parts]
-    return sorted(found)
+            unknown.append((imported.path, imported.name))
+        elif imported.name in SHARED and "" not in parts:  # other parts belong to other packages
+            unknown += [
+                (imported.path, f"{imported.name}.{part}")
+                for part in sorted(imported.parts)
+                if part and part not in parts
+            ]
+    return sorted(unknown)
 
 
 def _is_declared(name: str, parts: Collection[str], declared: Collection[str]) -> bool:

@@ -23,7 +23,7 @@ _FOLDERS = frozenset(
         *("cypress", "stories", "tasks"),
     }
 )
-_NAMED = re.compile(
+_NAMES_FOR_DEVELOPERS = re.compile(
     r"[\w.-]*\.(?:config|conf|stories|bench|setup)\.\w+|\.[\w-]+rc\.\w+|(?:gulp|grunt)file\.\w+", re.IGNORECASE
 )
 _PYTHON_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import\b([^\n#;(]*(?:\([^)]*\))?)", re.MULTILINE)
@@ -44,11 +44,11 @@ class DevelopmentFiles:
 
 def is_for_developers(path: str, folder: str = "") -> bool:
     pure = PurePosixPath(path)
-    inner = posixpath.relpath(path, folder or ".")
-    driven = pure.name in DRIVEN and (pure.name not in _AT_THE_TOP or inner == pure.name)
-    if is_test(path) or is_settings(path) or driven or _NAMED.fullmatch(pure.name):
+    inside = posixpath.relpath(path, folder or ".")
+    driven = pure.name in DRIVEN and (pure.name not in _AT_THE_TOP or inside == pure.name)
+    if is_test(path) or is_settings(path) or driven or _NAMES_FOR_DEVELOPERS.fullmatch(pure.name):
         return True
-    return _is_folder_for_developers(inner.split("/"))
+    return _is_folder_for_developers(inside.split("/"))
 
 
 def _is_folder_for_developers(parts: list[str]) -> bool:
@@ -58,13 +58,13 @@ def _is_folder_for_developers(parts: list[str]) -> bool:
 def _marks(path: str, folder: str) -> set[str]:
     """The words by which an import would name the file: folders for developers or tests, or else its own name."""
     parts = posixpath.relpath(path, folder or ".").split("/")
-    inner = {one for at, one in enumerate(parts[:-1]) if is_test("/".join((*parts[: at + 1], "x.py")))}
-    inner |= {parts[0]} if _is_folder_for_developers(parts) else set()
-    return inner or {PurePosixPath(path).stem}
+    marks = {part for at, part in enumerate(parts[:-1]) if is_test("/".join((*parts[: at + 1], "x.py")))}
+    marks |= {parts[0]} if _is_folder_for_developers(parts) else set()
+    return marks or {PurePosixPath(path).stem}
 
 
 def _imported_words(path: str, text: str) -> Iterable[str]:
     if not path.endswith(".py"):
-        return {re.sub(r"\.[cm]?[jt]sx?$", "", one) for name in imported_names(text) for one in name.split("/")}
-    said = [word for both in _PYTHON_IMPORT.findall(text) for part in both for word in re.findall(r"\w+", part)]
-    return {*said, *read_source(path, text).imports}
+        return {re.sub(r"\.[cm]?[jt]sx?$", "", part) for name in imported_names(text) for part in name.split("/")}
+    words = [word for groups in _PYTHON_IMPORT.findall(text) for names in groups for word in re.findall(r"\w+", names)]
+    return {*words, *read_source(path, text).imports}

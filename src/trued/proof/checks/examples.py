@@ -20,12 +20,12 @@ BOUND_S = 30.0  # the longest time limit of a case that an agent wrote
 LEFT = "examples left files in the checkout, where later examples can read them"
 NO_SERVER = "it needs a server, and the contract has none"
 
-_Named = list[tuple[str, Case]]
+_NamedCases = list[tuple[str, Case]]
 
 
-def case_id(place: int) -> str:
+def case_id(position: int) -> str:
     """The id of the case at this place of its check: `case 1` for the first."""
-    return f"case {place + 1}"
+    return f"case {position + 1}"
 
 
 @dataclass(slots=True)
@@ -37,32 +37,32 @@ class _Results:
     files: set[str] = field(default_factory=set)
 
 
-async def run_examples(check: ExamplesCheck, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_examples(check: ExamplesCheck, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the selected cases once in this room, one after the other."""
-    every = [(case_id(place), case) for place, case in enumerate(check.cases)]
-    chosen = [one for one in every if wanted.ids is None or one[0] in wanted.ids]
-    alone = [one for one in chosen if not isinstance(one[1], HttpCase)]
-    taken = _Results()
-    looked = wanted.ids is not None and not wanted.second and len(alone) > 1
-    before = footprint(bench.room) if looked else frozenset()
-    for name, case in reversed(alone) if wanted.second else alone:
+    every = [(case_id(position), case) for position, case in enumerate(check.cases)]
+    chosen = [name_and_case for name_and_case in every if selection.ids is None or name_and_case[0] in selection.ids]
+    calls_and_lines = [name_and_case for name_and_case in chosen if not isinstance(name_and_case[1], HttpCase)]
+    results = _Results()
+    is_watched = selection.ids is not None and not selection.second and len(calls_and_lines) > 1
+    before = footprint(bench.room) if is_watched else frozenset()
+    for name, case in reversed(calls_and_lines) if selection.second else calls_and_lines:
         if why := case_flaw(case):
-            taken.tried.append(_malformed(name, why))
+            results.tried.append(_malformed(name, why))
         else:
-            await _run_case(name, case, bench, taken)
-    left = looked and footprint(bench.room) != before
-    if len(alone) < len(chosen):
-        await _run_exchanges(every, {name for name, _ in chosen}, bench, taken)
+            await _run_case(name, case, bench, results)
+    has_left_files = is_watched and footprint(bench.room) != before
+    if len(calls_and_lines) < len(chosen):
+        await _run_exchanges(every, {name for name, _ in chosen}, bench, results)
     return Fact(
-        tried=tuple(taken.tried),
-        command=f"{counted(len(chosen), 'case')} by {_by(chosen, bench)}",
-        exit_code=taken.rans[0].exit_code if taken.rans else None,
-        output=cap_output(*(stream for ran in taken.rans for stream in (ran.stdout, ran.stderr))),
-        seconds=sum(ran.seconds for ran in taken.rans),
-        isolation=taken.rans[0].isolation if taken.rans else "",
-        ran=bench.inside(taken.files),
+        tried=tuple(results.tried),
+        command=f"{counted(len(chosen), 'case')} by {_runners_in_words(chosen, bench)}",
+        exit_code=results.rans[0].exit_code if results.rans else None,
+        output=cap_output(*(stream for ran in results.rans for stream in (ran.stdout, ran.stderr))),
+        seconds=sum(ran.seconds for ran in results.rans),
+        isolation=results.rans[0].isolation if results.rans else "",
+        ran=bench.inside(results.files),
         versions=_versions(chosen),
-        notes=(LEFT,) if left else (),
+        notes=(LEFT,) if has_left_files else (),
     )
 
 
@@ -70,57 +70,57 @@ def _malformed(name: str, why: str) -> Tried:
     return Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why))
 
 
-async def _run_case(name: str, case: Case, bench: Bench, taken: _Results) -> None:
+async def _run_case(name: str, case: Case, bench: Bench, results: _Results) -> None:
     if isinstance(case, CallCase):
-        made = await call_function(name, case, bench)
-        tried, ran = made.tried, made.ran
-        taken.files.update(made.files)
+        result = await call_function(name, case, bench)
+        tried, ran = result.tried, result.ran
+        results.files.update(result.files)
     else:
         assert isinstance(case, RunCase)  # noqa: S101  (exchanges are not run one by one)
         tried, ran = await run_command_line(name, case, bench)
-    taken.tried.append(tried)
-    taken.rans += [ran] if ran else []
+    results.tried.append(tried)
+    results.rans += [ran] if ran else []
 
 
-async def _run_exchanges(every: _Named, wanted: set[str], bench: Bench, taken: _Results) -> None:
+async def _run_exchanges(every: _NamedCases, selected_ids: set[str], bench: Bench, results: _Results) -> None:
     """Run all HTTP exchanges in order, even if only some are wanted, because one may depend on those before it."""
     cases = [(name, case) for name, case in every if isinstance(case, HttpCase)]
     flaws = {name: case_flaw(case) if bench.serve else NO_SERVER for name, case in cases}
-    taken.tried += [_malformed(name, why) for name, why in flaws.items() if why and name in wanted]
+    results.tried += [_malformed(name, why) for name, why in flaws.items() if why and name in selected_ids]
     sound = [(name, case) for name, case in cases if not flaws[name]]
     if not sound or bench.serve is None:
         return
     within_s = bench.serve.ready.within_s + sum(case.within_s for _, case in sound) + 30.0
-    found: list[Tried] = []
+    exchanges: list[Tried] = []
     async with start_server(bench, within_s) as serving:
         why = await wait_until_up(serving, bench.serve.ready)
         if not why:
-            found = [await try_exchange(name, case, serving, second=bench.second) for name, case in sound]
+            exchanges = [await try_exchange(name, case, serving, second=bench.second) for name, case in sound]
         ran = await serving.end()
     if why:
         outcome, kind, detail = why_not_up(why, bench, ran)
-        found = [
+        exchanges = [
             Tried(id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail)) for name, _ in sound
         ]
-    taken.tried += [one for one in found if one.id in wanted]
-    taken.rans.append(ran)
+    results.tried += [tried for tried in exchanges if tried.id in selected_ids]
+    results.rans.append(ran)
 
 
-def _by(cases: _Named, bench: Bench) -> str:
+def _runners_in_words(cases: _NamedCases, bench: Bench) -> str:
     serve = bench.serve if any(isinstance(case, HttpCase) for _, case in cases) else None
     python = any(not _is_in_node(case) and not isinstance(case, HttpCase) for _, case in cases)
-    names = [bench.interpreter.path if python else "", "node" if _versions(cases) else ""]
-    return " and ".join(filter(None, [*names, f"`{' '.join(serve.command)}`" if serve else ""]))
+    programs = [bench.interpreter.path if python else "", "node" if _versions(cases) else ""]
+    return " and ".join(filter(None, [*programs, f"`{' '.join(serve.command)}`" if serve else ""]))
 
 
 def _is_in_node(case: Case) -> bool:
     return isinstance(case, CallCase) and is_node(case.call)
 
 
-def _versions(cases: _Named) -> dict[str, str]:
+def _versions(cases: _NamedCases) -> dict[str, str]:
     used = any(_is_in_node(case) or (isinstance(case, RunCase) and case.run[:1] == ("node",)) for _, case in cases)
-    found = node.find_node() if used else None
-    return {"node": found.version} if found else {}
+    node_program = node.find_node() if used else None
+    return {"node": node_program.version} if node_program else {}
 
 
 def with_time_limit(case: Case) -> Case:
@@ -143,7 +143,7 @@ def case_in_words(case: Case) -> str:
         return f"run {json.dumps(list(case.run))}"
     if isinstance(case, HttpCase):
         return f"{case.http.method} {case.http.path}"
-    listed = [json.dumps(one, ensure_ascii=False) for one in case.args]
+    listed = [json.dumps(argument, ensure_ascii=False) for argument in case.args]
     listed += [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in case.kwargs.items()]
     expected = f"raises {case.raises}" if case.raises else f"returns {json.dumps(case.returns, ensure_ascii=False)}"
     return f"{case.call}({', '.join(listed)}) {expected}"

@@ -37,7 +37,7 @@ LONGEST_S = 1e9  # if the process reports a duration of more seconds than this, 
 _NAME = r"[A-Za-z_$][\w$]*"
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _NODE_TARGET = re.compile(rf"[^:\0]+\.[cm]?[jt]s:{_NAME}(\.{_NAME})*")
-_PYTHONS_OWN = ("$tuple", "$frozenset")
+_PYTHON_ONLY = ("$tuple", "$frozenset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ def call_flaw(case: CallCase) -> str:
     """Why the case cannot be called as it is written, or ""."""
     if not is_node(case.call) and not _TARGET.fullmatch(case.call):
         return f"`{case.call}` does not name a function as module:function"
-    given = {"args": case.args, "kwargs": case.kwargs, "returns": case.returns, "args_after": case.args_after}
-    for name, value in given.items():
+    parts = {"args": case.args, "kwargs": case.kwargs, "returns": case.returns, "args_after": case.args_after}
+    for name, value in parts.items():
         if why := value_flaw(value):
             return f"{name}: {why}"
-    if why := size_flaw(*given.values()) or (_node_flaw(case) if is_node(case.call) else ""):
+    if why := size_flaw(*parts.values()) or (_node_flaw(case) if is_node(case.call) else ""):
         return why
     try:
         build([list(case.args), dict(case.kwargs)])
@@ -76,17 +76,19 @@ def _node_flaw(case: CallCase) -> str:
     if case.kwargs:
         return "Node has no kwargs: pass an object as the last argument"
     text = json.dumps([list(case.args), case.args_after])
-    foreign = [one for one in _PYTHONS_OWN if f'{{"{one}": ' in text]
+    foreign = [tag for tag in _PYTHON_ONLY if f'{{"{tag}": ' in text]
     if foreign:
         return f"{foreign[0]} is not a kind of value in Node"
-    lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not is_exact(one)), None)
+    lost = next(
+        (number for number in _numbers(list(case.args)) if isinstance(number, int) and not is_exact(number)), None
+    )
     return "" if lost is None else f"args: Node has no number that is exactly {str(lost)[:50]}"
 
 
 def _numbers(value: Any) -> Iterator[int | float]:
     if isinstance(value, list | tuple | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(one)
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
     elif isinstance(value, int | float):
         yield value
 
@@ -94,9 +96,9 @@ def _numbers(value: Any) -> Iterator[int | float]:
 def _for_node(value: Any) -> Any:
     """The arguments in a form that Node's JSON parser accepts, which knows neither NaN nor infinity."""
     if isinstance(value, list | tuple):
-        return [_for_node(one) for one in value]
+        return [_for_node(inner) for inner in value]
     if isinstance(value, dict):
-        return {key: _for_node(one) for key, one in value.items()}
+        return {key: _for_node(inner) for key, inner in value.items()}
     return {"$float": repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -119,87 +121,87 @@ async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
     program: tuple[str, ...] = (bench.interpreter.path, "-")
     script, library = "call.py", "answer.py"
     if is_node(case.call):
-        found = node.find_node()
-        if found is None or (case.call.rpartition(":")[0].endswith("ts") and not found.strips_types):
-            return CallResult(_without_node(name, found))
-        program, script, library = (found.path, *NODE_FLAGS, "-"), "answer.mjs", ""
+        node_program = node.find_node()
+        if node_program is None or (case.call.rpartition(":")[0].endswith("ts") and not node_program.strips_types):
+            return CallResult(_tried_without_node(name, node_program))
+        program, script, library = (node_program.path, *NODE_FLAGS, "-"), "answer.mjs", ""
         order["args"] = _for_node(case.args)
-    given = {
+    request = {
         "nonce": token,
         "case": order,
         "program": program,
         "script": probe_text(script),
         "library": probe_text(library) if library else "",
     }
-    stdin = f"{json.dumps(probe_text('ask.py'))}\n{json.dumps(given)}".encode()
+    stdin = f"{json.dumps(probe_text('ask.py'))}\n{json.dumps(request)}".encode()
     argv = (bench.interpreter.path, "-I", "-S", "-B", "-c", START)
     command = bench.command(argv, within_s=START_S + case.within_s, probes=False)
     ran = await bench.workspace.execute(replace(command, stdin=stdin, channel=True, output_bytes=MOST_SAID))
-    said = _script_record(ran, token)
-    answer = _parsed(str(said.get("said", "")))
-    outcome, kind, detail = _compare(case, bench, said, answer)
-    seconds = float(said.get("seconds", ran.seconds))
+    record = _script_record(ran, token)
+    answer = _parse_answer(str(record.get("said", "")))
+    outcome, kind, detail = _compare(case, bench, record, answer)
+    seconds = float(record.get("seconds", ran.seconds))
     tried = Tried(id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail), seconds=seconds)
-    return CallResult(tried, ran, tuple(_files(answer)))
+    return CallResult(tried, ran, tuple(_loaded_files(answer)))
 
 
-def _without_node(name: str, found: node.NodeProgram | None) -> Tried:
-    if found is None:
+def _tried_without_node(name: str, node_program: node.NodeProgram | None) -> Tried:
+    if node_program is None:
         return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="program node", detail="node is not installed")
-    why = f"Node {found.version} cannot run TypeScript"
+    why = f"Node {node_program.version} cannot run TypeScript"
     return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="version node", detail=why)
 
 
 def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
     """The record that `ask.py` wrote. If that script failed or did not write exactly one record, or if something else
     wrote to the channel, the result is a record of what went wrong."""
-    said, stray = channel_records(ran.answers, token)
+    records, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}
     if stray:
         return {"why": "something else wrote to the engine's channel"}
-    if ran.exit_code != 0 or ran.flooded or len(said) != 1:
-        return {"why": f"{len(said)} answers arrived instead of one, and the exit code is {ran.exit_code}"}
-    return said[0] if _is_a_record(said[0]) else {"why": "the answer was not written by the engine's script"}
+    if ran.exit_code != 0 or ran.flooded or len(records) != 1:
+        return {"why": f"{len(records)} answers arrived instead of one, and the exit code is {ran.exit_code}"}
+    return records[0] if _is_a_record(records[0]) else {"why": "the answer was not written by the engine's script"}
 
 
-def _is_a_record(said: dict[str, Any]) -> bool:
+def _is_a_record(record: dict[str, Any]) -> bool:
     """Whether the data has exactly the fields and types of a record that `ask.py` writes, with a plausible time."""
-    if said.keys() == {"unable"}:
-        return isinstance(said["unable"], str)
+    if record.keys() == {"unable"}:
+        return isinstance(record["unable"], str)
     kinds = {"said": str, "exit": int, "late": bool, "large": bool, "seconds": float | int}
-    fitting = said.keys() == kinds.keys() and all(isinstance(said[name], kind) for name, kind in kinds.items())
-    return fitting and 0 <= said["seconds"] < LONGEST_S
+    fitting = record.keys() == kinds.keys() and all(isinstance(record[name], kind) for name, kind in kinds.items())
+    return fitting and 0 <= record["seconds"] < LONGEST_S
 
 
 def _compare(
-    case: CallCase, bench: Bench, said: dict[str, Any], answer: dict[str, Any] | None
+    case: CallCase, bench: Bench, record: dict[str, Any], answer: dict[str, Any] | None
 ) -> tuple[Outcomes, str, str]:
-    if "unable" in said:
-        return Outcomes.UNJUDGED, "interpreter", str(said["unable"])
-    if "why" in said:
-        return Outcomes.FAILED, "no answer", str(said["why"])
-    if said["late"] and answer is not None:
+    if "unable" in record:
+        return Outcomes.UNJUDGED, "interpreter", str(record["unable"])
+    if "why" in record:
+        return Outcomes.FAILED, "no answer", str(record["why"])
+    if record["late"] and answer is not None:
         why = f"it answered, but its process did not end within {case.within_s:g} s"
         return Outcomes.FAILED, "time", f"{why}: what it left running (threads, processes) is no daemon"
-    if said["late"]:
+    if record["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
-    if said["large"]:
+    if record["large"]:
         return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').reason}"
     if answer is None:
-        return Outcomes.FAILED, "no answer", f"the process sent no valid answer (exit code {said['exit']})"
-    return compare_call(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
+        return Outcomes.FAILED, "no answer", f"the process sent no valid answer (exit code {record['exit']})"
+    return compare_call(case, answer, _missing_package(case, bench, str(answer.get("module", ""))))
 
 
-def _files(answer: dict[str, Any] | None) -> list[str]:
+def _loaded_files(answer: dict[str, Any] | None) -> list[str]:
     """The files that the call reports as loaded."""
     listed = answer.get("ran") if answer else None
-    return [one for one in listed if isinstance(one, str) and is_encodable(one)] if isinstance(listed, list) else []
+    return [path for path in listed if isinstance(path, str) and is_encodable(path)] if isinstance(listed, list) else []
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _parse_answer(text: str) -> dict[str, Any] | None:
     """The answer, from one line of JSON in the script's format; None for anything else."""
-    lines = [one for one in text.split("\n") if one]
+    lines = [line for line in text.split("\n") if line]
     answer = parse_json(lines[0]) if len(lines) == 1 else None
     if not isinstance(answer, dict) or not isinstance(answer.get("raised", []), list):
         return None
@@ -228,7 +230,7 @@ def compare_call(case: CallCase, answer: dict[str, Any], foreign: str = "") -> t
 
 
 def _compare_error(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outcomes, str, str]:
-    lineage = [str(one) for one in answer["raised"]]
+    lineage = [str(class_name) for class_name in answer["raised"]]
     expected = case.raises is not None and answer.get("stage") != "import" and _is_expected_error(case, lineage)
     if foreign and not expected:
         return Outcomes.UNJUDGED, f"module {foreign}", f"module {foreign} is not installed"
@@ -244,7 +246,7 @@ def _compare_error(case: CallCase, answer: dict[str, Any], foreign: str) -> tupl
     return _compare_arguments(case, answer)
 
 
-def _foreign(case: CallCase, bench: Bench, module: str) -> str:
+def _missing_package(case: CallCase, bench: Bench, module: str) -> str:
     """The third-party module that is missing for the call's own import, or ""."""
     if is_node(case.call):
         return node.missing_package(f"Cannot find package '{module}'")
@@ -259,7 +261,7 @@ def _is_expected_error(case: CallCase, lineage: list[str]) -> bool:
         return name in lineage
     if isinstance(getattr(builtins, name, None), type):
         return f"builtins.{name}" in lineage
-    return any(one.rpartition(".")[2] == name for one in lineage)
+    return any(class_name.rpartition(".")[2] == name for class_name in lineage)
 
 
 def _compare_arguments(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:

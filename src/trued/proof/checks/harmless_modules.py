@@ -47,13 +47,13 @@ def may_load(name: str) -> bool:
     if parts[0] not in STANDARD or parts[0] in READ_BY_USE or fetched_by(name):
         return False
     above = [".".join(parts[:at]) for at in range(len(parts), 0, -1)]
-    return next((one in _LOADING_PARTS for one in above if one in _PYTHON or one in _LOADING_PARTS), True)
+    return next((module in _LOADING_PARTS for module in above if module in _PYTHON or module in _LOADING_PARTS), True)
 
 
 def fetched_by(name: str) -> str:
     """The part of a dotted name that says what is used of a module of `FETCHING`, such as `urllib.request.urlopen` in
     `urllib.request.urlopen.x`; "" for any other name."""
-    module = next((one for one in FETCHING if f"{name}.".startswith(f"{one}.")), "")
+    module = next((fetching_module for fetching_module in FETCHING if f"{name}.".startswith(f"{fetching_module}.")), "")
     return ".".join(name.split(".")[: module.count(".") + 2]) if module else ""
 
 
@@ -72,7 +72,7 @@ def is_harmless_in_go(path: str) -> bool:
     """Whether this package of Go's standard library loads and starts nothing, or is read by what it starts."""
     parts = path.split("/")
     above = ("/".join(parts[:at]) for at in range(1, len(parts) + 1))
-    return path != "runtime/cgo" and any(one in _GO for one in above)
+    return path != "runtime/cgo" and any(package in _GO for package in above)
 
 
 # Node's modules. What they fetch is read by the addresses in the script.

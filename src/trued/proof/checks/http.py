@@ -87,7 +87,7 @@ class HttpAnswer:
 
     def lines(self, name: str) -> list[str]:
         """The values of a header, one for each of its lines."""
-        return [value.strip() for other, value in self.headers if other.lower() == name.lower()]
+        return [value.strip() for header, value in self.headers if header.lower() == name.lower()]
 
 
 class NoAnswer(Exception):
@@ -96,21 +96,21 @@ class NoAnswer(Exception):
 
 def request_flaw(case: HttpCase) -> str:
     """Why the exchange cannot be sent as it is written, or ""."""
-    asked = case.http
-    if not _METHOD.fullmatch(asked.method):
-        return f"{asked.method[:50]!a} is not an HTTP method"
-    if not asked.path.startswith("/") or asked.path.startswith("//") or re.search(r"[\x00-\x20\x7f]", asked.path):
-        return f"{asked.path[:200]!a} is not a path of the server"
-    for name, value in asked.headers.items():
+    request = case.http
+    if not _METHOD.fullmatch(request.method):
+        return f"{request.method[:50]!a} is not an HTTP method"
+    if not request.path.startswith("/") or request.path.startswith("//") or re.search(r"[\x00-\x20\x7f]", request.path):
+        return f"{request.path[:200]!a} is not a path of the server"
+    for name, value in request.headers.items():
         if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]|[^\x00-\xff]", value):
             return f"{name[:50]!a} is not a header that can be sent"
-    if re.search("[\ud800-\udfff]", f"{asked.path}{asked.body}{case.body or ''}"):
+    if re.search("[\ud800-\udfff]", f"{request.path}{request.body}{case.body or ''}"):
         return "it contains half of a character (a lone surrogate)"
     if not case.setup and not case.model_fields_set & {"status", "json_", "body", "headers"}:
         return "it expects nothing"
     if why := value_flaw(case.json_):
         return f"json: {why}"
-    return size_flaw(asked.body, case.body, case.json_)
+    return size_flaw(request.body, case.body, case.json_)
 
 
 # -- the server --------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
     serve = bench.serve
     assert serve is not None  # noqa: S101  (callers have checked)
     with temporary_files(bench.room, serve.command) as folder:
-        argv = [one.replace("{files}", str(folder)) for one in resolve_command(serve.command, bench)]
+        argv = [word.replace("{files}", str(folder)) for word in resolve_command(serve.command, bench)]
         command = bench.command(argv, within_s=within_s, probes=False)
         command = replace(command, temporary=folder, output_bytes=SERVER_OUTPUT)
         command = with_services(command, bench.services, telling=-1) if bench.services else command
@@ -134,11 +134,11 @@ async def wait_until_up(serving: Server, ready: Ready) -> str:
     """Wait until the server answers as `ready` says. Returns "" if it does, "gone" if its process ended, "time" if it
     never answered, and otherwise what it answered instead."""
     until, insisting = time.monotonic() + ready.within_s, 0.0
-    asked = HttpRequest(path=ready.path)
+    request = HttpRequest(path=ready.path)
     why = "time"
     while time.monotonic() < until and not serving.has_ended():
         with contextlib.suppress(NoAnswer, TimeoutError):
-            answer = await send_request(serving, asked, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
+            answer = await send_request(serving, request, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
             if ready.status in (None, answer.status):
                 return ""
             insisting = insisting or time.monotonic()
@@ -171,9 +171,12 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
 def _is_foreign(module: str, bench: Bench) -> bool:
     """Whether a manifest in the room declares the package that provides this module, or code in the room imports the
     module although the project does not have it."""
-    inside = [one for root in bench.project_roots for one in (Path(root), *Path(root).parents)]  # also above its `src`
-    folders = {bench.room, *(one for one in inside if one.is_relative_to(bench.room))}
-    files = [path for one in folders for path in one.glob("*") if is_dependency_manifest(path.name) and path.is_file()]
+    # also above its `src`
+    inside = [folder for root in bench.project_roots for folder in (Path(root), *Path(root).parents)]
+    folders = {bench.room, *(folder for folder in inside if folder.is_relative_to(bench.room))}
+    files = [
+        path for folder in folders for path in folder.glob("*") if is_dependency_manifest(path.name) and path.is_file()
+    ]
     declared = read_declarations({str(path): path.read_text(errors="replace") for path in files})
     if any(provides_module(name, module) for name in declared.names):
         return True
@@ -193,18 +196,18 @@ def _imported_by_project(bench: Bench) -> set[str]:
 
 def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
     """A sentence that says why the server is not up, with the end of its error output, if any."""
-    named = f"the server `{shlex.join(serve.command)}`"
+    server = f"the server `{shlex.join(serve.command)}`"
     if why == "gone":
-        said = f"{named} ended with {ran.exit_code} before it answered"
+        sentence = f"{server} ended with {ran.exit_code} before it answered"
     elif why == "time":
-        said = f"{named} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
+        sentence = f"{server} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
         # It may have answered at that port; only the one that it was given was asked.
-        fixed = any(map(_PORT.fullmatch, serve.command)) and not any("{port}" in one for one in serve.command)
-        said += f"; {FIXED_PORT}, or read ${serve.port_env}" if fixed else ""
+        fixed = any(map(_PORT.fullmatch, serve.command)) and not any("{port}" in word for word in serve.command)
+        sentence += f"; {FIXED_PORT}, or read ${serve.port_env}" if fixed else ""
     else:
-        said = f"{named} {why}, not {serve.ready.status}"
-    last = error.strip()[-600:]
-    return f"{said}: {last}" if last else said
+        sentence = f"{server} {why}, not {serve.ready.status}"
+    output_end = error.strip()[-600:]
+    return f"{sentence}: {output_end}" if output_end else sentence
 
 
 # -- one exchange ------------------------------------------------------------------------------------------------------
@@ -230,31 +233,31 @@ class _OpenConnection(http.client.HTTPConnection):
 
     def __init__(self, connection: socket.socket, port: int) -> None:
         super().__init__("127.0.0.1", port)
-        self._given = connection
+        self._existing = connection
 
     def connect(self) -> None:
-        self.sock = self._given
+        self.sock = self._existing
 
 
 def _exchange(connection: socket.socket, request: HttpRequest, port: int, client: Mapping[str, str]) -> HttpAnswer:
-    given = {name.lower() for name in request.headers}
+    own_headers = {name.lower() for name in request.headers}
     body = request.body.encode()
     over = _OpenConnection(connection, port)
     try:
         over.putrequest(
             request.method.upper(),
             quote(request.path, safe=ASCII),
-            skip_host="host" in given,
+            skip_host="host" in own_headers,
             skip_accept_encoding=True,
         )
-        usual = {name: value for name, value in client.items() if name.lower() not in given}
+        usual = {name: value for name, value in client.items() if name.lower() not in own_headers}
         for name, value in (*usual.items(), *request.headers.items()):
             over.putheader(name, value.encode("latin-1"))
-        if "content-length" not in given and (body or request.method.upper() in ("POST", "PUT", "PATCH")):
+        if "content-length" not in own_headers and (body or request.method.upper() in ("POST", "PUT", "PATCH")):
             over.putheader("Content-Length", str(len(body)))
         over.endheaders(body or None)
-        said = over.getresponse()
-        answer = HttpAnswer(said.status, tuple(said.getheaders()), said.read(MOST_ANSWERED + 1))
+        response = over.getresponse()
+        answer = HttpAnswer(response.status, tuple(response.getheaders()), response.read(MOST_ANSWERED + 1))
     except TimeoutError:
         raise
     except (http.client.HTTPException, OSError, ValueError) as error:
@@ -263,14 +266,14 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int, client
         over.close()  # otherwise an unfinished answer would keep the connection open
     if len(answer.body) > MOST_ANSWERED:
         raise NoAnswer(f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared")
-    if said.length:
-        raise NoAnswer(f"{said.length} bytes of the answer are missing")
+    if response.length:
+        raise NoAnswer(f"{response.length} bytes of the answer are missing")
     return decoded(answer)
 
 
 def decoded(answer: HttpAnswer) -> HttpAnswer:
     """The answer without its content encoding. Clients leave a body alone whose encoding they do not know."""
-    codings = [one.strip().lower() for one in ",".join(answer.lines("Content-Encoding")).split(",")]
+    codings = [coding.strip().lower() for coding in ",".join(answer.lines("Content-Encoding")).split(",")]
     body = answer.body
     if len(codings) > MOST_LAYERS:
         return replace(answer, garbled=f"the body is encoded more than {MOST_LAYERS} times")
@@ -278,13 +281,13 @@ def decoded(answer: HttpAnswer) -> HttpAnswer:
         if body and coding in _UNREADABLE:
             return replace(answer, garbled=f"the body is encoded with {coding}, which trued cannot decode")
         try:
-            body = _inflated(body, coding)
+            body = _without_encoding(body, coding)
         except (zlib.error, EOFError):
             return replace(answer, garbled=f"the body is not {coding}, as Content-Encoding says")
     return replace(answer, body=body)
 
 
-def _inflated(body: bytes, coding: str) -> bytes:
+def _without_encoding(body: bytes, coding: str) -> bytes:
     """The body without one encoding; an empty one has none. Raises zlib.error or EOFError if it does not have it."""
     if not body or coding not in ("gzip", "x-gzip", "deflate"):
         return body
@@ -292,16 +295,16 @@ def _inflated(body: bytes, coding: str) -> bytes:
     if coding == "deflate":  # some servers leave out the header of zlib; clients accept both
         has_header = body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
         wbits = zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
-    found = bytearray()
+    decompressed = bytearray()
     for _ in range(MOST_MEMBERS):
         inflating = zlib.decompressobj(wbits)
-        found += inflating.decompress(body, MOST_ANSWERED + 1 - len(found))
-        if len(found) > MOST_ANSWERED:
+        decompressed += inflating.decompress(body, MOST_ANSWERED + 1 - len(decompressed))
+        if len(decompressed) > MOST_ANSWERED:
             raise NoAnswer(f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared")
         if not inflating.eof:
             raise EOFError
         if not (body := inflating.unused_data):
-            return bytes(found)
+            return bytes(decompressed)
     raise EOFError
 
 
@@ -333,7 +336,7 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
         return Outcomes.FAILED, "header", f"{lost[0]} among {listed}"
     if case.body is None and "json_" not in case.model_fields_set:
         return Outcomes.PASSED, "", ""
-    if why := answer.garbled or _misread(answer):
+    if why := answer.garbled or _why_misread(answer):
         return Outcomes.FAILED, "body", f"{why}: {seen}"
     if case.body is not None and answer.body != case.body.encode():
         return Outcomes.FAILED, "body", seen
@@ -345,31 +348,31 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
 def _values(answer: HttpAnswer, name: str) -> list[str]:
     """The values of a header as a client gets them: all lines joined in one, and each alone if it may be repeated. Of
     the lines that set the same cookie, the last one counts."""
-    each = answer.lines(name)
+    lines = answer.lines(name)
     if name.lower() == "set-cookie":
-        each = [*{_cookie(one): one for one in each}.values()]
-    return [*(each if name.lower() in REPEATED else ()), ", ".join(each)] if each else []
+        lines = [*{_cookie_key(line): line for line in lines}.values()]
+    return [*(lines if name.lower() in REPEATED else ()), ", ".join(lines)] if lines else []
 
 
-def _cookie(line: str) -> tuple[str, ...]:
+def _cookie_key(line: str) -> tuple[str, ...]:
     """What tells a cookie from others: its name, domain and path."""
-    name, *attributes = (one.strip() for one in line.split(";"))
-    scope = (one for one in attributes if one.lower().startswith(("domain=", "path=")))
+    name, *attributes = (part.strip() for part in line.split(";"))
+    scope = (attribute for attribute in attributes if attribute.lower().startswith(("domain=", "path=")))
     return name.partition("=")[0].strip(), *sorted(
-        one.lower().partition("=")[0] + one.partition("=")[2] for one in scope
+        attribute.lower().partition("=")[0] + attribute.partition("=")[2] for attribute in scope
     )
 
 
-def _misread(answer: HttpAnswer) -> str:
+def _why_misread(answer: HttpAnswer) -> str:
     """Why a client would read another text than the UTF-8 that was sent, or "": the charset that Content-Type names."""
     message = Message()
     message["Content-Type"] = next(iter(answer.lines("Content-Type")), "")
     charset = message.get_content_charset("utf-8")
     try:
-        known = codecs.lookup(charset).name
+        codec = codecs.lookup(charset).name
     except (LookupError, ValueError):
-        known = ""
-    if known not in CHARSETS:  # clients read text in a charset that they do not know in their own way
+        codec = ""
+    if codec not in CHARSETS:  # clients read text in a charset that they do not know in their own way
         return ""
-    text = answer.body.decode(known, "replace")
+    text = answer.body.decode(codec, "replace")
     return "" if text == answer.body.decode("utf-8", "replace") else f"the body is not {charset}, as Content-Type says"

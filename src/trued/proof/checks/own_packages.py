@@ -25,10 +25,10 @@ class OwnPackages:
     def __init__(self, base: Mapping[str, str], commit: Mapping[str, str]) -> None:
         """`base`, `commit`: path → text of the manifests on each of them."""
         self._texts = {path: text for path, text in commit.items() if PurePosixPath(path).name in MANIFESTS}
-        kept = {path: own_name(path, text) for path, text in self._texts.items()}
+        names = {path: own_name(path, text) for path, text in self._texts.items()}
         # (kind of manifest, name) → folders
         self._folders: dict[tuple[str, str], set[str]] = {}
-        for path, name in kept.items():
+        for path, name in names.items():
             if name and path in base and own_name(path, base[path]) == name:
                 self._folders.setdefault((PurePosixPath(path).name, name), set()).add(_folder(path))
 
@@ -38,7 +38,7 @@ class OwnPackages:
         if (PurePosixPath(manifest).name, name) not in self._folders:
             return False
         declared = self._entries(manifest, name)
-        return bool(declared) and all(self._is_inside(manifest, name, one) for one in declared)
+        return bool(declared) and all(self._is_from_project(manifest, name, written) for written in declared)
 
     def linked(self) -> frozenset[str]:
         """The project's own packages that its JavaScript and TypeScript can import."""
@@ -51,47 +51,49 @@ class OwnPackages:
         )
 
     def _entries(self, manifest: str, name: str) -> list[str]:
-        found = declared_in(manifest, self._texts.get(manifest, ""), exact=True)
-        return sorted(one for one in found if normal_name(one) == name)
+        entries = declared_in(manifest, self._texts.get(manifest, ""), exact=True)
+        return sorted(entry for entry in entries if normal_name(entry) == name)
 
-    def _is_inside(self, manifest: str, name: str, entry: str) -> bool:
+    def _is_from_project(self, manifest: str, name: str, entry: str) -> bool:
         kind = PurePosixPath(manifest).name
-        _, named, place = entry.partition(" @ ")
-        if named:
-            return self._is_own_place(manifest, name, place)
+        _, has_source, source = entry.partition(" @ ")
+        if has_source:
+            return self._is_own_source(manifest, name, source)
         if kind == "package.json":
             spec = re.fullmatch(r'\S+ "(.*)"', entry)
             return bool(spec) and any(
-                self._is_member(root, manifest) and _fits(spec[1] if spec else "", self._version(folder))
+                self._is_member(root, manifest) and _is_in_range(spec[1] if spec else "", self._version(folder))
                 for root, folder in self._members(name, kind)
             )
         if kind == "Cargo.toml":
-            return entry.endswith(' {"workspace": true}') and self._is_shared(name)
-        return any(self._is_member(root, manifest) for root, _ in self._members(name, kind)) and self._is_source(
+            return entry.endswith(' {"workspace": true}') and self._is_shared_from_project(name)
+        return any(self._is_member(root, manifest) for root, _ in self._members(name, kind)) and self._is_taken_by_uv(
             manifest, name
         )
 
-    def _is_own_place(self, manifest: str, name: str, place: str) -> bool:
+    def _is_own_source(self, manifest: str, name: str, source: str) -> bool:
         kind = PurePosixPath(manifest).name
-        if re.fullmatch(r"workspace:[\w.*^~-]+", place):
+        if re.fullmatch(r"workspace:[\w.*^~-]+", source):
             return kind == "package.json"  # an install fails if the workspace lacks the package
-        path = re.sub(r"^(?:file|link|portal):", "", place) if kind == "package.json" else place
-        found = posixpath.normpath(posixpath.join(_folder(manifest), path))
-        return not path.startswith("/") and found in self._folders[kind, name]
+        path = re.sub(r"^(?:file|link|portal):", "", source) if kind == "package.json" else source
+        folder = posixpath.normpath(posixpath.join(_folder(manifest), path))
+        return not path.startswith("/") and folder in self._folders[kind, name]
 
-    def _is_shared(self, name: str) -> bool:
+    def _is_shared_from_project(self, name: str) -> bool:
         """Whether `[workspace.dependencies]` of Cargo takes the package from the project."""
         entries = [
-            (path, one) for path in self._texts if path.endswith("Cargo.toml") for one in self._entries(path, name)
+            (path, entry) for path in self._texts if path.endswith("Cargo.toml") for entry in self._entries(path, name)
         ]
-        named = [(path, one) for path, one in entries if not one.endswith(' {"workspace": true}')]
-        return bool(named) and all(self._is_inside(path, name, one) for path, one in named)
+        not_from_workspace = [(path, entry) for path, entry in entries if not entry.endswith(' {"workspace": true}')]
+        return bool(not_from_workspace) and all(
+            self._is_from_project(path, name, entry) for path, entry in not_from_workspace
+        )
 
-    def _is_source(self, manifest: str, name: str) -> bool:
+    def _is_taken_by_uv(self, manifest: str, name: str) -> bool:
         """Whether uv is told to take the package from the workspace."""
         sources = self._table(manifest, "tool", "uv", "sources")
-        found = [one for key, one in sources.items() if normal_name(str(key)) == name]
-        return found == [{"workspace": True}]
+        values = [value for key, value in sources.items() if normal_name(str(key)) == name]
+        return values == [{"workspace": True}]
 
     def _members(self, name: str, kind: str) -> list[tuple[str, str]]:
         """The workspaces that contain the package of this name: for each, its root manifest and the package's
@@ -112,9 +114,11 @@ class OwnPackages:
         if root == manifest:
             return True
         inside = posixpath.relpath(_folder(manifest), _folder(root))
-        kept = [one for one in patterns if not one.startswith("!")]
-        left_out = [one[1:] for one in patterns if one.startswith("!")]
-        return _is_matched(inside, kept) and not any(fnmatchcase(inside, _bare(one)) for one in left_out)
+        included = [pattern for pattern in patterns if not pattern.startswith("!")]
+        left_out = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+        return _is_matched(inside, included) and not any(
+            fnmatchcase(inside, _plain_pattern(pattern)) for pattern in left_out
+        )
 
     def _patterns(self, root: str) -> Iterator[str]:
         data: Any
@@ -122,15 +126,15 @@ class OwnPackages:
             data = self._table(root).get("workspaces")
             data = data.get("packages") if isinstance(data, Mapping) else data
         else:
-            whole = self._table(root, "tool", "uv", "workspace")
-            data = whole.get("members")
-            out = whole.get("exclude")
-            yield from (f"!{one}" for one in out) if isinstance(out, list) and data else ()
-        yield from (one for one in data if isinstance(one, str)) if isinstance(data, list) else ()
+            workspace = self._table(root, "tool", "uv", "workspace")
+            data = workspace.get("members")
+            out = workspace.get("exclude")
+            yield from (f"!{pattern}" for pattern in out) if isinstance(out, list) and data else ()
+        yield from (pattern for pattern in data if isinstance(pattern, str)) if isinstance(data, list) else ()
 
     def _version(self, folder: str) -> str:
-        found = self._table(posixpath.normpath(posixpath.join(folder, "package.json"))).get("version")
-        return found if isinstance(found, str) else ""
+        version = self._table(posixpath.normpath(posixpath.join(folder, "package.json"))).get("version")
+        return version if isinstance(version, str) else ""
 
     def _table(self, path: str, *keys: str) -> Mapping[str, Any]:
         return table_at(table_in(path, self._texts.get(path, "")), *keys)
@@ -140,27 +144,29 @@ def _folder(path: str) -> str:
     return posixpath.dirname(path) or "."
 
 
-def _bare(pattern: str) -> str:
+def _plain_pattern(pattern: str) -> str:
     return pattern.removeprefix("./").rstrip("/")
 
 
 def _is_matched(folder: str, patterns: Sequence[str]) -> bool:
     """Whether a pattern of a workspace matches the folder: `packages/*` matches no folder further below."""
-    for one in map(_bare, patterns):
-        several = "**" in one
-        if fnmatchcase(folder, one) and (several or one.count("/") == folder.count("/")):
+    for pattern in map(_plain_pattern, patterns):
+        any_depth = "**" in pattern
+        if fnmatchcase(folder, pattern) and (any_depth or pattern.count("/") == folder.count("/")):
             return True
     return False
 
 
-def _fits(wanted: str, version: str) -> bool:
-    """Whether npm would link the workspace's package, which has this version, for the range `wanted`. Only the usual
+def _is_in_range(range_: str, version: str) -> bool:
+    """Whether npm would link the workspace's package, which has this version, for this range. Only the usual
     ways to write a range are understood."""
-    if wanted.strip() in ("", "*"):
+    if range_.strip() in ("", "*"):
         return True
-    needed, given = _RANGE.fullmatch(wanted.strip()), _VERSION.fullmatch(version)
-    if not needed or not given:
+    needed, numbers = _RANGE.fullmatch(range_.strip()), _VERSION.fullmatch(version)
+    if not needed or not numbers:
         return False
-    low, here = tuple(map(int, needed.groups()[1:])), tuple(map(int, given.groups()))
-    kept = {"^": next((at for at, one in enumerate(low) if one), 2) + 1, "~": 2, ">=": 0}.get(needed[1] or "=", 3)
-    return here >= low and here[:kept] == low[:kept]
+    low, actual = tuple(map(int, needed.groups()[1:])), tuple(map(int, numbers.groups()))
+    significant = {"^": next((at for at, number in enumerate(low) if number), 2) + 1, "~": 2, ">=": 0}.get(
+        needed[1] or "=", 3
+    )
+    return actual >= low and actual[:significant] == low[:significant]

@@ -20,9 +20,9 @@ from trued.proof.checks.package_manifests import (
     entries_in,
     is_package_manifest,
     lines_in,
-    named_by,
     normal_name,
     packages_in,
+    references_in,
     setup_cfg_values,
     setup_keywords,
     table_in,
@@ -32,8 +32,9 @@ from trued.support.tables import table_at
 
 PYTHON, NODE = "python", "node"
 _SORTS = {"package.json": NODE, "Cargo.toml": "cargo", "go.mod": "go", "Gemfile": "ruby"}
-_MAIN = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", *_SORTS)  # every other manifest is a list of packages
-_LISTS = ("requirements", "reqs", "deps")  # folders with the lists of the folder above
+# Every other manifest is a list of packages.
+_MAIN_MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", *_SORTS)
+_FOLDERS_OF_LISTS = ("requirements", "reqs", "deps")  # folders with the lists of the folder above
 _FOR_DEVELOPERS = re.compile(
     r"(?:^|[-_./])(?:dev|devel|develop|development|tests?|testing|lint|linting|docs?|types?|typing|ci|bench|benchmarks?"
     r"|examples?|qa|format|style|checks?|coverage|constraints?|release|tools?)(?:[-_.]|$)",
@@ -49,7 +50,7 @@ class Reach(IntEnum):
     ALL = 2
 
 
-_OF_NODE = {
+_REACHES_IN_NODE = {
     **dict.fromkeys(("dependencies", "optionalDependencies", "bundledDependencies", "bundleDependencies"), Reach.ALL),
     "peerDependencies": Reach.EXTRA,
 }
@@ -64,42 +65,42 @@ class Consumers:
         self.declared: dict[tuple[str, str], dict[str, tuple[Reach, str]]] = {}
         entries = {path: list(_entries(path, text)) for path, text in manifests.items()}
         reaches = _reaches_of_lists(entries)
-        for path, several in entries.items():
-            here = self.declared.setdefault((_SORTS.get(PurePosixPath(path).name, PYTHON), _folder(path)), {})
-            for entry, own in several:
-                reach = reaches.get(path, own)
-                if not named_by(path, entry) and (entry not in here or here[entry][0] < reach):
-                    here[entry] = reach, path
+        for path, declarations in entries.items():
+            packages = self.declared.setdefault((_SORTS.get(PurePosixPath(path).name, PYTHON), _folder(path)), {})
+            for entry, own_reach in declarations:
+                reach = reaches.get(path, own_reach)
+                if not references_in(path, entry) and (entry not in packages or packages[entry][0] < reach):
+                    packages[entry] = reach, path
 
-    def raised(self, base: "Consumers") -> Iterator[tuple[str, str]]:
+    def declared_for_more(self, base: "Consumers") -> Iterator[tuple[str, str]]:
         """Package and manifest, for each package that reaches more than developers, and on the base reached fewer
         people. What a folder above declares is known in the folders below; what left another folder has moved."""
-        for (sort, folder), several in self.declared.items():
-            for package, (reach, path) in several.items():
-                new = reach > Reach.DEVELOPERS and package not in base.packages(sort, folder, reach)
-                if new and not self._has_moved(sort, package, reach, base):
+        for (sort, folder), packages in self.declared.items():
+            for package, (reach, path) in packages.items():
+                is_new = reach > Reach.DEVELOPERS and package not in base.packages(sort, folder, reach)
+                if is_new and not self._has_moved(sort, package, reach, base):
                     yield package, path
 
     def _has_moved(self, sort: str, package: str, reach: Reach, base: "Consumers") -> bool:
         """Whether a folder that declared the package for as many people on the base has no manifest any more."""
         return any(
-            other == sort and (sort, folder) not in self.declared and several.get(package, (None,))[0] == reach
-            for (other, folder), several in base.declared.items()
+            base_sort == sort and (sort, folder) not in self.declared and packages.get(package, (None,))[0] == reach
+            for (base_sort, folder), packages in base.declared.items()
         )
 
     def packages(self, sort: str, folder: str, needed: Reach) -> set[str]:
         """The packages that reach as many people in this folder, by its manifests and those of the folders above."""
-        found = [self.declared.get((sort, one), {}) for one in _folders_above(folder)]
-        return {name for each in found for name, (reach, _) in each.items() if reach >= needed}
+        declarations = [self.declared.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
+        return {name for packages in declarations for name, (reach, _) in packages.items() if reach >= needed}
 
     def usable(self, path: str) -> set[str]:
         """The packages on which code of the product in this file may count. If no manifest lies above it, as with a
         `docker/requirements.txt`, every manifest is for it."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
-        if any((sort, one) in self.declared for one in _folders_above(folder)):
+        if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
             return self.packages(sort, folder, Reach.EXTRA)
-        every = [several for (other, _), several in self.declared.items() if other == sort]
-        return {name for several in every for name, (reach, _) in several.items() if reach >= Reach.EXTRA}
+        every = [packages for (other_sort, _), packages in self.declared.items() if other_sort == sort]
+        return {name for packages in every for name, (reach, _) in packages.items() if reach >= Reach.EXTRA}
 
     def only_for_developers(self, path: str) -> set[str]:
         """The packages that reach nobody else among those who use the code in this file."""
@@ -108,7 +109,7 @@ class Consumers:
     def folder_of(self, path: str) -> str:
         """The folder of the consumer that the code in this file belongs to; "" if there is no manifest for it."""
         above = _folders_above(posixpath.dirname(path))
-        return next((one for one in above if (_sort_of(path), one) in self.declared), "")
+        return next((folder_above for folder_above in above if (_sort_of(path), folder_above) in self.declared), "")
 
 
 def _sort_of(path: str) -> str:
@@ -118,29 +119,31 @@ def _sort_of(path: str) -> str:
 def _folder(manifest: str) -> str:
     """The folder of the code for which the manifest is meant."""
     folder = posixpath.dirname(manifest)
-    inner = PurePosixPath(folder).name in _LISTS and PurePosixPath(manifest).name not in _MAIN
-    return (posixpath.dirname(folder) if inner else folder) or "."
+    is_list_folder = (
+        PurePosixPath(folder).name in _FOLDERS_OF_LISTS and PurePosixPath(manifest).name not in _MAIN_MANIFESTS
+    )
+    return (posixpath.dirname(folder) if is_list_folder else folder) or "."
 
 
 def _folders_above(folder: str) -> list[str]:
     pure = PurePosixPath(folder or ".")
-    return [str(one) for one in dict.fromkeys((pure, *pure.parents))]
+    return [str(folder_above) for folder_above in dict.fromkeys((pure, *pure.parents))]
 
 
 def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach]]]) -> dict[str, Reach]:
     """Whom each list reaches: by its name, and by the manifests that refer to it, as `requirements.txt` may refer to a
     list for developers."""
-    lists = [path for path in entries if PurePosixPath(path).name not in _MAIN]
-    named = [path for path in lists if is_package_manifest(path)]
-    found = {path: Reach.DEVELOPERS if _FOR_DEVELOPERS.search(path) else Reach.ALL for path in named}
+    lists = [path for path in entries if PurePosixPath(path).name not in _MAIN_MANIFESTS]
+    with_usual_name = [path for path in lists if is_package_manifest(path)]
+    reaches = {path: Reach.DEVELOPERS if _FOR_DEVELOPERS.search(path) else Reach.ALL for path in with_usual_name}
     for _ in lists:  # lists can refer to lists
-        for path, several in entries.items():
-            for entry, own in several:
-                for one in named_by(path, entry) if not re.match(r"-c\b|--constraint", entry) else ():
-                    if one in lists:
-                        reach = found.get(path, Reach.DEVELOPERS) if path in lists else own
-                        found[one] = max(reach, found.get(one, reach))
-    return {path: found.get(path, Reach.DEVELOPERS) for path in lists}
+        for path, declarations in entries.items():
+            for entry, own_reach in declarations:
+                for list_path in references_in(path, entry) if not re.match(r"-c\b|--constraint", entry) else ():
+                    if list_path in lists:
+                        reach = reaches.get(path, Reach.DEVELOPERS) if path in lists else own_reach
+                        reaches[list_path] = max(reach, reaches.get(list_path, reach))
+    return {path: reaches.get(path, Reach.DEVELOPERS) for path in lists}
 
 
 def _entries(path: str, text: str) -> Iterator[tuple[str, Reach]]:
@@ -148,31 +151,34 @@ def _entries(path: str, text: str) -> Iterator[tuple[str, Reach]]:
     already (see `declared_in`)."""
     name = PurePosixPath(path).name
     try:
-        for reach, several in _by_reach(path, name, text):
-            for one in map(normal_name, several):
-                if one and one not in NOT_PACKAGES:
-                    yield one, reach
+        for reach, written_entries in _entries_by_reach(path, name, text):
+            for package in map(normal_name, written_entries):
+                if package and package not in NOT_PACKAGES:
+                    yield package, reach
     except (ValueError, SyntaxError, configparser.Error, RecursionError):
         return
 
 
-def _by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, Iterable[str]]]:
+def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, Iterable[str]]]:
     if name == "setup.cfg":
         for (section, key), value in setup_cfg_values(text):
             if key in REQUIREMENTS or section == "options.extras_require":
-                yield _of_setup(section, key), lines_in(value)
+                yield _reach_in_setup(section, key), lines_in(value)
     elif name == "setup.py":
-        for key, given in setup_keywords(text):
-            for inner, part in _named_lists(given):
-                yield _of_setup("options.extras_require" if inner else "", inner or key), texts_in(part)
+        for key, argument in setup_keywords(text):
+            for list_name, list_value in _named_lists(argument):
+                yield (
+                    _reach_in_setup("options.extras_require" if list_name else "", list_name or key),
+                    texts_in(list_value),
+                )
     elif name in ("pyproject.toml", "package.json", "Cargo.toml", "Pipfile"):
-        for reach, data in _tables(name, table_in(path, text)):
+        for reach, data in _declaring_tables(name, table_in(path, text)):
             yield reach, packages_in(data, exact=False)
     else:
         yield Reach.ALL, entries_in(name, text)
 
 
-def _of_setup(section: str, key: str) -> Reach:
+def _reach_in_setup(section: str, key: str) -> Reach:
     if section == "options.extras_require":
         return Reach.DEVELOPERS if _FOR_DEVELOPERS.search(key) else Reach.EXTRA
     return {"tests_require": Reach.DEVELOPERS, "setup_requires": Reach.EXTRA}.get(key, Reach.ALL)
@@ -182,21 +188,21 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
     """The lists in a literal value, each with its name, if it has one."""
     if not isinstance(value, ast.Dict):
         return [("", value)]
-    names = [one.value if isinstance(one, ast.Constant) else None for one in value.keys]
-    return [(str(name or "an extra"), part) for name, part in zip(names, value.values, strict=True)]
+    names = [key.value if isinstance(key, ast.Constant) else None for key in value.keys]
+    return [(str(name or "an extra"), list_value) for name, list_value in zip(names, value.values, strict=True)]
 
 
-def _tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
+def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
     """The parts of a manifest, each with a key that declares packages. What is not known to reach more people is for
     developers. What a workspace shares, its members have to ask for."""
     if name == "package.json":
-        yield from ((_OF_NODE.get(key, Reach.DEVELOPERS), {key: part}) for key, part in data.items())
+        yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":
         for key in data.keys() - set(PIPENV_OWN):
             yield Reach.ALL if key == "packages" else Reach.DEVELOPERS, {"dependencies": data[key]}
     elif name == "Cargo.toml":
         targets = table_at(data, "target").values()
-        for table in (data, *(one for one in targets if isinstance(one, Mapping))):
+        for table in (data, *(target for target in targets if isinstance(target, Mapping))):
             for key in ("dependencies", "build-dependencies", "dev-dependencies"):
                 yield from _with_optional(table.get(key), Reach.DEVELOPERS if key == "dev-dependencies" else Reach.ALL)
     else:
@@ -207,14 +213,16 @@ def _tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[st
         yield Reach.EXTRA, {"requires": table_at(data, "build-system").get("requires")}
         yield from _with_optional(table_at(data, "tool", "poetry").get("dependencies"), Reach.ALL)
         for source, key in ((project, "dependencies"), (dynamic, "dynamic")):
-            for extra, part in table_at(source, "optional-dependencies").items():
-                inner = {"dependencies": part} if key == "dependencies" else {"dynamic": {"dependencies": part}}
-                yield Reach.DEVELOPERS if _FOR_DEVELOPERS.search(extra) else Reach.EXTRA, inner
+            for extra, packages in table_at(source, "optional-dependencies").items():
+                declaring = (
+                    {"dependencies": packages} if key == "dependencies" else {"dynamic": {"dependencies": packages}}
+                )
+                yield Reach.DEVELOPERS if _FOR_DEVELOPERS.search(extra) else Reach.EXTRA, declaring
         yield Reach.DEVELOPERS, dict(data)
 
 
 def _with_optional(table: object, reach: Reach) -> Iterator[tuple[Reach, dict[str, Any]]]:
     if isinstance(table, Mapping):
-        extra = {key for key, one in table.items() if isinstance(one, Mapping) and one.get("optional") is True}
-        yield reach, {"dependencies": {key: one for key, one in table.items() if key not in extra}}
-        yield min(reach, Reach.EXTRA), {"dependencies": {key: one for key, one in table.items() if key in extra}}
+        extra = {key for key, value in table.items() if isinstance(value, Mapping) and value.get("optional") is True}
+        yield reach, {"dependencies": {key: value for key, value in table.items() if key not in extra}}
+        yield min(reach, Reach.EXTRA), {"dependencies": {key: value for key, value in table.items() if key in extra}}

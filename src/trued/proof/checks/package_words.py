@@ -18,10 +18,10 @@ from trued.errors import BadInput
 from trued.support.located.yaml import yaml_value
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
-PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed` finds lists of packages
+PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed_data` finds lists of packages
 # Words of SQL by which a database loads code or starts a program, and commands of its shell, which begin a line; a
 # comment of GraphQL that imports a file.
-_LOADING = re.compile(
+_LOADS_CODE = re.compile(
     r"\b(?:extension|load\w*|install|program|language|assembly|library|module|plugin|import|packages?|attach|execute|"
     r"exec|call|do|xp_\w+|sp_\w+|system)\b|^\s*[\\.!]",
     re.IGNORECASE,
@@ -34,78 +34,80 @@ _RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule 
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
 _COMMENT = re.compile(r"(?:^|\s)#")
-_AROUND = "\"'`()[]{},;:"
+_PUNCTUATION_AROUND = "\"'`()[]{},;:"
 _QUOTED = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
 
 
 def new_words(
-    path: str, before: str, added: Iterable[str], *, known: Collection[str], exact: bool = False
+    path: str, before: str, added: Iterable[str], *, known_paths: Collection[str], exact: bool = False
 ) -> list[str]:
-    """Words of the added lines that are new in the file and are not a path of the project (`known`). Any of them may be
-    the name of a package. `exact`: numbers count, too, because they may be versions."""
+    """Words of the added lines that are new in the file and are no path of the project (`known_paths`). Any of them
+    may be the name of a package. `exact`: numbers count, too, because they may be versions."""
     # A word that the file had only in a comment counts as new, because a comment installs nothing.
     uncommented = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())
-    there = {part for word in uncommented.split() for part in (word, word.strip(_AROUND))}
+    old_words = {written for word in uncommented.split() for written in (word, word.strip(_PUNCTUATION_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
-    found = []
+    words_found = []
     for line in added:
         if (makes or name.endswith(COMMENTED)) and line.lstrip().startswith("#"):
             continue
         if makes and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
             continue
         for word in line.split():
-            bare = word.strip(_AROUND)
-            plain = not re.search(r"\w", word) or bool(_OPTION.fullmatch(bare))
-            plain = plain or (not exact and bool(_NUMBER.fullmatch(bare)))
-            inside = bool({"/", "."} & set(bare)) and bare.removeprefix("./").rstrip("/") in known
-            if not plain and not inside and word not in there and bare not in there:
-                found.append(bare)
-    return found
+            bare = word.strip(_PUNCTUATION_AROUND)
+            is_harmless = not re.search(r"\w", word) or bool(_OPTION.fullmatch(bare))
+            is_harmless = is_harmless or (not exact and bool(_NUMBER.fullmatch(bare)))
+            is_path = bool({"/", "."} & set(bare)) and bare.removeprefix("./").rstrip("/") in known_paths
+            if not is_harmless and not is_path and word not in old_words and bare not in old_words:
+                words_found.append(bare)
+    return words_found
 
 
 def read_names(sources: Mapping[str, str]) -> frozenset[str]:
     """The parts of all paths that this code may name, taken from its string literals."""
-    found: set[str] = set()
+    names: set[str] = set()
     for path, text in sources.items():
-        for one in _strings(path, text):
-            found.update(part for part in re.split(r"[/\\]", one) if part and len(one) < 500)
-    return frozenset(found)
+        for literal in _string_literals(path, text):
+            names.update(part for part in re.split(r"[/\\]", literal) if part and len(literal) < 500)
+    return frozenset(names)
 
 
-def _strings(path: str, text: str) -> list[str]:
+def _string_literals(path: str, text: str) -> list[str]:
     if not path.endswith(".py"):
         return _QUOTED.findall(text)
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
-def is_read_by_code(path: str, names: Collection[str], others: Mapping[str, str], *, among_tests: bool = False) -> bool:
+def is_read_by_code(
+    path: str, read_by_code: Collection[str], other_files: Mapping[str, str], *, among_tests: bool = False
+) -> bool:
     """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
-    `others`: path → text of these other files. A file in a hidden folder belongs to a tool, so the answer is False.
+    `other_files`: path → text. A file in a hidden folder belongs to a tool, so the answer is False.
     Data among tests need not be named by code, if no other file could use it without naming it (see `may_mean`)."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
-    if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in others.values()):
+    if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in other_files.values()):
         return False
-    if pure.name in names or (len(pure.parts) > 1 and pure.parts[-2] in names):
+    if pure.name in read_by_code or (len(pure.parts) > 1 and pure.parts[-2] in read_by_code):
         return True
-    return among_tests and not any(may_mean(one, text, path) for one, text in others.items())
+    return among_tests and not any(may_mean(other_path, text, path) for other_path, text in other_files.items())
 
 
-def may_mean(one: str, text: str, path: str) -> bool:
-    """Whether the file `one`, which has this text, could use the file at `path` without naming it: by a wildcard or
+def may_mean(reader: str, text: str, path: str) -> bool:
+    """Whether the file `reader`, which has this text, could use the file at `path` without naming it: by a wildcard or
     variable, or because a tool may look for it in a folder that the text names."""
     folder = posixpath.dirname(path)
     above, suffix = PurePosixPath(folder).name, PurePosixPath(path).suffix
     if above and above in text:
         if re.search(rf"(?<![\w-]){re.escape(above)}/\S*[*?$%{{\[]", text):
             return True
-        words = {one.strip("./") for one in re.findall(r"[\w./@-]+", text) if above in one}
-        beside = posixpath.dirname(one)
+        words = {word.strip("./") for word in re.findall(r"[\w./@-]+", text) if above in word}
+        beside = posixpath.dirname(reader)
         if folder in words or folder in {posixpath.normpath(posixpath.join(beside, word)) for word in words}:
             return True
     if suffix in PARSED or not suffix:
@@ -127,11 +129,11 @@ def loads_code(path: str, added: Iterable[str]) -> bool:
     """Whether one of these lines, added to an SQL or GraphQL file, may load code from elsewhere."""
     if path.endswith((".graphql", ".gql")):
         return any(re.match(r"\s*#\s*import\b", line) for line in added)
-    return path.endswith(".sql") and any(map(_LOADING.search, added))
+    return path.endswith(".sql") and any(map(_LOADS_CODE.search, added))
 
 
-def parsed(path: str, text: str) -> Any:
-    """The file's parsed value; None for formats without a parser. Raises ValueError if it cannot be parsed."""
+def parsed_data(path: str, text: str) -> Any:
+    """The file's data; None for formats without a parser. Raises ValueError if it cannot be parsed."""
     if path.endswith(".json"):
         return json.loads(text)
     if path.endswith((".yaml", ".yml")):

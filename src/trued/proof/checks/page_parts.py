@@ -42,22 +42,24 @@ class PageParts(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._inside = tag
-        given = {name: value or "" for name, value in attrs}
-        for name, value in given.items():
+        attributes = {name: value or "" for name, value in attrs}
+        for name, value in attributes.items():
             if name.startswith("on"):
                 self.code.add(value)
             elif name == "srcdoc":
-                inner = PageParts(value)
-                self.addresses |= inner.addresses
-                self.code |= inner.code
+                framed = PageParts(value)
+                self.addresses |= framed.addresses
+                self.code |= framed.code
             elif name == "style":
                 self.addresses |= style_addresses(value)
             elif name in ADDRESSED:
-                parts = value.split(",") if name.endswith("srcset") else [value]
-                self.addresses |= {one for one in map(_plain, parts) if leads_elsewhere(one, tag)}
-        if "http-equiv" in given:  # may load another page
+                addresses = value.split(",") if name.endswith("srcset") else [value]
+                self.addresses |= {address for address in map(_plain, addresses) if leads_elsewhere(address, tag)}
+        if "http-equiv" in attributes:  # may load another page
             self.addresses |= {
-                _plain(one) for one in re.split(r"[;=]", given.get("content", "")) if leads_elsewhere(one)
+                _plain(address)
+                for address in re.split(r"[;=]", attributes.get("content", ""))
+                if leads_elsewhere(address)
             }
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -89,14 +91,18 @@ def leads_elsewhere(address: str, tag: str = "") -> bool:
 
 def unescaped_style(text: str) -> str:
     """A style sheet without the escapes by which a rule or an address could be written otherwise (`@\\69mport`)."""
-    return _ESCAPE.sub(lambda one: chr(number) if 0 < (number := int(one[1], 16)) < 0x110000 else " ", text)
+    return _ESCAPE.sub(lambda match: chr(number) if 0 < (number := int(match[1], 16)) < 0x110000 else " ", text)
 
 
 def style_addresses(text: str) -> set[str]:
     """The addresses outside the project that a style sheet loads."""
-    return {one for one in _named_in(unescaped_style(text)) if leads_elsewhere(one, "img") and "data:font" not in one}
+    return {
+        address
+        for address in _addresses_in_rules(unescaped_style(text))
+        if leads_elsewhere(address, "img") and "data:font" not in address
+    }
 
 
-def _named_in(text: str) -> Iterator[str]:
-    for both in _STYLE_ADDRESS.findall(text):
-        yield from map(_plain, filter(None, both))
+def _addresses_in_rules(text: str) -> Iterator[str]:
+    for groups in _STYLE_ADDRESS.findall(text):
+        yield from map(_plain, filter(None, groups))

@@ -20,17 +20,17 @@ def quote(text: str) -> str:
     return f'"{short[:LONGEST]}{"…" if len(short) > LONGEST else ""}"'
 
 
-def expected_to_see(wanted: str, place: str, lines: Sequence[str]) -> str:
+def expected_to_see(words: str, page: str, lines: Sequence[str]) -> str:
     """The sentence `expected to see "Earn 40 points" on /collection; it shows "+ loyalty points"`."""
-    return f"expected to see {quote(wanted)} on {place}; {_instead(wanted, lines)}"
+    return f"expected to see {quote(words)} on {page}; {_shown_instead(words, lines)}"
 
 
-def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
+def expected_not_to_see(unwanted: str, page: str, lines: Sequence[str]) -> str:
     """The sentence `expected not to see "Error" on /cart; it shows "Error: no stock"`."""
     words = collapse_spaces(unwanted)
-    whole = next((line for line in lines if words in line), unwanted)
-    there = f"it shows {quote(_around(words, whole))}" if words != whole else "it is there"
-    return f"expected not to see {quote(unwanted)} on {place}; {there}"
+    line_with_words = next((line for line in lines if words in line), unwanted)
+    instead = f"it shows {quote(_excerpt(words, line_with_words))}" if words != line_with_words else "it is there"
+    return f"expected not to see {quote(unwanted)} on {page}; {instead}"
 
 
 def before_actions(sentence: str) -> str:
@@ -39,46 +39,46 @@ def before_actions(sentence: str) -> str:
     return f"before the actions: {sentence}"
 
 
-def could_not(action: str, place: str, why: str) -> str:
+def could_not(action: str, page: str, why: str) -> str:
     """The sentence `could not click "Add to cart" on /: there is no such button, link or text`."""
-    return f"could not {collapse_spaces(action)[:LONGEST]} on {place}: {collapse_spaces(why)[:LONGEST]}"
+    return f"could not {collapse_spaces(action)[:LONGEST]} on {page}: {collapse_spaces(why)[:LONGEST]}"
 
 
-def expected_url(wanted: str, place: str, url: str) -> str:
+def expected_url(target: str, page: str, url: str) -> str:
     """The sentence `expected /old to lead to /new; it leads to /`."""
     return (
-        f"expected {place} to lead to {collapse_spaces(wanted)[:LONGEST]}; it leads to {collapse_spaces(url)[:LONGEST]}"
+        f"expected {page} to lead to {collapse_spaces(target)[:LONGEST]}; it leads to {collapse_spaces(url)[:LONGEST]}"
     )
 
 
-def expected_in_tree(wanted: str, place: str, tree: Sequence[str]) -> str:
+def expected_in_tree(expected_line: str, page: str, tree: Sequence[str]) -> str:
     """The sentence `expected button "Buy" in the accessibility tree of /cart; …`, with the nearest line that is
     there."""
-    near = nearest_text(wanted, tree)
-    there = f"the nearest line in it is {near[:LONGEST]}" if near else "no line in it is similar"
-    return f"expected {collapse_spaces(wanted)[:LONGEST]} in the accessibility tree of {place}; {there}"
+    nearest = nearest_text(expected_line, tree)
+    instead = f"the nearest line in it is {nearest[:LONGEST]}" if nearest else "no line in it is similar"
+    return f"expected {collapse_spaces(expected_line)[:LONGEST]} in the accessibility tree of {page}; {instead}"
 
 
-def expected_no_errors(place: str, errors: Sequence[str]) -> str:
+def expected_no_errors(page: str, errors: Sequence[str]) -> str:
     """The sentence `expected no errors on /cart; it reports "TypeError …" and 2 more`."""
     more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
-    return f"expected no errors on {place}; it reports {quote(errors[0])}{more}"
+    return f"expected no errors on {page}; it reports {quote(errors[0])}{more}"
 
 
-def nearest_text(wanted: str, lines: Iterable[str]) -> str:
+def nearest_text(expected: str, lines: Iterable[str]) -> str:
     """The line, or part of a long line, that is most similar to the wanted text; "" if none is similar."""
-    folded = collapse_spaces(wanted).casefold()
+    folded = collapse_spaces(expected).casefold()
     words = frozenset(_words(folded))
-    best, found = ALIKE, ""
+    best, nearest = ALIKE, ""
     for piece in list(_pieces(lines, len(folded.split())))[:MOST_PIECES]:
         score = _likeness(folded, words, piece.casefold())
-        best, found = (score, piece) if score > best else (best, found)
-    return found
+        best, nearest = (score, piece) if score > best else (best, nearest)
+    return nearest
 
 
 def _likeness(folded: str, words: frozenset[str], piece: str) -> float:
-    others = frozenset(_words(piece))
-    shared = len(words & others) / len(words | others) if words | others else 0.0
+    other_words = frozenset(_words(piece))
+    shared = len(words & other_words) / len(words | other_words) if words | other_words else 0.0
     return shared + SequenceMatcher(None, folded, piece[:LONGEST], autojunk=False).ratio() / 2
 
 
@@ -98,15 +98,15 @@ def _pieces(lines: Iterable[str], many: int) -> Iterable[str]:
         yield from (" ".join(words[start : start + width]) for start in range(0, len(words), max(width // 2, 1)))
 
 
-def _instead(wanted: str, lines: Sequence[str]) -> str:
+def _shown_instead(expected: str, lines: Sequence[str]) -> str:
     shown = [line for line in lines if line]
     if not shown:
         return "the page shows no text at all"
-    if near := nearest_text(wanted, shown):
-        return f"it shows {quote(near)}"
+    if nearest := nearest_text(expected, shown):
+        return f"it shows {quote(nearest)}"
     return f"it shows nothing similar, and begins with {quote(' '.join(shown[:4]))}"
 
 
-def _around(part: str, line: str) -> str:
-    start = max(line.find(part) - 40, 0)
-    return line[start : start + LONGEST] if part in line else part
+def _excerpt(words: str, line: str) -> str:
+    start = max(line.find(words) - 40, 0)
+    return line[start : start + LONGEST] if words in line else words

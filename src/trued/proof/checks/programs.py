@@ -21,12 +21,12 @@ def is_python(program: str) -> bool:
 
 def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
     """The command line with interpreters replaced by absolute paths, so that a head cannot substitute another."""
-    program, *rest = argv
+    program, *arguments = argv
     if is_python(program):
-        return [bench.python, *rest]
-    if program in _NODE and (found := node.find_node()):
-        return [found.path, *rest]
-    return [program, *rest]
+        return [bench.python, *arguments]
+    if program in _NODE and (node_program := node.find_node()):
+        return [node_program.path, *arguments]
+    return [program, *arguments]
 
 
 def is_not_installed(program: str, bench: Bench) -> bool:
@@ -45,11 +45,11 @@ def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
         return "" if program.startswith("/") or (bench.room / program).exists() else program
     if not is_python(program) and program not in _RUNS_SCRIPTS:
         return ""
-    words = [one for one in argv[1:] if not one.startswith("-")]
+    words = [word for word in argv[1:] if not word.startswith("-")]
     if is_python(program) and "-m" in argv[1:]:
-        asked = argv[argv.index("-m") + 1] if argv.index("-m") + 1 < len(argv) else ""
-        gone = rf"No module named '?{re.escape(asked)}(\.__main__)?'?(;.*)?\s*$"
-        return asked if asked and re.search(gone, error) else ""
+        module = argv[argv.index("-m") + 1] if argv.index("-m") + 1 < len(argv) else ""
+        message = rf"No module named '?{re.escape(module)}(\.__main__)?'?(;.*)?\s*$"
+        return module if module and re.search(message, error) else ""
     if "-c" in argv[1:] or "-e" in argv[1:] or not words or words[0].startswith(("/", "{files}")):
         return ""
     return "" if (bench.room / words[0]).exists() or (program in _NODE and _resolves(bench, words[0])) else words[0]
@@ -66,9 +66,9 @@ def missing_module(error: str, bench: Bench) -> str:
 
 
 def _go_modules(bench: Bench) -> list[str]:
-    place = bench.room / bench.folder / "go.mod"
+    path = bench.room / bench.folder / "go.mod"
     return (
         [name]
-        if place.is_file() and not place.is_symlink() and (name := module_name(place.read_text(errors="replace")))
+        if path.is_file() and not path.is_symlink() and (name := module_name(path.read_text(errors="replace")))
         else []
     )

@@ -35,39 +35,39 @@ RUNNERS: Mapping[str, Runner] = {
 }
 
 
-async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> Fact:
+async def run_tests(check: TestsCheck, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room, by the runner that its command starts.
 
     A command that starts no known runner, or names a file that the base does not have, is a broken check.
     """
-    asked = await runner_of(check.command, bench)
-    if asked is None and not check.report:
+    call = await runner_of(check.command, bench)
+    if call is None and not check.report:
         why = (
             f"`{check.command}` starts no test runner whose results can be counted; {countable_instead(check.command)}"
         )
         return void_fact(why, Outcomes.BROKEN, "runner", check.command)
-    if lost := await _not_on_base(check, asked, bench):
+    if lost := await _not_on_base(check, call, bench):
         why = f"the base has no {lost}, which the check names (a file that only the change adds is no evidence)"
         return void_fact(why, Outcomes.BROKEN, "no such file", check.command)
-    if asked is None:
-        return await run_with_report(check, None, bench, wanted)
-    bench = bench.started_in(asked.folder)
+    if call is None:
+        return await run_with_report(check, None, bench, selection)
+    bench = bench.started_in(call.folder)
     if not check.e2e:
-        return await _run(check, asked, bench, wanted)
+        return await _run(check, call, bench, selection)
     # Only pytest needs Playwright for Python, because a plugin opens pages for its tests. Tests of other runners start
     # the browser themselves.
-    python = asked.runner == "pytest"
-    if lack := missing_browser(bench, wanted, python=python):
+    python = call.runner == "pytest"
+    if lack := missing_browser(bench, selection, python=python):
         return lack
     async with with_browser(bench, python=python) as staged:
-        return await _run(check.model_copy(update={"network": "loopback"}), asked, staged, wanted)
+        return await _run(check.model_copy(update={"network": "loopback"}), call, staged, selection)
 
 
-async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
-    if broken := await _run_before(check, asked, bench):
+async def _run(check: TestsCheck, call: RunnerCall, bench: Bench, selection: CaseSelection) -> Fact:
+    if broken := await _run_before(check, call, bench):
         return broken
-    fact = await RUNNERS[asked.runner](check, asked, bench, wanted)
-    return replace(fact, notes=(*asked.notes, *fact.notes))
+    fact = await RUNNERS[call.runner](check, call, bench, selection)
+    return replace(fact, notes=(*call.notes, *fact.notes))
 
 
 async def runner_of(command: str, bench: Bench) -> RunnerCall | None:
@@ -83,33 +83,35 @@ async def runner_on_base(command: str, workspace: Workspace, base: str, carried:
     """
     folder = package_folder(command)
     scripts = package_scripts(await workspace.read(base, posixpath.join(folder, "package.json")))
-    asked = recognise_runner(command, scripts, of=folder)
-    return with_files_for_patterns(asked, {*await workspace.blobs(base), *carried}) if asked else None
+    call = recognise_runner(command, scripts, of=folder)
+    return with_files_for_patterns(call, {*await workspace.blobs(base), *carried}) if call else None
 
 
 def package_scripts(text: bytes | None) -> dict[str, str]:
     """The scripts of a package.json; none if it cannot be parsed."""
-    return {name: str(one) for name, one in table_at(json_table(text or b""), "scripts").items()}
+    return {name: str(script) for name, script in table_at(json_table(text or b""), "scripts").items()}
 
 
-async def _not_on_base(check: TestsCheck, asked: RunnerCall | None, bench: Bench) -> str:
-    known = {*await bench.workspace.blobs(bench.base), *bench.carried}
-    return next((one for one in files_of_check(check, asked) if not any(is_below(path, one) for path in known)), "")
+async def _not_on_base(check: TestsCheck, call: RunnerCall | None, bench: Bench) -> str:
+    known_paths = {*await bench.workspace.blobs(bench.base), *bench.carried}
+    return next(
+        (file for file in files_of_check(check, call) if not any(is_below(path, file) for path in known_paths)), ""
+    )
 
 
-def files_of_check(check: TestsCheck, asked: RunnerCall | None) -> tuple[str, ...]:
+def files_of_check(check: TestsCheck, call: RunnerCall | None) -> tuple[str, ...]:
     """The files of a check: those that it lists; if it lists none, those that its command names."""
-    return check.files or (files_in_command(asked) if asked else ())
+    return check.files or (files_in_command(call) if call else ())
 
 
-async def _run_before(check: TestsCheck, asked: RunnerCall, bench: Bench) -> Fact | None:
+async def _run_before(check: TestsCheck, call: RunnerCall, bench: Bench) -> Fact | None:
     """Run what must succeed before the tests, such as a build. Returns the fact of its failure, or None."""
-    for command in asked.before:
+    for command in call.before:
         ran = await bench.execute(
             ("sh", "-c", command),
             within_s=check.within_s,
             network=check.network,
-            variables={**bench.plain, **asked.variables},
+            variables={**bench.plain, **call.variables},
         )
         if ran.exit_code != 0:
             why = f"`{command}` failed before the tests: {cap_output(ran.stdout, ran.stderr)[-600:]}"

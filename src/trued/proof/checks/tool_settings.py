@@ -28,20 +28,20 @@ _BUNDLER = re.compile(
 _MEANINGS = re.compile(
     r"(?<![\w$])[\"']?(?:(?:alias|aliases|moduleNameMapper|transform)[\"']?\s*[:=]\s*|alias(?:es)?\s*(?=\())"
 )
-_LOADED = re.compile(
+_LISTS_OF_CODE = re.compile(
     r"(?<![\w$])[\"']?(?:(?:plugins?|presets?|extends|setupFiles\w*|globalSetup|globalTeardown|snapshotSerializers"
     r"|resolver|\w*[rR]unner)[\"']?\s*[:=]\s*|extends\s*(?=\())"
 )
-_KEYED = re.compile(r"(?<![\w$])[\"']?plugins[\"']?\s*[:=]\s*(?=[^\s\[])")
+_OBJECTS_OF_PLUGINS = re.compile(r"(?<![\w$])[\"']?plugins[\"']?\s*[:=]\s*(?=[^\s\[])")
 _STRING = r"(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`)"
 _QUOTED_KEY = re.compile(rf"(?<=[{{,])\s*{_STRING}\s*:")
 # An option of a plugin, unless it may say where the plugin is.
 _OPTION = re.compile(
     rf"[{{,]\s*(?![\"']?(?:resolve|path|package|module|require|use)\b)(?:{_STRING}|[\w$]+)\s*:\s*{_STRING}(?=\s*[,}}])"
 )
-_INNER = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)")
+_NESTED = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)")
 # A string that has the form of a package's name: with a scope, or with the kind of the tool's part in it.
-_SHAPED = re.compile(
+_LIKE_A_PACKAGE = re.compile(
     r"@[a-z0-9~][\w.~-]*/.+|(?:.*[-/])?(?:loader|plugin|preset|config|environment|jest)-.+"
     r"|.+-(?:loader|plugin|preset|config|jest)"
 )
@@ -51,56 +51,58 @@ _PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-
 class ToolSettings:
     """The scripts of a change that may be settings of a tool, or a part of them."""
 
-    def __init__(self, texts: Mapping[str, str], known: Collection[str]) -> None:
-        """`texts`: path → text; it contains every settings file. `known`: the project's own paths, so that none is
-        taken for a package."""
+    def __init__(self, texts: Mapping[str, str], known_paths: Collection[str]) -> None:
+        """`texts`: path → text; it contains every settings file. `known_paths`: those of the project, so that none
+        is taken for a package."""
         settings = {path: text for path, text in texts.items() if is_settings(path)}
-        self._parts = [place for path, text in settings.items() for place in relative_imports(path, text)]
-        self._known = known
+        self._imported_by_settings = [
+            target for path, text in settings.items() for target in relative_imports(path, text)
+        ]
+        self._known_paths = known_paths
 
-    def hides_more(self, path: str, read: SourceText, was: str, now: str) -> bool:
-        """Whether the script, which had the text `was`, newly defines short names that cannot be read."""
-        return self._may_be(path, read) and has_unread_aliases(was, now)
+    def hides_more(self, path: str, source: SourceText, old_text: str, new_text: str) -> bool:
+        """Whether the script, which had the text `old_text`, newly defines short names that cannot be read."""
+        return self._may_be_settings(path, source) and has_unread_aliases(old_text, new_text)
 
-    def new_packages(self, path: str, read: SourceText, was: str, now: str) -> set[str]:
-        """The packages that the script may name in a string and did not name when it had the text `was`."""
-        if not self._may_be(path, read):
+    def new_packages(self, path: str, source: SourceText, old_text: str, new_text: str) -> set[str]:
+        """The packages that the script may name in a string and did not name when it had the text `old_text`."""
+        if not self._may_be_settings(path, source):
             return set()
-        return _packages_in(path, now, self._known) - _packages_in(path, was, ())
+        return _packages_in(path, new_text, self._known_paths) - _packages_in(path, old_text, ())
 
-    def _may_be(self, path: str, read: SourceText) -> bool:
-        bundles = any(_BUNDLER.search(one) for names in read.named.values() for one in names)
-        part = any(fitting_files(one, [path]) for one in self._parts)
-        return is_script(path) and (bundles or part or is_settings(path))
+    def _may_be_settings(self, path: str, source: SourceText) -> bool:
+        bundles = any(_BUNDLER.search(name) for names in source.named.values() for name in names)
+        is_imported_by_settings = any(fitting_files(target, [path]) for target in self._imported_by_settings)
+        return is_script(path) and (bundles or is_imported_by_settings or is_settings(path))
 
 
-def _packages_in(path: str, text: str, known: Collection[str]) -> set[str]:
+def _packages_in(path: str, text: str, known_paths: Collection[str]) -> set[str]:
     """The packages that the settings script of a tool seems to name in strings: plugins that the tool loads, targets of
-    short names, and names with the shape of a package. `known`: the project's own paths, so that none is taken for a
+    short names, and names with the shape of a package. `known_paths`: those of the project, so that none is taken for a
     package. A text that is too long gives none; `has_unread_aliases` reports a change to it."""
     if len(text) > MOST_SETTINGS:
         return set()
-    names = [one for one in _strings(_QUOTED_KEY.sub("", text)) if _SHAPED.fullmatch(one)]
+    names = [text for text in _quoted_texts(_QUOTED_KEY.sub("", text)) if _LIKE_A_PACKAGE.fullmatch(text)]
     for value in values_in(text, _MEANINGS):
-        names += _strings(_QUOTED_KEY.sub("", value))
+        names += _quoted_texts(_QUOTED_KEY.sub("", value))
     # ESLint's own settings load plugins by imports. The names in them stand for these, except in older settings.
     if not PurePosixPath(path).name.startswith("eslint.") or re.search("compat|eslintrc", text, re.IGNORECASE):
-        for value in values_in(text, _LOADED):
-            names += _strings(_QUOTED_KEY.sub("", _OPTION.sub("", value)))
-        for value in values_in(text, _KEYED):
+        for value in values_in(text, _LISTS_OF_CODE):
+            names += _quoted_texts(_QUOTED_KEY.sub("", _OPTION.sub("", value)))
+        for value in values_in(text, _OBJECTS_OF_PLUGINS):
             names += _outer_keys(value)
-    return {package_of(one) for one in names if _PACKAGE_NAME.fullmatch(one) and one not in known} - NODE_OWN
+    return {package_of(name) for name in names if _PACKAGE_NAME.fullmatch(name) and name not in known_paths} - NODE_OWN
 
 
-def _strings(text: str) -> list[str]:
+def _quoted_texts(text: str) -> list[str]:
     return re.findall(r"[\"'`]([^\"'`\n]+)[\"'`]", text)
 
 
 def _outer_keys(value: str) -> list[str]:
     """The keys of an object. In a value of another kind, or one nested deeply, the keys of all objects."""
-    inner = re.sub(rf"{_STRING}(?!\s*:)", "0", value.strip())
-    if inner[:1] == "{":
-        inner = inner[:-1]
+    without_values = re.sub(rf"{_STRING}(?!\s*:)", "0", value.strip())
+    if without_values[:1] == "{":
+        without_values = without_values[:-1]
         for _ in range(20):
-            inner = f"{{{_INNER.sub('0', inner[1:])}"
-    return [one.strip("\"'`") for one in re.findall(rf"[{{,]\s*({_STRING}|[\w$]+)\s*(?=[:,}}]|$)", inner)]
+            without_values = f"{{{_NESTED.sub('0', without_values[1:])}"
+    return [key.strip("\"'`") for key in re.findall(rf"[{{,]\s*({_STRING}|[\w$]+)\s*(?=[:,}}]|$)", without_values)]

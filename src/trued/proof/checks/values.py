@@ -77,16 +77,16 @@ def matches(expected: Any, node: Any) -> bool:
     if isinstance(expected, int | float):
         return _same_number(expected, node)
     if isinstance(expected, list | tuple):
-        return _is(node, "l", "t", "r") and _in_order(list(expected), node[1:])
+        return _has_tag(node, "l", "t", "r") and _in_order(list(expected), node[1:])
     if isinstance(expected, dict):
-        tagged = _tagged(expected, node)
+        tagged = _matches_tagged(expected, node)
         return _same_mapping(expected, node) if tagged is None else tagged
     return False
 
 
 def show_value(node: Any) -> str:
     """A rendered answer as text for people, cut if it is long."""
-    text = node.reason if isinstance(node, UnfitAnswer) else _shown(node)
+    text = node.reason if isinstance(node, UnfitAnswer) else _in_words(node)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
@@ -100,10 +100,10 @@ def matches_json(expected: Any, text: bytes) -> bool:
 
 
 def _with_each_key_once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(entries)
-    if len(found) < len(entries):
+    by_key = dict(entries)
+    if len(by_key) < len(entries):
         raise ValueError("a key occurs twice")
-    return found
+    return by_key
 
 
 def render_json(data: Any) -> Any:
@@ -119,23 +119,23 @@ def render_json(data: Any) -> Any:
     return ["d", *([key, render_json(value)] for key, value in data.items())]
 
 
-def _is(node: Any, *tags: str) -> bool:
+def _has_tag(node: Any, *tags: str) -> bool:
     return isinstance(node, list) and bool(node) and node[0] in tags
 
 
 def _number(node: Any) -> int | float | None:
-    if _is(node, "i"):
+    if _has_tag(node, "i"):
         return int(node[1], 16)
-    return float(node[1]) if _is(node, "f") else None
+    return float(node[1]) if _has_tag(node, "f") else None
 
 
 def _same_number(expected: int | float, node: Any) -> bool:
-    found = _number(node)
-    if found is None:  # nobody who expects such a number can mean anything but a BigInt
+    number = _number(node)
+    if number is None:  # nobody who expects such a number can mean anything but a BigInt
         return isinstance(expected, int) and not is_exact(expected) and node == ["o", f"BigInt {expected}"]
     if _is_minus_zero(expected):
-        return _is_minus_zero(found)  # an expected -0.0 equals only -0.0; an expected 0 equals both zeros
-    return found == expected or (found != found and expected != expected)  # only NaN differs from itself
+        return _is_minus_zero(number)  # an expected -0.0 equals only -0.0; an expected 0 equals both zeros
+    return number == expected or (number != number and expected != expected)  # only NaN differs from itself
 
 
 def is_exact(number: int) -> bool:
@@ -155,15 +155,15 @@ def _in_order(expected: list[Any], nodes: list[Any]) -> bool:
 
 
 def _as_bag(expected: list[Any], nodes: list[Any]) -> bool:
-    left: dict[Any, list[Any]] = {}
+    nodes_by_hint: dict[Any, list[Any]] = {}
     for node in nodes:
-        left.setdefault(_node_hint(node), []).append(node)
-    for one in expected:
-        there = left.get(_hint(one), [])
-        match = next((place for place, node in enumerate(there) if matches(one, node)), None)
+        nodes_by_hint.setdefault(_node_hint(node), []).append(node)
+    for value in expected:
+        candidates = nodes_by_hint.get(_hint(value), [])
+        match = next((at for at, node in enumerate(candidates) if matches(value, node)), None)
         if match is None:
             return False
-        del there[match]
+        del candidates[match]
     return len(nodes) == len(expected)
 
 
@@ -173,54 +173,56 @@ def _hint(expected: Any, depth: int = 0) -> Any:
         return _hints("q", expected, depth, _hint)
     if isinstance(expected, dict):
         tag = next(iter(expected)) if len(expected) == 1 else ""
-        inner: Any = expected.get(tag)
+        content: Any = expected.get(tag)
         if tag == "$float":
-            return _hint(float(inner))
-        if [tag, inner] == ["$object", "undefined"]:
+            return _hint(float(content))
+        if [tag, content] == ["$object", "undefined"]:
             return None
-        return _hints("q", inner, depth, _hint) if tag in _TAGS else ""
+        return _hints("q", content, depth, _hint) if tag in _TAGS else ""
     return None if expected != expected else expected
 
 
 def _node_hint(node: Any, depth: int = 0) -> Any:
-    if _is(node, "l", "t", "r", "g"):
+    if _has_tag(node, "l", "t", "r", "g"):
         return _hints("q", node[1:], depth, _node_hint)
-    if _is(node, "i", "f"):
+    if _has_tag(node, "i", "f"):
         return _hint(_number(node))
     return ("" if node != UNDEFINED else None) if isinstance(node, list) else node
 
 
 def _hints(kind: str, values: Sequence[Any], depth: int, hint: Any) -> Any:
     return (
-        (kind, len(values), *(hint(one, depth + 1) for one in values[:DEEPEST_HINT])) if depth < DEEPEST_HINT else kind
+        (kind, len(values), *(hint(value, depth + 1) for value in values[:DEEPEST_HINT]))
+        if depth < DEEPEST_HINT
+        else kind
     )
 
 
-def _tagged(expected: dict[str, Any], node: Any) -> bool | None:
+def _matches_tagged(expected: dict[str, Any], node: Any) -> bool | None:
     """Whether the answer matches a tagged value such as `{"$set": …}`; None if `expected` is a plain object."""
     if len(expected) != 1:
         return None
-    tag, inner = next(iter(expected.items()))
+    tag, content = next(iter(expected.items()))
     if tag in _TAGS:
-        return _is(node, _TAGS[tag]) and _in_order(list(inner), node[1:])
+        return _has_tag(node, _TAGS[tag]) and _in_order(list(content), node[1:])
     if tag in _BAGS:
-        return _is(node, _BAGS[tag]) and _as_bag(list(inner), node[1:])
+        return _has_tag(node, _BAGS[tag]) and _as_bag(list(content), node[1:])
     if tag == "$bytes":
-        return _is(node, "b") and node[1] == str(inner).encode().hex()
+        return _has_tag(node, "b") and node[1] == str(content).encode().hex()
     if tag == "$float":
-        return _is(node, "f") and _same_number(float(inner), node)
-    return (_is(node, "o") and node[1] == inner) if tag == "$object" else None
+        return _has_tag(node, "f") and _same_number(float(content), node)
+    return (_has_tag(node, "o") and node[1] == content) if tag == "$object" else None
 
 
 def _same_mapping(expected: dict[str, Any], node: Any) -> bool:
-    if not _is(node, "d"):
+    if not _has_tag(node, "d"):
         return False
     entries = [(_key(key), value) for key, value in node[1:]]
-    entries = [one for one in entries if one[1] != UNDEFINED or one[0] is None or one[0] in expected]
-    found = dict(entries)
-    if len(found) < len(entries):  # two keys are the same text, such as 1 and "1"; no JSON object has a key twice
+    entries = [entry for entry in entries if entry[1] != UNDEFINED or entry[0] is None or entry[0] in expected]
+    by_key = dict(entries)
+    if len(by_key) < len(entries):  # two keys are the same text, such as 1 and "1"; no JSON object has a key twice
         return False
-    return found.keys() == expected.keys() and all(matches(value, found[key]) for key, value in expected.items())
+    return by_key.keys() == expected.keys() and all(matches(value, by_key[key]) for key, value in expected.items())
 
 
 def _key(node: Any) -> str | None:
@@ -235,24 +237,28 @@ def _key(node: Any) -> str | None:
     return str(_number(node))
 
 
-def _shown(node: Any, depth: int = 0) -> str:
+def _in_words(node: Any, depth: int = 0) -> str:
     if not isinstance(node, list):
         return repr(node if not isinstance(node, str) else node[:1000])
     if depth > DEEPEST_SHOWN:
         return "…"
-    tag, rest = str(node[0]), node[1:]
+    tag, parts = str(node[0]), node[1:]
     if tag in ("i", "f"):
         return _digits(node)
     if tag == "d":
         return (
-            "{" + ", ".join(f"{_shown(key, depth + 1)}: {_shown(value, depth + 1)}" for key, value in rest[:50]) + "}"
+            "{"
+            + ", ".join(f"{_in_words(key, depth + 1)}: {_in_words(value, depth + 1)}" for key, value in parts[:50])
+            + "}"
         )
     if tag == "b":
-        return repr(bytes.fromhex(rest[0][:2000]))
+        return repr(bytes.fromhex(parts[0][:2000]))
     if tag == "o":
-        return f"<{rest[0]}>"
-    marks = {"t": ("(", ")"), "s": ("{", "}"), "z": ("frozenset({", "})"), "g": ("iterator(", ")")}.get(tag, ("[", "]"))
-    return marks[0] + ", ".join(_shown(one, depth + 1) for one in rest[:50]) + marks[1]
+        return f"<{parts[0]}>"
+    brackets = {"t": ("(", ")"), "s": ("{", "}"), "z": ("frozenset({", "})"), "g": ("iterator(", ")")}.get(
+        tag, ("[", "]")
+    )
+    return brackets[0] + ", ".join(_in_words(part, depth + 1) for part in parts[:50]) + brackets[1]
 
 
 def _digits(node: list[Any]) -> str:
@@ -282,66 +288,66 @@ def value_flaw(expected: Any, depth: int = 0) -> str:
 def _first_flaw(values: Collection[Any], depth: int) -> str:
     if set(map(type, values)) <= {str, float, bool}:
         return ""  # a shortcut for long lists of plain values
-    return next((wrong for wrong in (value_flaw(one, depth + 1) for one in values) if wrong), "")
+    return next((wrong for wrong in (value_flaw(value, depth + 1) for value in values) if wrong), "")
 
 
-def _tag_flaw(tag: str, inner: Any) -> str:
+def _tag_flaw(tag: str, content: Any) -> str:
     if tag in _TAGS or tag in _BAGS:
-        if tag == "$iterator" and isinstance(inner, list | tuple) and len(inner) > MOST_DRAWN:
+        if tag == "$iterator" and isinstance(content, list | tuple) and len(content) > MOST_DRAWN:
             return f"$iterator may have at most {MOST_DRAWN:,} members"
-        return "" if isinstance(inner, list | tuple) else f"{tag} needs a list"
+        return "" if isinstance(content, list | tuple) else f"{tag} needs a list"
     try:
         if tag == "$float":
-            float(inner)
+            float(content)
         if tag in ("$bytes", "$object"):
-            str.encode(inner)
+            str.encode(content)
     except (TypeError, ValueError, OverflowError):
-        return f"{tag} cannot be made of {str(inner)[:50]!r}" if isinstance(inner, str) else f"{tag} needs text"
+        return f"{tag} cannot be made of {str(content)[:50]!r}" if isinstance(content, str) else f"{tag} needs text"
     return ""
 
 
 def size_flaw(*expected: Any) -> str:
     """Why the data of a case is too large to be compared, or ""."""
-    size = sum(len(json.dumps(one, separators=(",", ":"), default=str)) for one in expected)
+    size = sum(len(json.dumps(value, separators=(",", ":"), default=str)) for value in expected)
     return f"it contains more than {MOST_WISHED >> 20} MiB of data" if size > MOST_WISHED else ""
 
 
 # -- is the answer well formed? The head's process may write anything --------------------------------------------------
 
 
-def read_rendering(said: Any) -> Any:
+def read_rendering(rendering: Any) -> Any:
     """The rendering that a probe in the sandbox wrote, as nested lists. Raises UnsoundRendering if it is malformed.
 
     The probe writes a flat list, so that no value is nested too deep to be written: a container begins with a number
     and ends with 0.
     """
-    if isinstance(said, dict) and said.keys() == {"unfit"} and isinstance(said["unfit"], str):
-        return UnfitAnswer(said["unfit"])
-    if not isinstance(said, list):
+    if isinstance(rendering, dict) and rendering.keys() == {"unfit"} and isinstance(rendering["unfit"], str):
+        return UnfitAnswer(rendering["unfit"])
+    if not isinstance(rendering, list):
         raise UnsoundRendering
     top: list[Any] = []
-    open_ones, words = [top], iter(said)
+    open_containers, words = [top], iter(rendering)
     for word in words:
         if word is None or isinstance(word, bool | str):
-            open_ones[-1].append(word)
+            open_containers[-1].append(word)
         elif type(word) is not int:
             raise UnsoundRendering
         elif word == 0:
-            _close(open_ones)
+            _close(open_containers)
         elif word in _CONTAINERS:
-            inner: list[Any] = [_CONTAINERS[word]]
-            open_ones[-1].append(inner)
-            open_ones.append(inner)
+            container: list[Any] = [_CONTAINERS[word]]
+            open_containers[-1].append(container)
+            open_containers.append(container)
         else:
-            open_ones[-1].append(_scalar(_NUMBERED.get(word, ""), next(words, None)))
-    if len(open_ones) != 1 or len(top) != 1:
+            open_containers[-1].append(_scalar(_NUMBERED.get(word, ""), next(words, None)))
+    if len(open_containers) != 1 or len(top) != 1:
         raise UnsoundRendering
     return top[0]
 
 
-def _close(open_ones: list[list[Any]]) -> None:
-    ended = open_ones.pop()
-    if not open_ones:
+def _close(open_containers: list[list[Any]]) -> None:
+    ended = open_containers.pop()
+    if not open_containers:
         raise UnsoundRendering
     if ended[0] == "d":
         if len(ended) % 2 == 0:

@@ -19,7 +19,7 @@ SUPPORTED = (
 # Programs that start whatever a file of the project says.
 _STARTERS = frozenset(("tox", "nox", "make", "gmake", "just", "task", "inv", "invoke", "sh", "bash", "ant", "rake"))
 DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 # Programs that choose an environment and then start the rest of the line. They are skipped, because the engine itself
 # chooses the environment.
@@ -98,88 +98,88 @@ def recognise_runner(command: str, scripts: Mapping[str, str] | None = None, of:
     `scripts`: those of the base's package.json in the folder `of`. A command that starts a script of another folder is
     not recognised (`package_folder` tells which folder's scripts a command needs).
     """
-    parts = _in_folder(sequential_commands(command))
-    if parts is None:
+    folder_and_steps = _folder_and_steps(sequential_commands(command))
+    if folder_and_steps is None:
         return None
-    folder, steps = parts
-    asked = _recognised(steps, (scripts or {}) if folder == of else {}, DEEPEST)
-    return replace(asked, folder=folder) if asked else None
+    folder, steps = folder_and_steps
+    call = _call_of_steps(steps, (scripts or {}) if folder == of else {}, DEEPEST)
+    return replace(call, folder=folder) if call else None
 
 
 def countable_instead(command: str) -> str:
     """What to write instead of a command that starts no known test runner."""
     words = [word for step in started_commands(command)[-1:] for word in step]
-    other = "or use `kind: command`, which only sees if it succeeds"
+    alternative = "or use `kind: command`, which only sees if it succeeds"
     if any(PurePosixPath(word).name == "manage.py" for word in words):
-        return f"write `python -m pytest` (with pytest-django), {other}"
+        return f"write `python -m pytest` (with pytest-django), {alternative}"
     if words and PurePosixPath(words[0]).name in _STARTERS:
-        return f"write the test command that `{words[0]}` starts, such as `python -m pytest`, {other}"
-    return f"supported: {SUPPORTED}; {other}"
+        return f"write the test command that `{words[0]}` starts, such as `python -m pytest`, {alternative}"
+    return f"supported: {SUPPORTED}; {alternative}"
 
 
 def package_folder(command: str) -> str:
     """The folder whose package.json has the scripts that this command may start: `web` for `cd web && npm test` and for
     `npm --prefix web test`. "" is the top of the project."""
-    parts = _in_folder(sequential_commands(command))
-    return parts[0] if parts else ""
+    folder_and_steps = _folder_and_steps(sequential_commands(command))
+    return folder_and_steps[0] if folder_and_steps else ""
 
 
 def starts_package_script(command: str) -> bool:
     """Whether the command starts a script of a package.json, so that only this file says which runner it starts."""
-    parts = _in_folder(sequential_commands(command))
-    return bool(parts and parts[1] and _script_words(parts[1][-1]))
+    folder_and_steps = _folder_and_steps(sequential_commands(command))
+    return bool(folder_and_steps and folder_and_steps[1] and _script_words(folder_and_steps[1][-1]))
 
 
-def _in_folder(steps: list[list[str]]) -> tuple[str, list[list[str]]] | None:
+def _folder_and_steps(steps: list[list[str]]) -> tuple[str, list[list[str]]] | None:
     """The folder in which these commands start, and the commands without what names it: `cd DIR && …` at their
     beginning, or `--prefix DIR` of a package manager. None if that is no folder of the project."""
     folder = "."
     match steps[:1]:
-        case [["cd", named]]:
-            folder, steps = named, steps[1:]
+        case [["cd", subfolder]]:
+            folder, steps = subfolder, steps[1:]
         case [["cd", *_]]:
             return None
     if len(steps) == 1 and (words := _script_words(steps[0])):
-        named, own = _without_folder(words)
-        folder, steps = posixpath.join(folder, named), [[*steps[0][: -len(words)], *own]]
-    whole = posixpath.normpath(folder)
-    if whole.startswith(("/", "..", "~", "-")) or "$" in whole:
+        subfolder, manager_words = _without_folder(words)
+        folder, steps = posixpath.join(folder, subfolder), [[*steps[0][: -len(words)], *manager_words]]
+    normal = posixpath.normpath(folder)
+    if normal.startswith(("/", "..", "~", "-")) or "$" in normal:
         return None
-    return ("" if whole == "." else whole), steps
+    return ("" if normal == "." else normal), steps
 
 
 def _without_folder(words: Sequence[str]) -> tuple[str, list[str]]:
     """The folder that options of a package manager name, and its command line without them. Options after the name of
     the script belong to the script, except for npm, which reads all up to `--`."""
-    folder, kept, rest = "", [words[0]], list(words[1:])
-    while rest:
-        word = rest.pop(0)
+    folder, command_words, words_left = "", [words[0]], list(words[1:])
+    while words_left:
+        word = words_left.pop(0)
         option, equals, value = word.partition("=")
-        if option in _FOLDER_OPTIONS and (equals or rest):
-            folder = value if equals else rest.pop(0)
+        if option in _FOLDER_OPTIONS and (equals or words_left):
+            folder = value if equals else words_left.pop(0)
             continue
-        kept.append(word)
+        command_words.append(word)
         if word == "--" or (words[0] != "npm" and not word.startswith("-")):
-            kept += rest
+            command_words += words_left
             break
-    return folder, kept
+    return folder, command_words
 
 
 def _script_words(words: Sequence[str]) -> list[str]:
     """The part of a command that begins with a package manager; none if it starts none."""
-    rest = list(words)
-    while rest and _ASSIGNED.fullmatch(rest[0]):
-        rest.pop(0)
-    return rest if rest and rest[0] in _MANAGERS else []
+    words_left = list(words)
+    while words_left and _ASSIGNMENT.fullmatch(words_left[0]):
+        words_left.pop(0)
+    return words_left if words_left and words_left[0] in _MANAGERS else []
 
 
-def _recognised(steps: list[list[str]], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
-    if not steps or deep <= 0 or steps[0][0] == "cd":
+def _call_of_steps(steps: list[list[str]], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
+    if not steps or depth <= 0 or steps[0][0] == "cd":
         return None
-    asked = _unwrapped(steps[-1], scripts, deep)
-    if asked is None:
+    call = _call_of_words(steps[-1], scripts, depth)
+    if call is None:
         return None
-    return replace(asked, before=(*map(shlex.join, steps[:-1]), *asked.before))
+    return replace(call, before=(*map(shlex.join, steps[:-1]), *call.before))
 
 
 def counted_part(script: str, scripts: Mapping[str, str]) -> str:
@@ -195,107 +195,107 @@ def scripts_started(command: str, manifest: bytes | None) -> list[str]:
     scripts, words = table_at(json_table(manifest or b""), "scripts"), command.split()
     if not set(words) & {*_MANAGERS, "npx"}:
         return []
-    wanted = {way for word in words for way in (word, f"pre{word}", f"post{word}")}
-    return [str(text) for name, text in scripts.items() if name in wanted]
+    names = {way for word in words for way in (word, f"pre{word}", f"post{word}")}
+    return [str(text) for name, text in scripts.items() if name in names]
 
 
-def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
+def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
     variables: dict[str, str] = {}
     notes: list[str] = []
-    rest = list(words)
-    while rest:
-        if match := _ASSIGNED.fullmatch(rest[0]):
+    words_left = list(words)
+    while words_left:
+        if match := _ASSIGNMENT.fullmatch(words_left[0]):
             variables[match.group(1)] = match.group(2)
-            rest.pop(0)
-        elif inner := _without_wrapper(rest):
-            if rest[0] not in ("env", "cross-env", "time", "npx", "bunx", "nyc", "c8"):
+            words_left.pop(0)
+        elif wrapped := _without_wrapper(words_left):
+            if words_left[0] not in ("env", "cross-env", "time", "npx", "bunx", "nyc", "c8"):
                 notes.append(
-                    FactNote(f"`{' '.join(rest[:2])}` was left out: the engine chooses the environment itself")
+                    FactNote(f"`{' '.join(words_left[:2])}` was left out: the engine chooses the environment itself")
                 )
-            rest = inner
+            words_left = wrapped
         else:
             break
-    asked = _script(rest, scripts, deep) or _runner(rest)
-    if asked is None:
+    call = _call_of_script(words_left, scripts, depth) or _call_of_program(words_left)
+    if call is None:
         return None
-    return replace(asked, variables={**variables, **asked.variables}, notes=(*notes, *asked.notes))
+    return replace(call, variables={**variables, **call.variables}, notes=(*notes, *call.notes))
 
 
 def _without_wrapper(words: list[str]) -> list[str]:
     """The command that a wrapper starts; nothing if there is no wrapper."""
-    start = words[2:] if len(words) > 2 and _is_python(words[0]) and words[1] == "-m" else None
-    if start is not None and start[0] == "coverage":
-        words = start
-    for wrapper, valued in _WRAPPERS.items():
+    module_words = words[2:] if len(words) > 2 and _is_python(words[0]) and words[1] == "-m" else None
+    if module_words is not None and module_words[0] == "coverage":
+        words = module_words
+    for wrapper, options_with_value in _WRAPPERS.items():
         if tuple(words[: len(wrapper)]) != wrapper:
             continue
-        rest = words[len(wrapper) :]
-        while rest and rest[0].startswith("-") and rest[0] not in ("--", "-m"):
-            rest = rest[2 if rest[0] in valued else 1 :]
-        rest = rest[1:] if rest[:1] == ["--"] else rest
-        if rest[:1] == ["-m"]:
-            rest = ["python", *rest]
-        if wrapper == ("hatch", "run") and rest:
-            rest = [rest[0].rpartition(":")[2], *rest[1:]]
-        return rest
+        wrapped = words[len(wrapper) :]
+        while wrapped and wrapped[0].startswith("-") and wrapped[0] not in ("--", "-m"):
+            wrapped = wrapped[2 if wrapped[0] in options_with_value else 1 :]
+        wrapped = wrapped[1:] if wrapped[:1] == ["--"] else wrapped
+        if wrapped[:1] == ["-m"]:
+            wrapped = ["python", *wrapped]
+        if wrapper == ("hatch", "run") and wrapped:
+            wrapped = [wrapped[0].rpartition(":")[2], *wrapped[1:]]
+        return wrapped
     return []
 
 
-def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
+def _call_of_script(words: list[str], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
     """The runner that `npm test` and the like start, according to the base's own script."""
     if not words or words[0] not in _MANAGERS:
         return None
-    rest = [one for one in words[1:] if one not in ("-s", "--silent", "--if-present", "run", "run-script")]
-    if not rest:
+    script_words = [word for word in words[1:] if word not in ("-s", "--silent", "--if-present", "run", "run-script")]
+    if not script_words:
         return None
-    name, *more = rest
+    name, *more = script_words
     name = "test" if words[0] == "npm" and name in ("t", "tst") else name
     if name not in scripts:
         return None
-    more = [one for one in more if one != "--"] if "--" in more or words[0] != "npm" else []
-    asked = _recognised(sequential_commands(f"{scripts[name]} {shlex.join(more)}".strip()), scripts, deep - 1)
-    if asked is None:
+    more = [word for word in more if word != "--"] if "--" in more or words[0] != "npm" else []
+    call = _call_of_steps(sequential_commands(f"{scripts[name]} {shlex.join(more)}".strip()), scripts, depth - 1)
+    if call is None:
         return None
-    first = [scripts[f"pre{name}"]] if f"pre{name}" in scripts else []
+    before = [scripts[f"pre{name}"]] if f"pre{name}" in scripts else []
     note = FactNote(f"`{' '.join(words)}` starts `{scripts[name]}`, according to the base's package.json")
-    return replace(asked, before=(*first, *asked.before), notes=(note, *asked.notes))
+    return replace(call, before=(*before, *call.before), notes=(note, *call.notes))
 
 
 def _is_python(word: str) -> bool:
     return bool(_PYTHON.fullmatch(PurePosixPath(word).name))
 
 
-def _runner(words: list[str]) -> RunnerCall | None:
+def _call_of_program(words: list[str]) -> RunnerCall | None:
     match words:
-        case [python, *rest] if _is_python(python):
-            return _module(rest)
-        case ["pytest" | "py.test", *rest]:
-            return RunnerCall("pytest", tuple(rest))
-        case ["node" | "nodejs", *rest]:
-            return _node(rest)
-        case ["tsx", *rest]:
-            return _tsx(rest)
-        case ["go", "test", *rest]:
-            return RunnerCall("go", tuple(rest))
-        case ["gotestsum", *rest]:
-            return RunnerCall("go", tuple(rest[rest.index("--") + 1 :] if "--" in rest else ("./...",)))
-        case [("vitest" | "jest" | "mocha") as runner, *rest]:
-            return RunnerCall(runner, tuple(rest))
-        case [program, *rest] if PurePosixPath(program).parts[:2] == ("node_modules", ".bin"):
-            return _runner([PurePosixPath(program).name, *rest])
+        case [python, *arguments] if _is_python(python):
+            return _call_of_python(arguments)
+        case ["pytest" | "py.test", *arguments]:
+            return RunnerCall("pytest", tuple(arguments))
+        case ["node" | "nodejs", *arguments]:
+            return _call_of_node(arguments)
+        case ["tsx", *arguments]:
+            return _call_of_tsx(arguments)
+        case ["go", "test", *arguments]:
+            return RunnerCall("go", tuple(arguments))
+        case ["gotestsum", *arguments]:
+            return RunnerCall("go", tuple(arguments[arguments.index("--") + 1 :] if "--" in arguments else ("./...",)))
+        case [("vitest" | "jest" | "mocha") as runner, *arguments]:
+            return RunnerCall(runner, tuple(arguments))
+        case [program, *arguments] if PurePosixPath(program).parts[:2] == ("node_modules", ".bin"):
+            return _call_of_program([PurePosixPath(program).name, *arguments])
     return None
 
 
-def _module(words: list[str]) -> RunnerCall | None:
+def _call_of_python(words: list[str]) -> RunnerCall | None:
     """The runner in `python [options] -m pytest …`."""
     warnings: list[str] = []
-    rest = list(words)
-    while rest and rest[0].startswith("-") and rest[0] != "-m":
-        option = rest.pop(0)
-        if option in ("-W", "-X") and rest:
-            value = rest.pop(0)
+    words_left = list(words)
+    while words_left and words_left[0].startswith("-") and words_left[0] != "-m":
+        option = words_left.pop(0)
+        if option in ("-W", "-X") and words_left:
+            value = words_left.pop(0)
             warnings += ["-W", value] if option == "-W" else []
-    match rest:
+    match words_left:
         case ["-m", "pytest" | "py.test", *arguments]:
             return RunnerCall("pytest", (*warnings, *arguments))
         case ["-m", "unittest", *arguments]:
@@ -303,67 +303,78 @@ def _module(words: list[str]) -> RunnerCall | None:
     return None
 
 
-def _node(words: list[str]) -> RunnerCall | None:
-    if not any(one == "--test" for one in words):
+def _call_of_node(words: list[str]) -> RunnerCall | None:
+    if not any(word == "--test" for word in words):
         return None
-    return RunnerCall("node", tuple(one for one in words if one != "--test"))
+    return RunnerCall("node", tuple(word for word in words if word != "--test"))
 
 
-def files_in_command(asked: RunnerCall) -> tuple[str, ...]:
+def files_in_command(call: RunnerCall) -> tuple[str, ...]:
     """Files and folders of the project that the command itself names; none if it runs all tests. A command that starts
     in a folder and names no file there names this folder."""
-    found = _named_files(asked)
-    if not asked.folder:
-        return found
-    return tuple(posixpath.normpath(f"{asked.folder}/{one}") for one in found) or (asked.folder,)
+    files = _files_in_arguments(call)
+    if not call.folder:
+        return files
+    return tuple(posixpath.normpath(f"{call.folder}/{file}") for file in files) or (call.folder,)
 
 
-def with_files_for_patterns(asked: RunnerCall, known: Iterable[str]) -> RunnerCall:
+def with_files_for_patterns(call: RunnerCall, known_paths: Iterable[str]) -> RunnerCall:
     """The call with patterns such as `test_*.py` replaced by the files that they match, as a shell does. Only Python's
     runners need that: others read patterns themselves. A pattern that matches nothing stays as it is."""
-    if asked.runner not in ("pytest", "unittest"):
-        return asked
-    below = f"{asked.folder}/" if asked.folder else ""
-    paths = sorted(path.removeprefix(below) for path in known if path.startswith(below))
-    valued = _UNITTEST_VALUES if asked.runner == "unittest" else _PYTEST_VALUES
-    found: list[str] = []
-    for word, before in zip(asked.arguments, ("", *asked.arguments), strict=False):
+    if call.runner not in ("pytest", "unittest"):
+        return call
+    folder_prefix = f"{call.folder}/" if call.folder else ""
+    paths = sorted(path.removeprefix(folder_prefix) for path in known_paths if path.startswith(folder_prefix))
+    options_with_value = _UNITTEST_VALUES if call.runner == "unittest" else _PYTEST_VALUES
+    arguments: list[str] = []
+    for word, before in zip(call.arguments, ("", *call.arguments), strict=False):
         pattern = word.removeprefix("./")
-        able = before not in valued and word[:1] != "-" and "::" not in word and not {"*", "?"}.isdisjoint(word)
-        matching = [one for one in paths if able and _matches_in_shell(one, pattern)]
-        found += matching or [word]
-    return replace(asked, arguments=tuple(found))
+        is_pattern = (
+            before not in options_with_value
+            and word[:1] != "-"
+            and "::" not in word
+            and not {"*", "?"}.isdisjoint(word)
+        )
+        matching = [path for path in paths if is_pattern and _matches_in_shell(path, pattern)]
+        arguments += matching or [word]
+    return replace(call, arguments=tuple(arguments))
 
 
 def _matches_in_shell(path: str, pattern: str) -> bool:
-    parts, wanted = path.split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+    path_parts, pattern_parts = path.split("/"), pattern.split("/")
+    return len(path_parts) == len(pattern_parts) and all(map(fnmatchcase, path_parts, pattern_parts))
 
 
-def _tsx(words: list[str]) -> RunnerCall | None:
+def _call_of_tsx(words: list[str]) -> RunnerCall | None:
     """`tsx --test …` is Node's runner with a loader of TypeScript."""
-    asked = _node(["--import", "tsx", *words])
-    if asked is None or "--tsconfig" not in asked.arguments:
-        return asked
-    at = asked.arguments.index("--tsconfig")
-    value = asked.arguments[at + 1 : at + 2]
-    rest = (*asked.arguments[:at], *asked.arguments[at + 2 :])
-    return replace(asked, arguments=rest, variables={"TSX_TSCONFIG_PATH": value[0]}) if value else None
+    call = _call_of_node(["--import", "tsx", *words])
+    if call is None or "--tsconfig" not in call.arguments:
+        return call
+    at = call.arguments.index("--tsconfig")
+    value = call.arguments[at + 1 : at + 2]
+    arguments = (*call.arguments[:at], *call.arguments[at + 2 :])
+    return replace(call, arguments=arguments, variables={"TSX_TSCONFIG_PATH": value[0]}) if value else None
 
 
-def _named_files(asked: RunnerCall) -> tuple[str, ...]:
-    words = list(asked.arguments)
-    if asked.runner == "node":
-        return tuple(one for one in node_options(words)[1] if not any(sign in one for sign in "*?["))
-    valued = _UNITTEST_VALUES if asked.runner == "unittest" else _PYTEST_VALUES
-    places = [one for one, before in zip(words, ["", *words], strict=False) if before not in valued and one[:1] != "-"]
-    if asked.runner == "unittest":
-        tests = [one for one in places if one.endswith(".py") or ".test_" in f".{one}"]
+def _files_in_arguments(call: RunnerCall) -> tuple[str, ...]:
+    words = list(call.arguments)
+    if call.runner == "node":
+        return tuple(file for file in node_options(words)[1] if not any(sign in file for sign in "*?["))
+    options_with_value = _UNITTEST_VALUES if call.runner == "unittest" else _PYTEST_VALUES
+    positional = [
+        word
+        for word, before in zip(words, ["", *words], strict=False)
+        if before not in options_with_value and word[:1] != "-"
+    ]
+    if call.runner == "unittest":
+        tests = [name for name in positional if name.endswith(".py") or ".test_" in f".{name}"]
         return tuple(map(_module_file, tests)) if "discover" not in words else ()
-    if asked.runner != "pytest":
+    if call.runner != "pytest":
         return ()
-    paths = [one.partition("::")[0] for one in places]
-    return tuple(dict.fromkeys(one for one in paths if "/" in one or one.endswith(".py") or one in ("test", "tests")))
+    paths = [word.partition("::")[0] for word in positional]
+    return tuple(
+        dict.fromkeys(path for path in paths if "/" in path or path.endswith(".py") or path in ("test", "tests"))
+    )
 
 
 def _module_file(name: str) -> str:
@@ -371,21 +382,21 @@ def _module_file(name: str) -> str:
     if name.endswith(".py"):
         return name
     parts = name.split(".")
-    last = next(place for place, part in enumerate(parts) if part.startswith("test_"))
-    return "/".join(parts[: last + 1]) + ".py"
+    module_at = next(at for at, part in enumerate(parts) if part.startswith("test_"))
+    return "/".join(parts[: module_at + 1]) + ".py"
 
 
 def node_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Node's own options in these arguments, and the named files."""
     options: list[str] = []
     files: list[str] = []
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
+    words_left = list(arguments)
+    while words_left:
+        word = words_left.pop(0)
         if not word.startswith("-"):
             files.append(word)
             continue
         options.append(word)
-        if word in _NODE_VALUES and rest:
-            options.append(rest.pop(0))
+        if word in _NODE_VALUES and words_left:
+            options.append(words_left.pop(0))
     return options, files

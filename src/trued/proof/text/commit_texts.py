@@ -12,36 +12,36 @@ MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # at most this many changed files, an
 
 async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:
     """Path → text of every text file of the commit that is not too large."""
-    found: dict[str, str] = {}
-    left = MOST_BYTES
+    texts: dict[str, str] = {}
+    bytes_left = MOST_BYTES
     async with workspace.room(commit) as room:
         for folder, folders, names in os.walk(room):
             folders.sort()
             for name in sorted(names):
                 path = Path(folder, name)
-                if path.is_symlink() or not path.is_file() or path.stat().st_size > min(TEXT_BYTES, left):
+                if path.is_symlink() or not path.is_file() or path.stat().st_size > min(TEXT_BYTES, bytes_left):
                     continue
                 content = path.read_bytes()
                 if b"\0" not in content:
-                    found[path.relative_to(room).as_posix()] = content.decode("utf-8", "replace")
-                    left -= len(content)
-    return found
+                    texts[path.relative_to(room).as_posix()] = content.decode("utf-8", "replace")
+                    bytes_left -= len(content)
+    return texts
 
 
 async def changed_texts(workspace: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
     """Path → text on this commit, of the changed files that still exist."""
-    found = await workspace.read_all(commit, paths[:MOST_FILES])
-    return {path: as_text(content) for path, content in found.items() if content}
+    contents = await workspace.read_all(commit, paths[:MOST_FILES])
+    return {path: as_text(content) for path, content in contents.items() if content}
 
 
 async def added_lines(workspace: Workspace, base: str, texts: Mapping[str, str]) -> dict[str, list[tuple[int, str]]]:
     """Path → lines of these texts that the file does not have on the base, each with its number."""
-    found: dict[str, list[tuple[int, str]]] = {}
-    there = await workspace.read_all(base, texts)
+    lines: dict[str, list[tuple[int, str]]] = {}
+    base_contents = await workspace.read_all(base, texts)
     for path, text in texts.items():
-        before = set(as_text(there.get(path, b"")).splitlines())
-        found[path] = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line not in before]
-    return found
+        before = set(as_text(base_contents.get(path, b"")).splitlines())
+        lines[path] = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line not in before]
+    return lines
 
 
 def as_text(content: bytes) -> str:

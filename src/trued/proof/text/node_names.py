@@ -12,16 +12,18 @@ def loads_module(text: str, name: str) -> bool:
 
 def names_asked(text: str, module: str) -> set[str]:
     """The names that this text uses from a module beside it: `const { name } = require("./module")`, `module.name`."""
-    place = rf"""["']\./{re.escape(module)}(?:\.[cm]?[jt]s)?["']"""
-    loaded = rf"(?:await\s+)?(?:require|import)\s*\(\s*{place}\s*\)"
-    lists = re.findall(rf"\{{([^{{}}]*)\}}\s*(?:=\s*{loaded}|from\s*{place})", text)
-    asked = {word for one in lists for part in one.split(",") for word in _WORD.findall(part)[:1]}
-    asked |= {*re.findall(rf"{loaded}\s*\.\s*([A-Za-z_$][\w$]*)", text)}
-    known = re.findall(rf"([A-Za-z_$][\w$]*)\s*=\s*{loaded}", text)
-    known += re.findall(rf"import\s+(?:\*\s*as\s+)?([A-Za-z_$][\w$]*)\s*(?:,\s*\{{[^{{}}]*\}}\s*)?from\s*{place}", text)
-    for one in known:
-        asked |= {*re.findall(rf"(?<![\w$.]){re.escape(one)}\s*\.\s*([A-Za-z_$][\w$]*)", text)}
-    return asked
+    module_path = rf"""["']\./{re.escape(module)}(?:\.[cm]?[jt]s)?["']"""
+    loading = rf"(?:await\s+)?(?:require|import)\s*\(\s*{module_path}\s*\)"
+    lists = re.findall(rf"\{{([^{{}}]*)\}}\s*(?:=\s*{loading}|from\s*{module_path})", text)
+    used_names = {word for name_list in lists for entry in name_list.split(",") for word in _WORD.findall(entry)[:1]}
+    used_names |= {*re.findall(rf"{loading}\s*\.\s*([A-Za-z_$][\w$]*)", text)}
+    aliases = re.findall(rf"([A-Za-z_$][\w$]*)\s*=\s*{loading}", text)
+    aliases += re.findall(
+        rf"import\s+(?:\*\s*as\s+)?([A-Za-z_$][\w$]*)\s*(?:,\s*\{{[^{{}}]*\}}\s*)?from\s*{module_path}", text
+    )
+    for alias in aliases:
+        used_names |= {*re.findall(rf"(?<![\w$.]){re.escape(alias)}\s*\.\s*([A-Za-z_$][\w$]*)", text)}
+    return used_names
 
 
 def names_mentioned(text: str) -> set[str]:

@@ -26,11 +26,11 @@ _TARGET = (
 _KEY = r"(?:[\"'`](?P<text>[^\"'`\n]+)[\"'`]|(?P<bare>[\w$]+))"
 _ENTRY = re.compile(rf"\s*{_KEY}\s*:\s*{_TARGET}(?:,|$)\s*")
 _PAIR = re.compile(rf"\s*\{{\s*find\s*:\s*{_KEY}\s*,\s*replacement\s*:\s*{_TARGET},?\s*\}}\s*(?:,|$)\s*")
-_MAPPED = re.compile(r"\^([\w@~#/-]+)(\(\.[*+]\))?\$")  # an ordinary key of `moduleNameMapper`
+_MAPPED_NAME = re.compile(r"\^([\w@~#/-]+)(\(\.[*+]\))?\$")  # an ordinary key of `moduleNameMapper`
 _ENTRANCES = ("main", "module", "browser", "type")  # keys of a package.json that say how its code is loaded
 _VALUE_SIGN = re.compile(r"\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`[^`]*+`?|[\[\](){},;]|\n\s*+")
 _CONTINUES = frozenset(".?:|&+=>")  # a line that ends or begins with one of these continues
-_TYPED = re.compile(r"(?<=[}\]])\s+(?:as|satisfies)\s+[\w<>, ]++$")
+_TYPE_ASSERTION = re.compile(r"(?<=[}\]])\s+(?:as|satisfies)\s+[\w<>, ]++$")
 MOST_SETTINGS = 200_000  # longer settings are not read
 
 
@@ -51,24 +51,24 @@ class ScriptAliases:
 
     def places(self, path: str, name: str) -> list[str]:
         """The paths, perhaps without suffix, for which this name in the file at `path` may stand."""
-        found = []
+        paths = []
         for alias in self._aliases:
             begin, star, end = alias.name.partition("*")
             inside = alias.folder == "." or path.startswith(f"{alias.folder}/")
             fits = name.startswith(begin) and name.endswith(end) and len(name) >= len(begin) + len(end)
             if inside and (fits if star else name == alias.name):
-                rest = name[len(begin) : len(name) - len(end)]
-                found.append(posixpath.normpath(alias.target.replace("*", rest)))
-        return [one for one in found if _is_inside(one)]
+                middle = name[len(begin) : len(name) - len(end)]
+                paths.append(posixpath.normpath(alias.target.replace("*", middle)))
+        return [path for path in paths if _is_inside(path)]
 
     def leads_inside(self, path: str, name: str, files: Collection[str]) -> bool:
         """Whether this name in the file at `path` stands for one of these files."""
-        return any(fitting_files(place, files) for place in self.places(path, name))
+        return any(fitting_files(target, files) for target in self.places(path, name))
 
     def loaded_by(self, path: str, text: str) -> list[str]:
         """The paths, perhaps without suffix, that a script with this text imports by short names."""
         names = imported_names(text) if self._aliases and is_script(path) else []
-        return [place for name in names for place in self.places(path, name)]
+        return [target for name in names for target in self.places(path, name)]
 
 
 def is_settings(path: str) -> bool:
@@ -77,25 +77,25 @@ def is_settings(path: str) -> bool:
     return bool(_SETTINGS.fullmatch(pure.name)) and "node_modules" not in pure.parts
 
 
-def fitting_files(place: str, files: Iterable[str]) -> list[str]:
+def fitting_files(target: str, files: Iterable[str]) -> list[str]:
     """The files for which an import of this path may stand. The path may lack a suffix or `index`."""
-    bare = re.sub(r"\.[cm]?jsx?$", "", place.split("?")[0])  # TypeScript code names the compiled file: `x.js`
+    bare = re.sub(r"\.[cm]?jsx?$", "", target.split("?")[0])  # TypeScript code names the compiled file: `x.js`
     fits = re.compile(rf"{re.escape(bare)}(?:/index)?(?:\.\w+)*")
-    return [one for one in files if one.startswith(bare) and fits.fullmatch(one)]
+    return [path for path in files if path.startswith(bare) and fits.fullmatch(path)]
 
 
 def relative_imports(path: str, text: str) -> list[str]:
     """The paths, perhaps without suffix, that a script with this text imports from its own folder or another."""
-    names = [one for one in imported_names(text) if one.startswith(".")] if is_script(path) else []
-    return [posixpath.normpath(posixpath.join(posixpath.dirname(path), one)) for one in names]
+    names = [name for name in imported_names(text) if name.startswith(".")] if is_script(path) else []
+    return [posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) for name in names]
 
 
 def has_unread_aliases(before: str, after: str) -> bool:
     """Whether a script newly defines short names that are not all understood as paths of the project."""
     if len(after) > MOST_SETTINGS:
         return before != after
-    known = {*_blocks(before)}
-    return any(one not in known and not _is_understood(one) for one in _blocks(after))
+    old_blocks = {*_blocks(before)}
+    return any(block not in old_blocks and not _is_understood(block) for block in _blocks(after))
 
 
 def values_in(text: str, key: re.Pattern[str]) -> Iterator[str]:
@@ -115,45 +115,45 @@ def without_aliases(path: str, text: str) -> str:
         for block in _blocks(text):
             plain = plain.replace(block, "")
         return plain
-    data = _parsed(text)
+    data = _object_or_empty(text)
     options = data.get("compilerOptions")
-    rest = {key: one for key, one in data.items() if key != "imports"}
+    remaining = {key: value for key, value in data.items() if key != "imports"}
     if isinstance(options, Mapping):
-        rest["compilerOptions"] = {key: one for key, one in options.items() if key != "paths"}
-    return _dumped(rest) or text if data else text
+        remaining["compilerOptions"] = {key: value for key, value in options.items() if key != "paths"}
+    return _dump(remaining) or text if data else text
 
 
 def leads_elsewhere(before: str, after: str) -> bool:
     """Whether a package.json may let a name that it had before stand for another file than before. A file that cannot
     be read may."""
-    was, now = _parsed(before), _read(after or "{}")
+    old_data, new_data = _object_or_empty(before), _read_object(after or "{}")
     if (
-        now is None
-        or any(was.get(key) != now.get(key) for key in _ENTRANCES)
-        or ("exports" in was) != ("exports" in now)
+        new_data is None
+        or any(old_data.get(key) != new_data.get(key) for key in _ENTRANCES)
+        or ("exports" in old_data) != ("exports" in new_data)
     ):
         return True
     for key in ("imports", "exports"):
-        old, new = (_names(one.get(key)) for one in (was, now))
-        if any(not text or new.get(name) != text for name, text in old.items()):
+        old_names, new_names = (_targets_by_name(data.get(key)) for data in (old_data, new_data))
+        if any(not text or new_names.get(name) != text for name, text in old_names.items()):
             return True
         # A name takes precedence over a pattern that fits it, and so does a longer pattern.
-        wide = tuple(name.partition("*")[0] for name in old if "*" in name or name.endswith("/"))
-        if any(name.startswith(wide) for name in new if name not in old):
+        wide = tuple(name.partition("*")[0] for name in old_names if "*" in name or name.endswith("/"))
+        if any(name.startswith(wide) for name in new_names if name not in old_names):
             return True
     return False
 
 
-def _names(data: Any) -> dict[str, str]:
+def _targets_by_name(data: Any) -> dict[str, str]:
     """Each name in `imports` or `exports` → what it stands for, as text; "" if that is nested too deeply. The order of
     the conditions matters, so it is kept."""
     if data is None:
         return {}
     plain = isinstance(data, Mapping) and all(key.startswith((".", "#")) for key in data)
-    return {key: _dumped(one) for key, one in (data.items() if plain else [(".", data)])}
+    return {key: _dump(target) for key, target in (data.items() if plain else [(".", data)])}
 
 
-def _dumped(data: Any) -> str:
+def _dump(data: Any) -> str:
     try:
         return json.dumps(data)
     except RecursionError:
@@ -165,38 +165,40 @@ def _aliases(path: str, text: str) -> Iterator[Alias]:
     if is_script(path):
         pairs = [pair for block in _blocks(text) for pair in _entries(block)]
     elif PurePosixPath(path).name == "package.json":
-        pairs = [*_targets(_parsed(text).get("imports"))]
+        pairs = [*_names_and_targets(_object_or_empty(text).get("imports"))]
     else:
-        options = _parsed(text).get("compilerOptions")
+        options = _object_or_empty(text).get("compilerOptions")
         options = options if isinstance(options, Mapping) else {}
-        pairs, root = [*_targets(options.get("paths"))], options.get("baseUrl")
+        pairs, root = [*_names_and_targets(options.get("paths"))], options.get("baseUrl")
         start = posixpath.join(folder, root) if isinstance(root, str) else folder
     for name, target in pairs:
         if name.strip("*") and name.count("*") <= 1 and target.count("*") <= 1:
             yield Alias(folder, name, posixpath.normpath(posixpath.join(start, target)))
 
 
-def _targets(data: Any) -> Iterator[tuple[str, str]]:
+def _names_and_targets(data: Any) -> Iterator[tuple[str, str]]:
     """Name and target of each entry. A name may have several targets, in a list or by conditions."""
-    yield from ((one[0], one[-1]) for one in _leaves(data) if len(one) > 1)
+    yield from (
+        (keys_and_target[0], keys_and_target[-1]) for keys_and_target in _leaves(data) if len(keys_and_target) > 1
+    )
 
 
 def _leaves(data: Any) -> Iterator[tuple[str, ...]]:
     """Each text in the data, after the keys that lead to it."""
     waiting: list[tuple[tuple[str, ...], Any]] = [((), data)]
     while waiting:
-        keys, one = waiting.pop()
-        if isinstance(one, str):
-            yield (*keys, one)
-        inner = one.items() if isinstance(one, Mapping) else enumerate(one) if isinstance(one, list) else ()
-        waiting += [((*keys, str(key)), each) for key, each in inner][::-1]
+        keys, value = waiting.pop()
+        if isinstance(value, str):
+            yield (*keys, value)
+        items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        waiting += [((*keys, str(key)), item) for key, item in items][::-1]
 
 
-def _parsed(text: str) -> Mapping[str, Any]:
-    return _read(text) or {}
+def _object_or_empty(text: str) -> Mapping[str, Any]:
+    return _read_object(text) or {}
 
 
-def _read(text: str) -> Mapping[str, Any] | None:
+def _read_object(text: str) -> Mapping[str, Any] | None:
     """A JSON object, which may have comments and trailing commas; None if it cannot be read."""
     try:
         data = json.loads(_TRAILING_COMMA.sub("", without_comments(text)))
@@ -235,24 +237,24 @@ def _is_continued(text: str, start: int, break_: re.Match[str]) -> bool:
     return end == start or not {text[end - 1], text[break_.end() : break_.end() + 1]}.isdisjoint(_CONTINUES)
 
 
-def _pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
+def _first_pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
     """Name and target of the first entries of a block, each with whether a call gives the target; and whether these
     are all entries."""
-    bare = _TYPED.sub("", block.strip())
-    entry, inner, place = (_ENTRY if bare[:1] == "{" else _PAIR), bare[1:-1], 0
-    found: list[tuple[str, str, bool]] = []
-    while one := entry.match(inner, place):
-        found.append((one["text"] or one["bare"], one["target"], bool(one["called"])))
-        place = one.end()
-    return found, bare[:1] + bare[-1:] in ("{}", "[]") and not inner[place:].strip()
+    bare = _TYPE_ASSERTION.sub("", block.strip())
+    entry, entries, start = (_ENTRY if bare[:1] == "{" else _PAIR), bare[1:-1], 0
+    pairs: list[tuple[str, str, bool]] = []
+    while match := entry.match(entries, start):
+        pairs.append((match["text"] or match["bare"], match["target"], bool(match["called"])))
+        start = match.end()
+    return pairs, bare[:1] + bare[-1:] in ("{}", "[]") and not entries[start:].strip()
 
 
 def _entries(block: str) -> Iterator[tuple[str, str]]:
     """Name and target of the entries of a block, up to the first that is not understood."""
-    for name, target, called in _pairs(block)[0]:
-        if mapped := _MAPPED.fullmatch(name):
-            place = target.replace("$1", "*").removeprefix("<rootDir>/")
-            yield f"{mapped[1]}{'*' if mapped[2] else ''}", place
+    for name, target, called in _first_pairs(block)[0]:
+        if mapped := _MAPPED_NAME.fullmatch(name):
+            target_path = target.replace("$1", "*").removeprefix("<rootDir>/")
+            yield f"{mapped[1]}{'*' if mapped[2] else ''}", target_path
         elif called or target.startswith(("./", "../", "/", "<rootDir>")):
             path = target.removeprefix("<rootDir>").lstrip("/") or "."
             yield name, path
@@ -263,9 +265,9 @@ def _entries(block: str) -> Iterator[tuple[str, str]]:
 
 def _is_understood(block: str) -> bool:
     """Whether every entry of the block stands for a path inside the project."""
-    pairs, whole = _pairs(block)
-    named = {name.removesuffix("/*") for name, target in _entries(block) if _is_inside(posixpath.normpath(target))}
-    return whole and len(named) == len(pairs)
+    pairs, is_complete = _first_pairs(block)
+    understood = {name.removesuffix("/*") for name, target in _entries(block) if _is_inside(posixpath.normpath(target))}
+    return is_complete and len(understood) == len(pairs)
 
 
 def _is_inside(path: str) -> bool:

@@ -28,7 +28,7 @@ def imported_names(text: str) -> list[str]:
     `import("x")`, `require("x")`, `require.resolve("x")`, `import.meta.resolve("x")`. Escapes are not decoded.
     """
     texts = (text, without_comments(text)) if _COMMENTED.search(text) else (text,)
-    return list(dict.fromkeys(name for one in texts for _, name in _IMPORTED.findall(one)))
+    return list(dict.fromkeys(name for version in texts for _, name in _IMPORTED.findall(version)))
 
 
 def relative_paths(text: str) -> list[str]:
@@ -39,4 +39,4 @@ def relative_paths(text: str) -> list[str]:
 
 def without_comments(text: str) -> str:
     """The text of a script or of JSON, without comments."""
-    return _COMMENT.sub(lambda found: found[0] if found[1] or found[2] is not None else " ", text)
+    return _COMMENT.sub(lambda match: match[0] if match[1] or match[2] is not None else " ", text)
