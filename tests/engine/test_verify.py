@@ -292,6 +292,49 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
     assert done.verdict.undecided[0].startswith("no requirements were given")
 
 
+JOB = "def job():\n    return 1\n"
+JOBS: dict[str, str | None] = {
+    "api/requirements.txt": "",
+    "api/tiny.py": ONE,
+    "api/test_tiny.py": TESTS,
+    "worker/requirements.txt": "",
+    "worker/jobs.py": JOB,
+    "worker/test_jobs.py": "from jobs import job\n\n\ndef test_job():\n    assert job() == 1\n",
+    "web/package.json": '{"type": "module", "scripts": {"test": "node --test"}}',
+    "web/half.js": "export const half = (x) => x / 2;\n",
+    "web/half.test.js": "import test from 'node:test';\nimport './half.js';\ntest('loads', () => {});\n",
+}
+LATE = "from jobs import late\n\n\ndef test_late():\n    assert late() == 2\n"
+WEB = (
+    "import test from 'node:test';\nimport assert from 'node:assert';\nimport { third } from './third.js';\n"
+    "test('third', () => assert.equal(third(9), 3));\n"
+)
+API: dict[str, str | None] = {"api/tiny.py": DOUBLE, "api/test_double.py": OWN}
+WORKER: dict[str, str | None] = {"worker/jobs.py": f"{JOB}\n\ndef late():\n    return 2\n", "worker/test_late.py": LATE}
+WEB_TOO: dict[str, str | None] = {"web/third.js": "export const third = (x) => x / 3;\n", "web/third.test.js": WEB}
+
+
+@pytest.mark.spec("USE-5", "LAW-8")
+@pytest.mark.many(2)
+@pytest.mark.parametrize(
+    ("head", "grade"),
+    [
+        ({**API, **WORKER, **WEB_TOO}, Grade.SELF_TESTED),
+        (API, Grade.SELF_TESTED),
+        ({**API, **WEB_TOO, "web/third.js": "export const third = (x) => x;\n"}, Grade.REFUTED),
+        ({**API, **WORKER, "api/tiny.py": WRONG}, Grade.REFUTED),
+    ],
+    ids=["all three", "one of two in Python", "the script's test fails", "one of two in Python fails"],
+)
+async def test_each_project_runs_the_changes_tests_that_lie_in_it(
+    head: dict[str, str | None], grade: Grade, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", JOBS)
+    committed(tmp_path / "repo", head)
+    (judged,) = (await verdict(tmp_path / "repo", "HEAD~1", "")).verdict.requirements
+    assert judged.grade is grade, judged.why
+
+
 INSIDE = "def test_double():\n    from tiny import double\n\n    assert double(4) == 8\n"
 KNOWN = "def test_known():\n    assert one() == 7\n"
 FRAGILE = (

@@ -152,7 +152,7 @@ def test_an_environment_that_broke_under_the_changes_own_tests_is_named_and_no_f
     red = Tried(id="t.py::t", outcome=Outcomes.FAILED, kind="failed")
     lost = Tried(id="t.py::t", outcome=Outcomes.UNJUDGED, kind="environment", detail="no more space")
     facts = [fact("base", turn, red) for turn in (1, 2, 3)] + [fact("head", turn, lost) for turn in (1, 2)]
-    judged = _judge_results(ResultsOnBothSides(facts, frozenset(), {}), changed=True)
+    judged = _judge_results([ResultsOnBothSides(facts, frozenset(), {})], changed=True)
     assert (judged.grade, judged.holds, judged.gaps) == (Grade.UNJUDGED, False, ())
     assert "no more space" in judged.missing[0].what
 

@@ -11,18 +11,21 @@ from trued.model import (
     Finding,
     Grade,
     Judged,
+    MissingFromEnvironment,
     Outcomes,
     Requirement,
     TestsCheck,
     Tried,
     Verdict,
 )
+from trued.proof.checks.tests import runner_on_base
 from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.room.bench import WHOLE_CHECK, CaseSelection
 from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
+from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.proof.run_check import run_check
 from trued.proof.seal import run_and_repeat_failures
+from trued.proof.text.command_parser import RunnerCall, package_folder
 from trued.proof.verdict.caps import refute_by_existing_tests
 from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_head
 from trued.proof.verdict.missing import each_once
@@ -41,20 +44,14 @@ async def judge_without_requirements(
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
+    tests = [path for path in changed if is_named_like_a_test(path)]
     by_suite, fail_anyway = list[ResultsOnBothSides](), set[str]()
-    for check in [check for check in suites if isinstance(check, TestsCheck)]:
-        runnable = [path for path in changed if is_named_like_a_test(path) and _can_run(check, path)]
-        if runnable:
-            results, failing_before = await _try_tests(workspace, contract, check, commit, changed, runnable)
-            by_suite.append(results)
-            fail_anyway |= failing_before
+    for check, runnable in await _tests_by_suite(workspace, contract, suites, tests):
+        results, failing_before = await _try_tests(workspace, contract, check, commit, changed, runnable)
+        by_suite.append(results)
+        fail_anyway |= failing_before
     facts = [fact for results in by_suite for fact in results.facts]
-    whole = ResultsOnBothSides(
-        facts,
-        frozenset[str]().union(*(results.own_modules for results in by_suite)),
-        {kind: part for results in by_suite for kind, part in results.awaited.items()},
-    )
-    judged = _judge_results(whole, changed=before != here, fail_anyway=fail_anyway)
+    judged = _judge_results(by_suite, changed=before != here, fail_anyway=fail_anyway)
     judged = refute_by_existing_tests(judged, verdict.suites)
     return verdict.model_copy(
         update={
@@ -65,11 +62,37 @@ async def judge_without_requirements(
     )
 
 
-def _can_run(check: TestsCheck, path: str) -> bool:
+async def _tests_by_suite(
+    workspace: Workspace, contract: Contract, suites: Iterable[Check], tests: Iterable[str]
+) -> list[tuple[TestsCheck, list[str]]]:
+    """Each suite that runs any of these test files, with those files: they are in its language, and its project's
+    folder is the nearest one above them."""
+    calls = [
+        (check, await runner_on_base(check.command, workspace, contract.base, contract.carried))
+        for check in suites
+        if isinstance(check, TestsCheck)
+    ]
+    runs: list[tuple[TestsCheck, list[str]]] = [(check, []) for check, _ in calls]
+    for path in tests:
+        folders = [_folder_above(path, check, call) if _can_run(call, path) else None for check, call in calls]
+        nearest = max((folder for folder in folders if folder is not None), key=len, default=None)
+        for (_, paths), folder in zip(runs, folders, strict=True):
+            if folder is not None and folder == nearest:
+                paths.append(path)
+    return [(check, paths) for check, paths in runs if paths]
+
+
+def _can_run(call: RunnerCall | None, path: str) -> bool:
     """Whether the suite's runner can run this file, judged by the file's language."""
-    if "pytest" in check.command:
+    if call and call.runner in ("pytest", "unittest"):
         return path.endswith(".py")
-    return path.endswith("_test.go") if check.command.startswith("go ") else is_named_like_a_script_test(path)
+    return path.endswith("_test.go") if call and call.runner == "go" else is_named_like_a_script_test(path)
+
+
+def _folder_above(path: str, check: TestsCheck, call: RunnerCall | None) -> str | None:
+    """The folder of the suite's project; None if the file is not in it."""
+    folder = call.folder if call else package_folder(check.command)
+    return folder if not folder or is_below(path, folder) else None
 
 
 async def _try_tests(
@@ -132,15 +155,27 @@ def _without_results(fact: Evidence, ids: Collection[str]) -> Evidence:
     return fact.model_copy(update={"tried": tuple(result for result in fact.tried if result.id not in ids)})
 
 
-def _judge_results(whole: ResultsOnBothSides, *, changed: bool, fail_anyway: Collection[str] = ()) -> Judged:
-    """The verdict on the change's own tests. `fail_anyway`: tests that fail without the change, too. They are not
-    counted, whatever they show: the change may not even have touched them."""
-    results = replace(whole, facts=[_without_results(fact, fail_anyway) for fact in whole.facts])
-    facts, before, here = results.facts, results.base_states, results.head_facts
-    shown = {name: on_head(name, here, results.lacks) for name in before if name != WHOLE_CHECK}
-    missing = each_once(
-        results.missing(result) for state, deciding in shown.values() if state is Head.UNJUDGED for result in deciding
-    )
+def _judge_results(
+    by_suite: Sequence[ResultsOnBothSides], *, changed: bool, fail_anyway: Collection[str] = ()
+) -> Judged:
+    """The verdict on the change's own tests, which each suite ran by itself. `fail_anyway`: tests that fail without the
+    change, too. They are not counted, whatever they show: the change may not even have touched them."""
+    by_suite = [
+        replace(results, facts=[_without_results(fact, fail_anyway) for fact in results.facts]) for results in by_suite
+    ]
+    facts = [fact for results in by_suite for fact in results.facts]
+    here = [fact for results in by_suite for fact in results.head_facts]
+    before: dict[str, Base] = {}
+    shown: dict[str, tuple[Head, list[Tried]]] = {}
+    unjudged: list[MissingFromEnvironment] = []
+    for results in by_suite:
+        for name, status in results.base_states.items():
+            if name != WHOLE_CHECK:
+                state, deciding = on_head(name, results.head_facts, results.lacks)
+                unjudged += map(results.missing, deciding) if state is Head.UNJUDGED else ()
+                if name not in shown or state is not Head.PASSED:  # of a test that two suites run, the failure counts
+                    before[name], shown[name] = status, (state, deciding)
+    missing = each_once(unjudged)
     states = {name: state for name, (state, _) in shown.items()}
     failed = [name for name, state in states.items() if state is Head.FAILED]
     green = [name for name, state in states.items() if state is Head.PASSED and before[name] is Base.RED]
