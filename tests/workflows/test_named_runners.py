@@ -12,7 +12,7 @@ from tests.workflows.yes_agent import yes_reply
 from trued.engine.verify import VerifyRequest, verify
 from trued.inputs.requirements.coverage import with_named_commands
 from trued.inputs.requirements.guard_phrases import named_command, quoted_command
-from trued.model import CommandCheck, Grade, Requirement, TestsCheck
+from trued.model import CommandCheck, Grade, Requirement, Requirements, TestsCheck
 from trued.run.examination.existing_tests import _with_named_runner
 from trued.run.examination.suites import OwnTools
 from trued.wire import Order
@@ -67,7 +67,7 @@ def test_a_known_runner_is_a_tests_check_and_anything_else_stays_a_command(sente
     tools = OwnTools({"tests": suites}, {"": {"test": "node --test", "lint": "eslint src"}})
     made = _with_named_runner(given, tools, {"tests/test_tiny.py": "0", "src/a.js": "0"})
     assert made.checks == ((check,) if check else ())
-    assert made.keep is (isinstance(check, TestsCheck) and "test_new" not in sentence)
+    assert made.keep is (check is not None and "test_new" not in sentence)
 
 
 CHECKED = Requirement(id="r", text="`pytest -q` passes", checks=(TestsCheck(files=("tests/test_a.py",)),))
@@ -89,6 +89,58 @@ async def test_a_runner_in_a_checklist_is_met_by_the_existing_tests(
     done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda event: None)
     (found,) = done.verdict.requirements
     assert (found.grade, done.code) == (grade, code), found.why
+
+
+RULE = "import pathlib, sys\n\nsys.exit('eval(' in pathlib.Path('tiny.py').read_text())\n"
+CHECKED_PROJECT: dict[str, str | None] = {
+    "tiny.py": ONE,
+    "tests/test_tiny.py": TESTS,
+    "tools/rule.py": RULE,
+    "Makefile": "check:\n\tpython tools/rule.py\n",
+}
+ADDITION: dict[str, str | None] = {"new.py": "def new():\n    return 1\n"}
+EVIL: dict[str, str | None] = {"tiny.py": f"{ONE}\n\ndef evil(x):\n    return eval(x)\n"}
+
+
+@pytest.mark.spec("LAW-4", "LAW-5", "LAW-8", "USE-5")
+@pytest.mark.many(3)
+@pytest.mark.parametrize(
+    ("head", "grade"),
+    [
+        (ADDITION, Grade.TESTED),
+        (EVIL, Grade.REFUTED),
+        ({**EVIL, "tools/rule.py": "raise SystemExit\n"}, Grade.REFUTED),
+        ({**EVIL, "Makefile": "check:\n\ttrue\n"}, Grade.REFUTED),
+    ],
+    ids=["addition", "broken", "the script is gutted", "the Makefile is gutted"],
+)
+async def test_a_command_that_a_sentence_asks_to_pass_and_that_passes_already_is_kept(
+    tmp_path: Path, head: dict[str, str | None], grade: Grade
+) -> None:
+    repo = tmp_path / "repo"
+    committed(repo, {**CHECKED_PROJECT, "CHECKLIST.md": "- [ ] `make check` passes\n"})
+    committed(repo, head)
+    request = VerifyRequest(base="HEAD~1", head="HEAD", here=repo)
+    done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda event: None)
+    (judged,) = done.verdict.requirements
+    assert judged.grade is grade, judged.why
+    assert done.code == (3 if grade is Grade.TESTED else 1)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-5", "LAW-8", "USE-5")
+@pytest.mark.parametrize(("keep", "grade"), [(True, Grade.TESTED), (False, Grade.UNPROVEN)])
+async def test_in_a_requirements_file_the_user_says_what_is_only_kept(tmp_path: Path, keep: bool, grade: Grade) -> None:
+    committed(tmp_path / "repo", CHECKED_PROJECT)
+    committed(tmp_path / "repo", ADDITION)
+    check = CommandCheck(command="make check")
+    asked = Requirements(
+        requirements=(Requirement(id="check", text="make check stays green", keep=keep, checks=(check,)),)
+    )
+    request = VerifyRequest(base="HEAD~1", head="HEAD", here=tmp_path / "repo", requirements=asked)
+    done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda event: None)
+    (judged,) = done.verdict.requirements
+    assert judged.grade is grade, judged.why
 
 
 NEW_TEST = "from tiny import double\n\n\ndef test_double():\n    assert double(2) == 4\n"

@@ -179,7 +179,7 @@ async def _sealed(
     """Seal the changed requirements. `fresh`: the files that they were read from."""
     asked = await with_server(asked, partial(find_server, workspace, asked.environment, emit=tell))
     guards = list(contract.guards)
-    if change.requirements or change.keep:
+    if change.requirements or change.keep or change.criteria:
         asked, more = await with_existing_tests(workspace, asked)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)

@@ -76,6 +76,7 @@ def with_visible_checks(requirements: Requirements, planned: Iterable[Requiremen
     """
     planned = tuple(planned)
     checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
+    kept = {(requirement.id, requirement.text) for requirement in planned if requirement.keep}
     listed = {
         (name, requirement.text)
         for requirement in requirements.requirements
@@ -94,17 +95,19 @@ def with_visible_checks(requirements: Requirements, planned: Iterable[Requiremen
         same = next((checks[name, requirement.text] for name in names if (name, requirement.text) in checks), ())
         planned_checks = (*same, *pages.get(requirement.id, ()))
         added = [check for check in planned_checks if check not in requirement.checks]
-        return requirement.model_copy(update={"checks": (*added, *requirement.checks)})
+        keep = requirement.keep or (not requirement.checks and (requirement.id, requirement.text) in kept)
+        return requirement.model_copy(update={"checks": (*added, *requirement.checks), "keep": keep})
 
     with_checks = tuple(map(with_planned_checks, requirements.requirements))
     return requirements.model_copy(update={"requirements": with_checks})
 
 
 def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """The requirements whose text contains a command, each with that command as its check."""
+    """The requirements whose whole text asks for the success of a command, each with that command as its check. Where
+    it succeeds on the base already, they ask to keep that."""
     quoted = [(requirement, quoted_command(requirement.text)) for requirement in requirements if not requirement.parts]
     return tuple(
-        requirement.model_copy(update={"checks": (CommandCheck(command=command),)})
+        requirement.model_copy(update={"checks": (CommandCheck(command=command),), "keep": True})
         for requirement, command in quoted
         if command
     )

@@ -22,7 +22,10 @@ def slug(text: str, otherwise: str = "requirement") -> str:
 
 
 def requirement_of(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] = ()) -> Requirement:
-    return Requirement(id=name, text=text, source=Source(file=file, line=line), checks=checks)
+    """A requirement found in a file. If its whole text asks for the success of a command, it asks to keep that where
+    the command succeeds on the base already."""
+    keep = bool(checks and quoted_command(text))
+    return Requirement(id=name, text=text, source=Source(file=file, line=line), checks=checks, keep=keep)
 
 
 def command_checks(words: Words) -> tuple[Check, ...]:
@@ -73,5 +76,7 @@ def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Require
                 "put them below the one they check",
             )
         nearest = max(above, key=lambda n: result[n].source.line)
-        result[nearest] = result[nearest].model_copy(update={"checks": (*result[nearest].checks, *checks)})
+        # with checks of the user's own, the sentence asks for more than to keep what there is
+        update = {"checks": (*result[nearest].checks, *checks), "keep": False}
+        result[nearest] = result[nearest].model_copy(update=update)
     return tuple(result)

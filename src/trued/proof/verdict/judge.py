@@ -381,6 +381,8 @@ def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]
 def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence]) -> None:
     """Add a case that a sentence asks to keep, and that does not pass on the base. If it was red and passes now, it
     shows as much as any other; if it still fails, nothing got worse, but the sentence is not shown."""
+    if stood is Base.UNJUDGED:
+        _add_uncounted(count, case, stood)
     if stood not in (Base.RED, Base.UNSTABLE):
         return
     if on_head(case, head)[0] is not Head.PASSED:

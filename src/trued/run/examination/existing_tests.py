@@ -27,12 +27,13 @@ async def with_existing_tests(
         _with_named_runner(requirement, tools, on_base) for requirement in requirements_of_user.requirements
     ]
     requirements = tuple(_with_base_tools(requirement, tools.checks) for requirement in with_runners)
-    # What is kept by the very suite of the base shows as much as that suite does, whoever named the command.
+    # What is kept by the very suite of the base shows as much as that suite does, whoever named the command. So does a
+    # command of which the whole sentence says that it succeeds.
     hashes_of_user = {
         check_hash(check)
         for requirement in requirements_of_user.requirements
         for check in requirement.checks
-        if not (requirement.keep and _suites_like(check, tools))
+        if not (requirement.keep and (_suites_like(check, tools) or check == _command_of_sentence(requirement)))
     }
     with_tests = requirements_of_user.model_copy(
         update={
@@ -61,18 +62,23 @@ def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Colle
     The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
     writes those, so what they show is only `self-tested`.
     """
-    command = named_command(requirement.text)
-    command_check = (CommandCheck(command=command),)
-    if not command or requirement.parts or requirement.checks not in ((), command_check):
+    command_check = _command_of_sentence(requirement)
+    if not command_check or requirement.parts or requirement.checks not in ((), (command_check,)):
         return requirement
+    command = command_check.command
     call = tools.runner(command)
     words = [word for word in call.arguments if "/" in word or word.endswith((".py", ".js", ".ts"))] if call else []
     if call is None or call.before:
         return requirement
     if not all(_is_there(posixpath.join(call.folder, word), on_base) for word in words):
-        return requirement.model_copy(update={"checks": (TestsCheck(command=command),)})
+        return requirement.model_copy(update={"checks": (TestsCheck(command=command),), "keep": False})
     same = _suites_like(TestsCheck(command=command), tools)
     return requirement.model_copy(update={"keep": True, "checks": tuple(same) or (TestsCheck(command=command),)})
+
+
+def _command_of_sentence(requirement: Requirement) -> CommandCheck | None:
+    command = named_command(requirement.text)
+    return CommandCheck(command=command) if command else None
 
 
 def _is_there(word: str, on_base: Collection[str]) -> bool:
