@@ -123,7 +123,8 @@ async def _look_for_packages(
             trial.contract.base,
             trial.commit,
             changed,
-            (trial.contract.import_folders, trial.standard),
+            (trial.contract.environment.path, trial.standard),
+            projects=trial.contract.project_roots,
             exact=exact,
         )
     trial.undeclared = [*unknown_packages(trial.added), *trial.undeclared_imports(texts)]

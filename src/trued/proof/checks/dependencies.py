@@ -182,18 +182,20 @@ async def unread_additions(
     changed: Collection[str],
     places: tuple[Collection[str], Collection[str]],
     *,
+    projects: Collection[str] = (),
     exact: bool = False,
 ) -> list[str]:
     """Changed files that may add a package without a manifest, each described in a few words.
 
     Only content that the file did not have on the base counts.
     `places`: first the folders from which the project's modules are imported, then the names of Python's own modules.
+    `projects`: import roots of the base's project folders.
     `exact`: another version of a known package counts as an addition, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
     roots, standard = places
-    modules = _OwnModules(roots, on_base, here)
+    modules = _OwnModules(roots, on_base, here, projects)
     go = await workspace.read_all(base, [one for one in on_base if PurePosixPath(one).name == "go.mod"])
     modules_of_go = frozenset(module_name(_text(one)).split("/")[0] for one in go.values())
     inner = await workspace.submodules(commit)
@@ -269,28 +271,32 @@ async def unread_additions(
 class _OwnModules:
     """The project's modules that Python would import in preference to a package of the same name."""
 
-    def __init__(self, roots: Collection[str], on_base: Collection[str], here: Collection[str]) -> None:
-        self._roots = [*map(PurePosixPath, roots or (".", "src"))]
+    def __init__(
+        self, roots: Collection[str], on_base: Collection[str], here: Collection[str], projects: Collection[str]
+    ) -> None:
+        self._roots, self._projects = [*map(PurePosixPath, roots or (".", "src"))], [*map(PurePosixPath, projects)]
         self._on_base, self._here = on_base, here
         self._folders_of_tests = {PurePosixPath(one).parent for one in here if is_test(one)}
         self._distributions = _roots_of_distributions(on_base)
-        self._elsewhere = _modules_in(self._distributions.values(), on_base, [path for path in on_base if path in here])
+        apart = {*self._distributions.values(), *self._projects}
+        self._elsewhere = _modules_in(apart, on_base, [path for path in on_base if path in here])
         self._known: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
     def beside(self, path: str) -> frozenset[str]:
         """Those that this file could import. For a test, modules beside it count. In a repository of several
-        distributions, all modules of the file's own distribution count, and modules of the other distributions if the
-        base has them."""
+        distributions or projects, all modules of the file's own one count, and modules of the others if the base has
+        them."""
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
         own = [self._distributions[one] for one in above if one in self._distributions]
+        own += [one for one in self._projects if one in above or (one.name == "src" and one.parent in above)]
         folders = frozenset({*self._roots, *tests, *own})
         if folders not in self._known:
             self._known[folders] = self._elsewhere | _modules_in(folders, self._on_base, self._here)
         return self._known[folders]
 
     def on_base(self) -> frozenset[str]:
-        return _modules_in(self._roots, self._on_base, self._on_base)
+        return _modules_in([*self._roots, *self._projects], self._on_base, self._on_base)
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
