@@ -39,7 +39,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
 from trued.proof.room.package_json import is_package_json, manifest_of_cases, manifest_of_head, merge_manifests
 from trued.proof.room.preparation import prepare_room
-from trued.proof.room.project_folders import top_level_modules
+from trued.proof.room.project_folders import owners_of_modules, project_folders, roots_by_project, top_level_modules
 from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
@@ -136,6 +136,8 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             roots=roots,
             variables=_variables(interpreter, roots, given),
             project_roots=_roots(room, contract.project_roots),
+            projects=await _projects(workspace, contract, on_base),
+            owners=owners_of_modules(on_base, contract.project_roots),
             modules=_modules(known, contract.import_folders),
             serve=contract.serve,
             services=contract.environment.services,
@@ -734,6 +736,17 @@ def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(room / one) if one != "." else str(room) for one in path)
 
 
+async def _projects(workspace: Workspace, contract: Contract, on_base: Collection[str]) -> dict[str, frozenset[str]]:
+    """What `roots_by_project` finds on the base."""
+    folders = project_folders(on_base).python if contract.project_roots else ()
+    own = [path for path in on_base if path.endswith(".py") and not is_test(path)] if len(folders) > 1 else []
+    read = await workspace.read_all(
+        contract.base, [path for path in own if any(is_below(path, one) for one in folders)]
+    )
+    texts = {path: content.decode("utf-8", "replace") for path, content in read.items()}
+    return roots_by_project(on_base, contract.project_roots, texts) if folders else {}
+
+
 def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]) -> tuple[str, ...]:
     """The folders from which a project imports, if nobody names them: the top, `src`, and the roots of the base's
     project folders.
@@ -748,7 +761,7 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
     own = {one: top_level_modules(one, code) for one in roots}
     first, left_out = set[str](), set[str]()
     for root, other in ((one, each) for one in roots for each in roots if one != each):
-        copies = [name for name in names[root] - names[other] if has_module(room / other, name)]
+        copies = [name for name in names[root] - names[other] if _is_found(room, name, root, other)]
         if {root, other}.isdisjoint(projects):
             first |= {"src"} if root == "src" and copies else set()
             continue
@@ -757,6 +770,14 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
         left_out |= {other} if not all(whole) else set()
     kept = [one for one in roots if one not in left_out]
     return (*(one for one in kept if one in first), *(one for one in kept if one not in first))
+
+
+def _is_found(room: Path, name: str, root: str, other: str) -> bool:
+    """Whether the folder `other` has a module of this name, or a part of the package in `root`, of which Python joins
+    all parts if none has an `__init__.py`."""
+    if has_module(room / other, name) or root == "." or has_module(room / root, name):
+        return has_module(room / other, name)
+    return next((room / other / name).rglob("*.py"), None) is not None
 
 
 def _has_code(root: Path, name: str) -> bool:
