@@ -210,3 +210,20 @@ async def test_a_new_part_of_a_package_in_another_folder_is_not_found(cellar: Ce
     honest, *lies = await trial.judged(contract, *heads)
     assert honest.grade is Grade.PROVEN, honest.why
     assert [one.grade for one in lies] == [Grade.REFUTED] * 2, [one.why for one in lies]
+
+
+DOUBLE = "import sys\n\nfrom app.prices import total\n\nprint(total(map(int, sys.argv[1:])) * {})\n"
+AT_TOP: dict[str, str | None] = {"app/__init__.py": "", "app/prices.py": TOTAL, "app/double.py": DOUBLE.format(2)}
+
+
+@pytest.mark.parametrize("folder", ["backend", "src"])
+async def test_a_program_at_the_top_in_place_of_the_bases_is_not_proven(cellar: Cellar, folder: str) -> None:
+    base = {"README.md": "", f"{folder}/app/__init__.py": "", f"{folder}/app/prices.py": TOTAL}
+    base |= {f"{folder}/app/double.py": DOUBLE.format(1), f"{folder}/requirements.txt": ""}
+    cases = [{"run": ["python", "-m", "app.double", "1", "2"], "stdout": "6\n"}]
+    asked = [{"id": "double", "text": "app.double doubles", "checks": [{"kind": "examples", "cases": cases}]}]
+    trial, contract = await cellar.sealed(f"top {folder}", base, asked)
+    done: Change = {f"{folder}/app/double.py": DOUBLE.format(2), "other/double.py": ""}
+    honest, lie = await trial.judged(contract, done, AT_TOP)
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert lie.grade is Grade.TESTED, lie.why
