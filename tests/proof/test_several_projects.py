@@ -227,3 +227,20 @@ async def test_a_program_at_the_top_in_place_of_the_bases_is_not_proven(cellar: 
     honest, lie = await trial.judged(contract, done, AT_TOP)
     assert honest.grade is Grade.PROVEN, honest.why
     assert lie.grade is Grade.TESTED, lie.why
+
+
+async def test_a_project_that_asks_for_its_own_version_is_proven(cellar: Cellar) -> None:
+    base: dict[str, str | None] = {
+        **TWO,
+        "api/pyproject.toml": '[project]\nname = "my-api"\nversion = "1.2"\n',
+        "api/app/prices.py": f'from importlib.metadata import version\n\nversion("my-api")\n\n\n{TOTAL}',
+    }
+    trial, contract = await cellar.sealed("version", base, ASKED, Trial.seal_with_existing_tests)
+    assert contract.unguarded == ()
+    honest, lie = await trial.judged(
+        contract,
+        {"api/app/prices.py": f"{base['api/app/prices.py']}{TAX}"},
+        {"api/app/prices.py": f'from importlib.metadata import version\n\nversion("jobs")\n\n\n{TOTAL}{TAX}'},
+    )
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert lie.grade < Grade.TESTED, lie.why

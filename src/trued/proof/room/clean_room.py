@@ -327,9 +327,15 @@ async def _write_placeholders(
     paths."""
     if contract.environment.prepare:
         return ()
-    texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
-    files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts))
-    files |= metadata_of_installation(room, interpreter.versions)
+    files = dict[str, str]()
+    for project in project_folders(await workspace.blobs(contract.base)).python or (".",):
+        if os.path.realpath(room / project) != str(PurePosixPath(os.path.realpath(room)) / project):
+            continue  # the head has moved the project, and left a link
+        paths = [str(PurePosixPath(project) / name) for name in ("pyproject.toml", "setup.py")]
+        texts = [await workspace.read(contract.base, path) or b"" for path in paths]
+        own = files_of_builds(*(one.decode("utf-8", "replace") for one in texts))
+        own |= metadata_of_installation(room / project, interpreter.versions)
+        files |= {str(PurePosixPath(project) / path): content for path, content in own.items()}
     absent = {path: content for path, content in files.items() if path not in known}
     for path, content in absent.items():
         _write_carried(room, path, {path: base64.b64encode(content.encode()).decode()})
