@@ -30,7 +30,7 @@ BASE: dict[str, str | None] = {
     "frontend/src/format.js": PRICE,
     "frontend/src/format.test.js": SCRIPT_TESTS,
 }
-CASES = [
+CASES: list[dict[str, Any]] = [
     {"call": "app.prices:with_tax", "args": [[10, 20], 0.1], "returns": 33.0},
     {"call": "app.prices:with_tax", "args": [[1], 0.19], "returns": 1.19},
     {"run": ["python", "-c", "from app.prices import with_tax; print(with_tax([2], 1))"], "stdout": "4\n"},
@@ -160,3 +160,87 @@ async def test_a_top_that_is_a_project_stays_the_only_one(cellar: Cellar) -> Non
     assert commands == ["python -m pytest -q", "npm test"]
     assert contract.project_roots == ()
     assert "project_roots" not in contract.model_dump()
+
+
+LENT = TAX.replace("    return", "    from jobs import job\n\n    return job() *")
+STARTED = [CASES[0], CASES[2]]
+
+
+@pytest.mark.parametrize("case", range(2))
+async def test_code_that_needs_a_module_of_another_project_is_refuted(cellar: Cellar, case: int) -> None:
+    # No existing test notices: the import runs only with the new function.
+    checks = [{"kind": "examples", "cases": [STARTED[case]]}]
+    asked = [{"id": "tax", "text": TEXT, "checks": checks}]
+    trial, contract = await cellar.sealed(f"lent {case}", TWO, asked, Trial.seal_with_existing_tests)
+    done: Change = {"api/app/prices.py": TOTAL + TAX}
+    lent: Change = {"api/app/prices.py": TOTAL + LENT}
+    elsewhere: Change = {
+        "api/app/prices.py": f"{TOTAL}\n\ndef with_tax(*args):\n    import tax\n\n    return tax.with_tax(*args)\n",
+        "worker/src/tax.py": f"{TOTAL}{TAX}",
+    }
+    part: Change = {
+        "worker/src/app/more.py": TOTAL + TAX,
+        "api/app/prices.py": TOTAL + LENT.replace("jobs", "app.more"),
+    }
+    honest, *lies = await trial.judged(contract, done, lent, elsewhere, part)
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert [one.grade for one in lies] == [Grade.REFUTED] * 3, [one.why for one in lies]
+
+
+async def test_modules_of_another_project_are_found_if_the_base_uses_them(cellar: Cellar) -> None:
+    base: dict[str, str | None] = {
+        **TWO,
+        "api/app/more.py": "from jobs import job\n\n\ndef more():\n    return job()\n",
+    }
+    base["api/test_more.py"] = "from app.more import more\n\n\ndef test_more():\n    assert more() == 1\n"
+    trial, contract = await cellar.sealed("used", base, ASKED, Trial.seal_with_existing_tests)
+    assert contract.unguarded == ()
+    broken: Change = {"api/app/prices.py": TOTAL + LENT, "api/app/more.py": "def more():\n    return 2\n"}
+    done: Change = {"api/app/prices.py": TOTAL + LENT}
+    honest, lie = await trial.judged(contract, done, broken)
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert lie.grade is Grade.REFUTED, lie.why
+
+
+async def test_a_new_part_of_a_package_in_another_folder_is_not_found(cellar: Cellar) -> None:
+    cases = [{**one, "call": "app.tax:with_tax"} for one in CASES[:2]]
+    asked = [{"id": "tax", "text": TEXT, "checks": [{"kind": "examples", "cases": cases}]}]
+    trial, contract = await cellar.sealed("parts", TWO, asked, Trial.seal_with_existing_tests)
+    heads: list[Change] = [{f"{one}app/tax.py": TOTAL + TAX} for one in ("api/", "", "worker/src/")]
+    honest, *lies = await trial.judged(contract, *heads)
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert [one.grade for one in lies] == [Grade.REFUTED] * 2, [one.why for one in lies]
+
+
+DOUBLE = "import sys\n\nfrom app.prices import total\n\nprint(total(map(int, sys.argv[1:])) * {})\n"
+AT_TOP: dict[str, str | None] = {"app/__init__.py": "", "app/prices.py": TOTAL, "app/double.py": DOUBLE.format(2)}
+
+
+@pytest.mark.parametrize("folder", ["backend", "src"])
+async def test_a_program_at_the_top_in_place_of_the_bases_is_not_proven(cellar: Cellar, folder: str) -> None:
+    base = {"README.md": "", f"{folder}/app/__init__.py": "", f"{folder}/app/prices.py": TOTAL}
+    base |= {f"{folder}/app/double.py": DOUBLE.format(1), f"{folder}/requirements.txt": ""}
+    cases = [{"run": ["python", "-m", "app.double", "1", "2"], "stdout": "6\n"}]
+    asked = [{"id": "double", "text": "app.double doubles", "checks": [{"kind": "examples", "cases": cases}]}]
+    trial, contract = await cellar.sealed(f"top {folder}", base, asked)
+    done: Change = {f"{folder}/app/double.py": DOUBLE.format(2), "other/double.py": ""}
+    honest, lie = await trial.judged(contract, done, AT_TOP)
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert lie.grade is Grade.TESTED, lie.why
+
+
+async def test_a_project_that_asks_for_its_own_version_is_proven(cellar: Cellar) -> None:
+    base: dict[str, str | None] = {
+        **TWO,
+        "api/pyproject.toml": '[project]\nname = "my-api"\nversion = "1.2"\n',
+        "api/app/prices.py": f'from importlib.metadata import version\n\nversion("my-api")\n\n\n{TOTAL}',
+    }
+    trial, contract = await cellar.sealed("version", base, ASKED, Trial.seal_with_existing_tests)
+    assert contract.unguarded == ()
+    honest, lie = await trial.judged(
+        contract,
+        {"api/app/prices.py": f"{base['api/app/prices.py']}{TAX}"},
+        {"api/app/prices.py": f'from importlib.metadata import version\n\nversion("jobs")\n\n\n{TOTAL}{TAX}'},
+    )
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert lie.grade < Grade.TESTED, lie.why

@@ -124,7 +124,8 @@ async def _look_for_packages(
             trial.contract.base,
             trial.commit,
             changed,
-            (trial.contract.import_folders, trial.room.standard),
+            (trial.contract.environment.path, trial.room.standard),
+            projects=trial.contract.project_roots,
             exact=exact,
         )
     undeclared = [*unknown_packages(trial.room.added), *trial.undeclared_imports(texts)]
@@ -171,6 +172,8 @@ async def _judge(
     found = [cap(one, reasons.used_by_tests_only, helpers) for one in found]
     shadows = await unguarded.taking_the_place_of_others()
     found = [cap(one, reasons.in_place_of_others, shadows) for one in found]
+    hiding = await unguarded.hiding_modules()
+    found = [cap(one, reasons.hiding_modules, hiding.get(one.id, ())) for one in found]
     passing = not quick and any(one.grade > Grade.UNPROVEN for one in found)
     failing, replaced = await unguarded.failing_with_product() if passing else ([], [])
     found = [fail_with_product(one, failing, replaced) for one in found]

@@ -52,6 +52,7 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.import_shadows import files_in_place_of_others
 from trued.proof.room.package_json import is_package_json
+from trued.proof.room.project_folders import top_level_modules
 from trued.proof.run_check import distinct_checks
 from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
@@ -248,6 +249,17 @@ class UnguardedCode:
             return []
         texts, folders = await self._texts_on_base(tests=True), self.contract.import_folders
         return files_in_place_of_others(added, folders, texts, standard, packages)
+
+    async def hiding_modules(self) -> dict[str, list[str]]:
+        """Requirement → new files at the top that hide modules of the base, if the requirement has cases that start
+        programs. `python -m` looks at the top first, but the product is where the base has it."""
+        known, here = await self.workspace.blobs(self.contract.base), await self.workspace.blobs(self.trial.commit)
+        before, after = ([path for path in one if path.endswith((".py", ".so", ".pyx"))] for one in (known, here))
+        folders = [one for one in self.contract.import_folders if one != "."]
+        inner = {name for one in folders for name in top_level_modules(one, before) & top_level_modules(one, after)}
+        names = inner - top_level_modules(".", before)
+        found = [path for path in after if path not in known and path.split("/")[0].partition(".")[0] in names]
+        return {one.id: found for one in self.trial.due if found and any(map(is_untraced, one.checks))}
 
     async def replaced_product(self) -> list[str]:
         """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""

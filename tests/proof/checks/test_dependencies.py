@@ -12,6 +12,7 @@ from trued.model import DependenciesCheck, Grade
 from trued.proof.checks.dependencies import newly_declared, unread_additions
 from trued.proof.checks.package_manifests import declared_in, is_package_manifest
 from trued.proof.hashes import check_hash
+from trued.proof.room.project_folders import import_roots
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Workspace
 
@@ -305,7 +306,8 @@ async def read(head: Mapping[str, str | None], base: Mapping[str, str], *links: 
     changed = [path for path in {**base, **whole} if base.get(path) != whole.get(path)]
     if new := await newly_declared(commits, "base", "head"):
         return f"declares {', '.join(sorted(new))}"
-    left = await unread_additions(commits, "base", "head", changed, ((), sys.stdlib_module_names))
+    places = (), sys.stdlib_module_names
+    left = await unread_additions(commits, "base", "head", changed, places, projects=import_roots(base))
     return f"unread {', '.join(left)}" if left else "proven"
 
 
@@ -976,3 +978,24 @@ async def test_what_runs_a_text_or_a_program_in_another_way_is_unread(name: str,
 )
 async def test_what_the_base_loads_too_is_known(path: str, text: str) -> None:
     assert await read({path: text}, PAGE) == "proven"
+
+
+TWO_PROJECTS = {
+    "api/requirements.txt": "attrs\n",
+    "api/prices.py": "import attrs\n",
+    "worker/requirements.txt": "",
+    "worker/src/jobs.py": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("head", "verdict"),
+    [
+        ({"api/prices.py": "import lefty\n", "api/lefty.py": ""}, "proven"),
+        ({"api/prices.py": "import lefty\n", "worker/src/lefty.py": ""}, "unread api/prices.py, which imports lefty"),
+        ({"worker/src/jobs.py": "import lefty\n", "worker/src/lefty.py": ""}, "proven"),
+        ({"api/prices.py": "import jobs\n"}, "proven"),
+    ],
+)
+async def test_a_new_module_of_another_project_is_no_own_module(head: dict[str, str], verdict: str) -> None:
+    assert await read(head, TWO_PROJECTS) == verdict

@@ -8,7 +8,7 @@ import pytest
 from tests.proof.trial import Trial, asked_three, lay
 from trued.proof.room.clean_room import _usual_roots
 from trued.proof.room.environment import declarations_of, declared_changes
-from trued.proof.room.project_folders import ProjectFolders, import_roots, project_folders
+from trued.proof.room.project_folders import ProjectFolders, import_roots, project_folders, roots_by_project
 
 
 @pytest.mark.parametrize(
@@ -111,3 +111,21 @@ async def test_what_projects_declare_counts_by_the_folders_of_the_base(tmp_path:
     assert declared.locked == ("alpha==1.2",)
     head = await trial.head({"shared/requirements/dev.txt": "beta\ndelta\n", "new/requirements.txt": "epsilon\n"})
     assert (await declared_changes(trial.workspace, trial.workspace.base, head)).added == ("delta",)
+
+
+def test_a_program_of_a_project_finds_modules_of_those_from_which_the_base_imports() -> None:
+    roots = ("a", "b", "b/src", "c")
+    texts = {
+        "a/one.py": "import os\n\n\ndef f():\n    from three import x\n",
+        "b/two.py": "",
+        "c/four.py": "import two\n",
+    }
+    paths = [*(f"{one}/setup.py" for one in "abc"), "b/src/three.py", *texts]
+    assert roots_by_project(paths, roots, texts) == {
+        "a": frozenset(("a", "b", "b/src")),
+        "b": frozenset(("b", "b/src")),
+        "c": frozenset(("c", "b", "b/src")),
+    }
+    texts["b/two.py"] = "from four import y\n"
+    assert roots_by_project(paths, roots, texts)["a"] == frozenset(roots)
+    assert roots_by_project(paths, ("a", "c"), texts)["a"] == frozenset(("a",))

@@ -68,7 +68,7 @@ async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Trie
 async def _execute(case: RunCase, bench: Bench) -> CommandResult:
     with temporary_files(bench.room, case.run, case.files) as folder:
         argv = [word.replace("{files}", str(folder)) for word in resolve_command(case.run, bench)]
-        command = bench.command(argv, within_s=case.within_s, probes=False)
+        command = bench.starting(case.run).command(argv, within_s=case.within_s, probes=False)
         command = replace(command, stdin=case.stdin.encode(), temporary=folder, output_bytes=MOST_ANSWERED)
         return await bench.workspace.execute(command)
 

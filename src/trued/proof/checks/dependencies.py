@@ -188,18 +188,20 @@ async def unread_additions(
     changed: Collection[str],
     places: tuple[Collection[str], Collection[str]],
     *,
+    projects: Collection[str] = (),
     exact: bool = False,
 ) -> list[str]:
     """Changed files that may add a package without a manifest, each described in a few words.
 
     Only content that the file did not have on the base counts.
     `places`: first the folders from which the project's modules are imported, then the names of Python's own modules.
+    `projects`: import roots of the base's project folders.
     `exact`: another version of a known package counts as an addition, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
     roots, standard = places
-    modules = _OwnModules(roots, on_base, on_commit)
+    modules = _OwnModules(roots, on_base, on_commit, projects)
     modules_of_go = await _go_modules(workspace, base, on_base)
     submodules = await workspace.submodules(commit)
     manifests = (
@@ -304,23 +306,29 @@ def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]
 class _OwnModules:
     """The project's modules that Python would import in preference to a package of the same name."""
 
-    def __init__(self, roots: Collection[str], on_base: Collection[str], on_commit: Collection[str]) -> None:
-        self._roots = [*map(PurePosixPath, roots or (".", "src"))]
+    def __init__(
+        self, roots: Collection[str], on_base: Collection[str], on_commit: Collection[str], projects: Collection[str]
+    ) -> None:
+        self._roots, self._projects = [*map(PurePosixPath, roots or (".", "src"))], [*map(PurePosixPath, projects)]
         self._paths_on_base, self._paths_on_commit = on_base, on_commit
         self._folders_of_tests = {PurePosixPath(path).parent for path in on_commit if is_test(path)}
         self._distributions = _roots_of_distributions(on_base)
-        self._modules_elsewhere = _modules_in(
-            self._distributions.values(), on_base, [path for path in on_base if path in on_commit]
-        )
+        elsewhere = {*self._distributions.values(), *self._projects}
+        self._modules_elsewhere = _modules_in(elsewhere, on_base, [path for path in on_base if path in on_commit])
         self._modules_by_folders: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
     def beside(self, path: str) -> frozenset[str]:
         """Those that this file could import. For a test, modules beside it count. In a repository of several
-        distributions, all modules of the file's own distribution count, and modules of the other distributions if the
-        base has them."""
+        distributions or projects, all modules of the file's own one count, and modules of the others if the base has
+        them."""
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
         own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
+        own_folders += [
+            project
+            for project in self._projects
+            if project in above or (project.name == "src" and project.parent in above)
+        ]
         folders = frozenset({*self._roots, *tests, *own_folders})
         if folders not in self._modules_by_folders:
             self._modules_by_folders[folders] = self._modules_elsewhere | _modules_in(
@@ -329,7 +337,7 @@ class _OwnModules:
         return self._modules_by_folders[folders]
 
     def on_base(self) -> frozenset[str]:
-        return _modules_in(self._roots, self._paths_on_base, self._paths_on_base)
+        return _modules_in([*self._roots, *self._projects], self._paths_on_base, self._paths_on_base)
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:

@@ -123,7 +123,7 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
     assert serve is not None  # noqa: S101  (callers have checked)
     with temporary_files(bench.room, serve.command) as folder:
         argv = [word.replace("{files}", str(folder)) for word in resolve_command(serve.command, bench)]
-        command = bench.command(argv, within_s=within_s, probes=False)
+        command = bench.starting(serve.command).command(argv, within_s=within_s, probes=False)
         command = replace(command, temporary=folder, output_bytes=SERVER_OUTPUT)
         command = with_services(command, bench.services, telling=-1) if bench.services else command
         async with bench.workspace.serve(command, serve.port_env) as serving:

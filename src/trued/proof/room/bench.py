@@ -2,9 +2,10 @@
 
 import json
 import os
+import posixpath
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from trued.proof.room import node
 from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder
 from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
+from trued.proof.room.frozen_files import is_below
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
@@ -29,6 +31,7 @@ _CONTROLS = re.compile(
     r"|\x1b[@-Z\\-_]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
+_PARTS = re.compile(r"[\w./-]+")  # what may be the name of a module or file
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
 # any of that, change this text, too, whatever the new text says: results that were recorded with another text are not
@@ -36,7 +39,8 @@ _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
     "but for the scripts that start the server, and in the second run for what Python loads at its start; "
-    "requests like those of curl and a browser; packages of Node in the folders of projects"
+    "requests like those of curl and a browser; packages of Node and metadata in the folders of projects; "
+    "a program of one project finds no modules of another that its code on the base does not import"
 )
 
 
@@ -53,6 +57,8 @@ class Bench:
     variables: Mapping[str, str]
     modules: frozenset[str]  # top-level modules that the project itself has, on the base or on this commit
     project_roots: tuple[str, ...] = ()  # those of `roots` that belong to the base's project folders
+    projects: Mapping[str, frozenset[str]] = field(default_factory=dict)  # see `roots_by_project`
+    owners: Mapping[str, str] = field(default_factory=dict)  # the base's modules → their roots, of those in `projects`
     broken: str = ""  # why no check can run here: a preparation failed
     frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → its hash; restored before each check
     guarded: frozenset[str] = frozenset()  # frozen files that no run may change: code, and files that a check names
@@ -184,17 +190,49 @@ class Bench:
 
     def started_in(self, folder: str) -> "Bench":
         """The same bench for commands that start in this folder. Python finds the modules there first, as it does for
-        a program that is started there, and none of another project folder."""
+        a program that is started there, and no modules of project folders that have nothing to do with it."""
         if not folder:
             return self
-        start = self.room / folder
-        other_projects = {
-            root
-            for root in self.project_roots
-            if not Path(root).is_relative_to(start) and not start.is_relative_to(root)
-        }
-        roots = [root for root in self.roots if root not in other_projects]
-        return replace(self, folder=folder, roots=(str(start), *roots))
+        roots = self._roots_seen_from([folder])
+        return replace(self, folder=folder, roots=(str(self.room / folder), *roots))
+
+    def starting(self, words: Iterable[str]) -> "Bench":
+        """The same bench for a case that starts what these words name: modules or files. If it belongs to project
+        folders, Python finds only the modules that a program of these projects finds, wherever else the head has put
+        what its code needs."""
+        parts = [part for word in words for part in _PARTS.findall(word)]
+        named = {place for place in map(self._place_on_base, parts) if place}
+        named = named or {place for place in map(self._place_of_new_module, parts) if place}
+        if not named:
+            return self
+        roots = self._roots_seen_from(named)
+        is_ours = self.variables.get("PYTHONPATH", "") == ":".join(self.roots)
+        ours = {"PYTHONPATH": ":".join(roots)} if is_ours else {}
+        return replace(self, roots=roots, variables={**self.variables, **ours})
+
+    def _place_on_base(self, part: str) -> str:
+        """The project folder of the file, or the import root of the base's module, with this name; "" if there is
+        none."""
+        path = posixpath.normpath(part)
+        folder = next((project for project in self.projects if is_below(path, project)), "")
+        return folder or ("" if "/" in part else self.owners.get(part.split(".")[0], ""))
+
+    def _place_of_new_module(self, part: str) -> str:
+        """The import root of a project in which the room has this module; "" if there is none."""
+        module = "" if "/" in part else part.split(".")[0]
+        root = next((root for root in self.roots if module and has_module(Path(root), module)), "")
+        return os.path.relpath(root, self.room) if root in self.project_roots else ""
+
+    def _roots_seen_from(self, places: Collection[str]) -> tuple[str, ...]:
+        """The import roots that programs in these places find: those of projects around or below them, and all that
+        are no project's."""
+        near = [
+            roots
+            for folder, roots in self.projects.items()
+            if any(is_below(place, folder) or is_below(folder, place) for place in places)
+        ]
+        seen = {str(self.room / root) for roots in near for root in roots}
+        return tuple(root for root in self.roots if root not in self.project_roots or root in seen)
 
     def from_folder(self, path: str) -> str:
         """This path of the room, seen from the folder in which commands start."""

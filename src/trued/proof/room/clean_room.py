@@ -39,7 +39,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
 from trued.proof.room.package_json import is_package_json, manifest_of_cases, manifest_of_head, merge_manifests
 from trued.proof.room.preparation import prepare_room
-from trued.proof.room.project_folders import top_level_modules
+from trued.proof.room.project_folders import owners_of_modules, project_folders, roots_by_project, top_level_modules
 from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
@@ -136,6 +136,8 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             roots=roots,
             variables=_variables(interpreter, roots, variables),
             project_roots=_roots(room, contract.project_roots),
+            projects=await _projects(workspace, contract, on_base),
+            owners=owners_of_modules(on_base, contract.project_roots),
             modules=_modules(known, contract.import_folders),
             serve=contract.serve,
             services=contract.environment.services,
@@ -335,9 +337,15 @@ async def _write_placeholders(
     paths."""
     if contract.environment.prepare:
         return ()
-    texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
-    files = files_of_builds(*(text.decode("utf-8", "replace") for text in texts))
-    files |= metadata_of_installation(room, interpreter.versions)
+    files = dict[str, str]()
+    for project in project_folders(await workspace.blobs(contract.base)).python or (".",):
+        if os.path.realpath(room / project) != str(PurePosixPath(os.path.realpath(room)) / project):
+            continue  # the head has moved the project, and left a link
+        paths = [str(PurePosixPath(project) / name) for name in ("pyproject.toml", "setup.py")]
+        texts = [await workspace.read(contract.base, path) or b"" for path in paths]
+        in_project = files_of_builds(*(text.decode("utf-8", "replace") for text in texts))
+        in_project |= metadata_of_installation(room / project, interpreter.versions)
+        files |= {str(PurePosixPath(project) / path): content for path, content in in_project.items()}
     absent = {path: content for path, content in files.items() if path not in known}
     for path, content in absent.items():
         _write_carried(room, path, {path: base64.b64encode(content.encode()).decode()})
@@ -754,6 +762,16 @@ def _roots(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(room / folder) if folder != "." else str(room) for folder in folders)
 
 
+async def _projects(workspace: Workspace, contract: Contract, on_base: Collection[str]) -> dict[str, frozenset[str]]:
+    """What `roots_by_project` finds on the base."""
+    folders = project_folders(on_base).python if contract.project_roots else ()
+    code = [path for path in on_base if path.endswith(".py") and not is_test(path)] if len(folders) > 1 else []
+    in_projects = [path for path in code if any(is_below(path, folder) for folder in folders)]
+    read = await workspace.read_all(contract.base, in_projects)
+    texts = {path: content.decode("utf-8", "replace") for path, content in read.items()}
+    return roots_by_project(on_base, contract.project_roots, texts) if folders else {}
+
+
 def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]) -> tuple[str, ...]:
     """The folders from which a project imports, if nobody names them: the top, `src`, and the roots of the base's
     project folders.
@@ -768,7 +786,7 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
     own_modules = {root: top_level_modules(root, code) for root in roots}
     first, left_out = set[str](), set[str]()
     for root, other in ((root, other) for root in roots for other in roots if root != other):
-        copies = [name for name in names[root] - names[other] if has_module(room / other, name)]
+        copies = [name for name in names[root] - names[other] if _is_found(room, name, root, other)]
         if {root, other}.isdisjoint(projects):
             first |= {"src"} if root == "src" and copies else set()
             continue
@@ -781,6 +799,14 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
         left_out |= {other} if not all(are_code) else set()
     used = [root for root in roots if root not in left_out]
     return (*(root for root in used if root in first), *(root for root in used if root not in first))
+
+
+def _is_found(room: Path, name: str, root: str, other: str) -> bool:
+    """Whether the folder `other` has a module of this name, or a part of the package in `root`, of which Python joins
+    all parts if none has an `__init__.py`."""
+    if has_module(room / other, name) or root == "." or has_module(room / root, name):
+        return has_module(room / other, name)
+    return next((room / other / name).rglob("*.py"), None) is not None
 
 
 def _has_code(root: Path, name: str) -> bool:

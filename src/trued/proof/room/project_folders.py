@@ -7,11 +7,12 @@ runs and imports is decided at the top alone.
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
+from trued.proof.room.import_shadows import top_level_imports
 
 # Folders whose manifests do not belong to the project.
 ASIDE = re.compile(
@@ -75,6 +76,44 @@ def import_roots(paths: Collection[str]) -> tuple[str, ...]:
         and all(owners[name] == 1 for name in modules[place])
     ]
     return tuple(roots)
+
+
+def owners_of_modules(paths: Iterable[str], roots: Collection[str]) -> dict[str, str]:
+    """Top-level module → the one of these import roots that has it."""
+    below = {root: list[str]() for root in roots}
+    for path in paths:
+        for folder in PurePosixPath(path).parents if path.endswith(".py") and not is_test(path) else ():
+            if str(folder) in below:
+                below[str(folder)].append(path)
+    return {name: root for root, inner in below.items() for name in top_level_modules(root, inner)}
+
+
+def roots_by_project(
+    paths: Collection[str], roots: Collection[str], texts: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
+    """Project folder → those of these import roots in which a program of this project finds modules: its own, and those
+    of the projects from which its code imports, directly or through each other. Another project may not be there where
+    this one is installed.
+
+    `texts`: path → text of the Python files of these projects, without tests.
+    """
+    owners, projects = owners_of_modules(paths, roots), project_folders(paths).python
+    own = {one: {root for root in roots if root in (one, f"{one}/src")} for one in projects}
+    needed = {one: set[str]() for one in projects}
+    for path, text in texts.items():
+        for folder in PurePosixPath(path).parents:
+            if str(folder) in needed:
+                needed[str(folder)] |= {owners[name] for name in top_level_imports([text]) & owners.keys()}
+    project_of = {root: one for one, several in own.items() for root in several}
+    found = dict[str, frozenset[str]]()
+    for one in projects:
+        seen, left = {one}, [one]
+        while left:
+            near = {project_of[root] for root in needed[left.pop()] if root in project_of} - seen
+            seen |= near
+            left += near
+        found[one] = frozenset(root for each in seen for root in own[each])
+    return found
 
 
 def top_level_modules(place: str, paths: Iterable[str]) -> frozenset[str]:

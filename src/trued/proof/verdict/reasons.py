@@ -213,6 +213,11 @@ def in_place_of_others(paths: Sequence[str]) -> str:
     return f"the project imports a module of Python's own, or of a package, whose place {listed(paths)} takes"
 
 
+def hiding_modules(paths: Sequence[str]) -> str:
+    """A sentence about new files at the top with the names of modules that the base has in another folder."""
+    return f"programs that start at the top find {listed(paths)} in place of modules that the project has elsewhere"
+
+
 def submodules_not_there(paths: Sequence[str]) -> str:
     """A sentence saying that the checks ran without these submodules, which the head adds or moves to other commits."""
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
