@@ -1,6 +1,6 @@
 """Proves a commit against a sealed contract: runs every check twice in a clean room and judges the results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from trued.model import (
     Contract,
@@ -66,43 +66,43 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     `quick`: run every check only once, and cap the grades (a quick verdict).
     """
     ids = set(requirements)
-    due = tuple(one for one in contract.requirements if one.id in ids)
+    due = tuple(requirement for requirement in contract.requirements if requirement.id in ids)
     changed = list(paths_outside(await workspace.changed_files(contract.base, commit), owned))
     changed += await _changed_in_submodules(workspace, contract.base, commit)
     turns = QUICK_TURNS if quick else GREEN_TURNS
     trial = CommitTrial(workspace, contract, (*due, *contract.suites), commit, objections, turns=turns, tell=tell)
     if trial.has_work:
         await trial.run(await interpreter_of(workspace, contract))
-    kept = await _earlier_failures(trial)
-    evidence = (*await _earlier_facts(workspace, known, commit, owned), *kept, *trial.evidence)
+    failures = await _earlier_failures(trial)
+    evidence = (*await _earlier_facts(workspace, known, commit, owned), *failures, *trial.evidence)
     texts = await changed_texts(workspace, commit, [path for path in changed if path.endswith(CODE)])
-    change = await _look_for_packages(trial, due, changed, texts)
+    change = await _change_with_packages(trial, due, changed, texts)
     trial.add_notes(await places_of_modules(workspace, contract, due, evidence))
 
     unguarded = UnguardedCode(trial, changed)
-    judged, suites = await _judge(
+    verdicts, suites = await _judge(
         trial, due, count_twice(evidence) if quick else evidence, change, unguarded, quick=quick
     )
-    remarks = () if changed or _is_already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
+    remarks = () if changed or _is_already_satisfied(verdicts) else (Finding(what=NOTHING_DONE),)
     if quick:
-        judged = tuple(map(cap_grade, judged))
+        verdicts = tuple(map(cap_grade, verdicts))
         trial.add_notes([QUICK_NOTE])
-    for one in judged:
-        tell(RequirementJudged(requirement=one.id, grade=one.grade, why=one.why))
+    for judged in verdicts:
+        tell(RequirementJudged(requirement=judged.id, grade=judged.grade, why=judged.why))
 
     added = await added_lines(workspace, contract.base, texts)
-    seen = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.has_untraced_pass())
-    warnings = list_warnings(contract, due, judged, seen)
-    left_out = [*map(not_run, contract.unguarded), *(not_collected(contract.uncollected))]
-    notes = dict.fromkeys([*left_out, *contract.undecided, *trial.notes, *warnings])
+    observed = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.has_untraced_pass())
+    warnings = list_warnings(contract, due, verdicts, observed)
+    tests_left_out = [*map(not_run, contract.unguarded), *(not_collected(contract.uncollected))]
+    notes = dict.fromkeys([*tests_left_out, *contract.undecided, *trial.notes, *warnings])
     verdict = Verdict(
         subject=subject,
         commit=commit,
         tree=await workspace.tree(commit),
-        requirements=judged,
+        requirements=verdicts,
         suites=suites,
-        evidence=(*kept, *trial.retaken, *trial.evidence, *trial.own_test_evidence, *unguarded.turned),
-        objections=tuple(one.finding for one in trial.objected if not one.closed),
+        evidence=(*failures, *trial.retaken, *trial.evidence, *trial.own_test_evidence, *unguarded.turned),
+        objections=tuple(objection.finding for objection in trial.objected if not objection.closed),
         remarks=remarks,
         undecided=tuple(map(on_one_line, notes)),
         reported=tuple(map(on_one_line, reported_notes(contract, notes))),
@@ -111,14 +111,14 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     return await with_advice(workspace, verdict)
 
 
-async def _look_for_packages(
+async def _change_with_packages(
     trial: CommitTrial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
 ) -> CommitChange:
     """The change, with: changed files that may install a package without a manifest, if a dependencies check is due;
     declared packages that no registry has; and imported modules that neither the project nor a package provides."""
     unread: list[str] = []
-    if asked := [check for one in due for check in one.checks if isinstance(check, DependenciesCheck)]:
-        exact = any(one.unchanged for one in asked)
+    checks = [check for requirement in due for check in requirement.checks if isinstance(check, DependenciesCheck)]
+    if checks:
         unread = await unread_additions(
             trial.workspace,
             trial.contract.base,
@@ -126,7 +126,7 @@ async def _look_for_packages(
             changed,
             (trial.contract.environment.path, trial.room.standard),
             projects=trial.contract.project_roots,
-            exact=exact,
+            exact=any(check.unchanged for check in checks),
         )
     undeclared = [*unknown_packages(trial.room.added), *trial.undeclared_imports(texts)]
     return CommitChange(changed, unread, undeclared)
@@ -141,59 +141,113 @@ async def _judge(
     *,
     quick: bool,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
-    """Judge each requirement by its own evidence. Then lower its grade for each of these reasons: existing tests fail,
-    or ran without code of the head; no check guards some of the changed code; submodules were not checked; git changes
-    files at checkout; one of its parts has a lower grade. Returns the verdicts on the requirements and on the
-    suites."""
-    contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
+    """Judge each requirement by its own evidence, then lower its grade for what is true of the whole change. Returns
+    the verdicts on the requirements and on the suites.
+
+    The order matters. A cap adds its reason only if it lowers the grade, so the first cap that applies is the one that
+    people read about. Requirements that consist of others come last: they get the lowered grades of their parts.
+    """
+    contract, scanner = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
     absent, moved = await _altered_submodules(trial.workspace, contract.base, trial.commit)
-    suites = [_on_one_line(judge(one, trial.facts(one, evidence, change))) for one in contract.suites]
-    if any(one.grade is Grade.REFUTED for one in suites) and await _fail_for_lack_of(trial, absent):
-        suites = [without_submodules(one, absent) for one in suites]
-    found = [judge(one, trial.facts(one, evidence, change)) for one in due]
-    if trial.room.added.unused and not contract.environment.prepare:  # a preparation may have installed them
-        asked = {one.id: one for one in (*due, *contract.suites)}
-        fixed = {one.finding.requirement for one in trial.objected if one.refutes}
-        fixed |= {one.requirement for one in evidence if any(each.kind in FORGED for each in one.tried)}
-        suites, found = [
-            [one if one.id in fixed else await _allow_for_versions(trial, one, asked[one.id]) for one in verdicts]
-            for verdicts in (suites, found)
-        ]
-    found = [refute_by_existing_tests(one, suites) for one in found]
-    never_run = await unguarded.never_run()
-    found = [cap(one, reasons.not_run_by_any_check, never_run.get(one.id, ())) for one in found]
-    uncounted = await unguarded.known_by_exit_code_only()
-    found = [cap(one, reasons.known_by_exit_code_only, uncounted.get(one.id, ())) for one in found]
-    found = [cap(one, reasons.not_loaded_by_tests, trial.room.not_loaded) for one in found]
-    behind = await unguarded.behind_failing_tests()
-    found = [cap(one, reasons.reached_by_failing_tests, behind.get(one.id, ())) for one in found]
-    above = not quick and any(one.grade > Grade.TESTED for one in found)
-    helpers = await unguarded.blinding_helpers() if above else []
-    found = [cap(one, reasons.used_by_tests_only, helpers) for one in found]
-    shadows = await unguarded.taking_the_place_of_others()
-    found = [cap(one, reasons.in_place_of_others, shadows) for one in found]
-    hiding = await unguarded.hiding_modules()
-    found = [cap(one, reasons.hiding_modules, hiding.get(one.id, ())) for one in found]
-    passing = not quick and any(one.grade > Grade.UNPROVEN for one in found)
-    failing, replaced = await unguarded.failing_with_product() if passing else ([], [])
-    found = [fail_with_product(one, failing, replaced) for one in found]
-    found = [cap(cap(one, reasons.submodules_moved, moved), reasons.submodules_not_there, absent) for one in found]
-    converted = await converted_files(trial.workspace, contract.base, trial.commit, change.paths)
-    trial.add_notes(map(checked_unconverted, await unconverted_files(trial.workspace, contract.base)))
-    found = [cap(one, reasons.converted_at_checkout, converted) for one in found]
-    judged = _judge_wholes(contract, tuple(map(_on_one_line, found)))
-    return tuple([await scan.judged(one) for one in judged]), tuple([await scan.judged(one) for one in suites])
+    suites = await _judge_suites(trial, evidence, change, absent)
+    verdicts = [judge(requirement, trial.facts(requirement, evidence, change)) for requirement in due]
+    # Before the suites can refute a requirement: a suite that fails with another version of a package is unjudged.
+    suites = await _allow_for_unused_versions(trial, due, evidence, suites)
+    verdicts = await _allow_for_unused_versions(trial, due, evidence, verdicts)
+    verdicts = [refute_by_existing_tests(judged, suites) for judged in verdicts]
+    verdicts = await _cap_for_unguarded_code(trial, unguarded, verdicts, quick=quick)
+    verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
+    verdicts = _cap_all(verdicts, reasons.submodules_not_there, absent)
+    verdicts = await _cap_for_conversions(trial, change, verdicts)
+    wholes = _judge_wholes(contract, tuple(map(_on_one_line, verdicts)))
+    scanned = tuple([await scanner.judged(judged) for judged in wholes])
+    return scanned, tuple([await scanner.judged(suite) for suite in suites])
 
 
-async def _allow_for_versions(trial: CommitTrial, judged: Judged, asked: Requirement) -> Judged:
+async def _judge_suites(
+    trial: CommitTrial, evidence: Sequence[Evidence], change: CommitChange, absent: Sequence[str]
+) -> list[Judged]:
+    """The verdicts on the base's own test suites. If they fail only because submodules are absent, they are not
+    refuted, but could not be judged."""
+    suites = [_on_one_line(judge(suite, trial.facts(suite, evidence, change))) for suite in trial.contract.suites]
+    if any(suite.grade is Grade.REFUTED for suite in suites) and await _would_pass_with(trial, absent):
+        return [without_submodules(suite, absent) for suite in suites]
+    return suites
+
+
+async def _cap_for_unguarded_code(
+    trial: CommitTrial, unguarded: UnguardedCode, verdicts: list[Judged], *, quick: bool
+) -> list[Judged]:
+    """The verdicts, lowered if there is changed code in which no check would notice a mistake.
+
+    The two searches under an `if` may run existing tests again. They are left out in quick verdicts, and if they could
+    lower no grade.
+    """
+    verdicts = _cap_each(verdicts, reasons.not_run_by_any_check, await unguarded.never_run())
+    verdicts = _cap_each(verdicts, reasons.known_by_exit_code_only, await unguarded.known_by_exit_code_only())
+    verdicts = _cap_all(verdicts, reasons.not_loaded_by_tests, trial.room.not_loaded)
+    verdicts = _cap_each(verdicts, reasons.reached_by_failing_tests, await unguarded.behind_failing_tests())
+    if not quick and _is_any_above(Grade.TESTED, verdicts):
+        verdicts = _cap_all(verdicts, reasons.used_by_tests_only, await unguarded.blinding_helpers())
+    verdicts = _cap_all(verdicts, reasons.in_place_of_others, await unguarded.taking_the_place_of_others())
+    verdicts = _cap_each(verdicts, reasons.hiding_modules, await unguarded.hiding_modules())
+    if not quick and _is_any_above(Grade.UNPROVEN, verdicts):
+        tests, files = await unguarded.failing_with_product()
+        verdicts = [fail_with_product(judged, tests, files) for judged in verdicts]
+    return verdicts
+
+
+async def _cap_for_conversions(trial: CommitTrial, change: CommitChange, verdicts: list[Judged]) -> list[Judged]:
+    """The verdicts, lowered if the change makes git convert files at checkout. What git converts on the base already
+    becomes notes of the trial."""
+    converted = await converted_files(trial.workspace, trial.contract.base, trial.commit, change.paths)
+    trial.add_notes(map(checked_unconverted, await unconverted_files(trial.workspace, trial.contract.base)))
+    return _cap_all(verdicts, reasons.converted_at_checkout, converted)
+
+
+def _cap_all(
+    verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], paths: Sequence[str]
+) -> list[Judged]:
+    """The verdicts, each capped if there are such paths."""
+    return [cap(judged, sentence, paths) for judged in verdicts]
+
+
+def _cap_each(
+    verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], code: Mapping[str, Sequence[str]]
+) -> list[Judged]:
+    """The verdicts, each capped if there is such code for its requirement (`code`: requirement → code)."""
+    return [cap(judged, sentence, code.get(judged.id, ())) for judged in verdicts]
+
+
+def _is_any_above(grade: Grade, verdicts: Sequence[Judged]) -> bool:
+    return any(judged.grade > grade for judged in verdicts)
+
+
+async def _allow_for_unused_versions(
+    trial: CommitTrial, due: Sequence[Requirement], evidence: Sequence[Evidence], verdicts: list[Judged]
+) -> list[Judged]:
+    """The verdicts on requirements or suites, if the head declares versions of packages that its checks did not use. No
+    version excuses an objection whose case fails, nor a head that manipulates its checks."""
+    if not trial.room.added.unused or trial.contract.environment.prepare:  # a preparation may have installed them
+        return verdicts
+    by_id = {requirement.id: requirement for requirement in (*due, *trial.contract.suites)}
+    settled = {objection.finding.requirement for objection in trial.objected if objection.refutes}
+    settled |= {fact.requirement for fact in evidence if any(tried.kind in FORGED for tried in fact.tried)}
+    return [
+        judged if judged.id in settled else await _allow_for_versions(trial, judged, by_id[judged.id])
+        for judged in verdicts
+    ]
+
+
+async def _allow_for_versions(trial: CommitTrial, judged: Judged, requirement: Requirement) -> Judged:
     """`allow_for_versions` with the versions that the head declares and its checks did not use. For a failure, only
     those of packages that the checks may use on the base: any other version is no excuse."""
     unused = trial.room.added.unused
     if judged.grade is Grade.REFUTED:
         interpreter = await interpreter_of(trial.workspace, trial.contract)
-        used = packages_behind(interpreter, await modules_of_checks(trial.workspace, trial.contract, asked))
-        unused = {one: version for one, version in unused.items() if package_name(one) in used}
-    return allow_for_versions(judged, other_versions(unused), keep=asked.keep) if unused else judged
+        used = packages_behind(interpreter, await modules_of_checks(trial.workspace, trial.contract, requirement))
+        unused = {declared: version for declared, version in unused.items() if package_name(declared) in used}
+    return allow_for_versions(judged, other_versions(unused), keep=requirement.keep) if unused else judged
 
 
 def _on_one_line(judged: Judged) -> Judged:
@@ -203,11 +257,15 @@ def _on_one_line(judged: Judged) -> Judged:
 async def _altered_submodules(workspace: Workspace, base: str, commit: str) -> tuple[list[str], list[str]]:
     """Submodules that the head adds or moves to another commit: first those that rooms lack, then those that they have.
     Submodules among the tests are left out, because checks use the base's version of them."""
-    before, here = await workspace.submodules(base), await workspace.submodules(commit)
-    found = sorted(path for path in here if here[path] != before.get(path) and not is_among_tests(f"{path}/any"))
-    files = await workspace.blobs(commit) if found else {}
-    there = [path for path in found if any(is_below(one, path) for one in files)]
-    return [path for path in found if path not in there], there
+    on_base, on_head = await workspace.submodules(base), await workspace.submodules(commit)
+    altered = sorted(
+        submodule
+        for submodule in on_head
+        if on_head[submodule] != on_base.get(submodule) and not is_among_tests(f"{submodule}/any")
+    )
+    files = await workspace.blobs(commit) if altered else {}
+    present = [submodule for submodule in altered if any(is_below(path, submodule) for path in files)]
+    return [submodule for submodule in altered if submodule not in present], present
 
 
 async def _changed_in_submodules(workspace: Workspace, base: str, commit: str) -> list[str]:
@@ -215,26 +273,28 @@ async def _changed_in_submodules(workspace: Workspace, base: str, commit: str) -
     _, moved = await _altered_submodules(workspace, base, commit)
     if not moved:
         return []
-    before, here = await workspace.blobs(base), await workspace.blobs(commit)
-    differ = [path for path in {**before, **here} if before.get(path) != here.get(path)]
-    return sorted(path for path in differ if any(is_below(path, one) for one in moved))
+    on_base, on_head = await workspace.blobs(base), await workspace.blobs(commit)
+    differing = [path for path in {**on_base, **on_head} if on_base.get(path) != on_head.get(path)]
+    return sorted(path for path in differing if any(is_below(path, submodule) for submodule in moved))
 
 
-async def _fail_for_lack_of(trial: CommitTrial, absent: Sequence[str]) -> bool:
+async def _would_pass_with(trial: CommitTrial, absent: Sequence[str]) -> bool:
     """Whether existing tests fail only because these submodules are absent: with the base's version of them, all
     pass."""
-    before = await trial.workspace.blobs(trial.contract.base) if absent else {}
-    files = {path: blob for path, blob in before.items() if any(is_below(path, one) for one in absent)}
+    on_base = await trial.workspace.blobs(trial.contract.base) if absent else {}
+    files = {path: blob for path, blob in on_base.items() if any(is_below(path, submodule) for submodule in absent)}
     return bool(files) and not await trial.tests_failing_with(files)
 
 
-def _judge_wholes(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
+def _judge_wholes(contract: Contract, verdicts: tuple[Judged, ...]) -> tuple[Judged, ...]:
     """The verdicts; each requirement that consists of others gets the worst grade of these parts and of its own
     checks."""
-    by_id = {one.id: one for one in judged}
+    by_id = {judged.id: judged for judged in verdicts}
     return tuple(
-        judge_by_parts(one, [by_id[name] for name in one.parts if name in by_id], contract.caps.get(one.id, ()))
-        for one in judged
+        judge_by_parts(
+            judged, [by_id[part] for part in judged.parts if part in by_id], contract.caps.get(judged.id, ())
+        )
+        for judged in verdicts
     )
 
 
@@ -242,28 +302,28 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     """Failures kept from an earlier verdict on the same tree and contract, so that a retry cannot turn a failure into a
     pass. They are recorded for the commit that is judged now, because the earlier commit may be gone."""
     workspace, contract, commit = trial.workspace, trial.contract, trial.commit
-    baseline = FactCache(workspace.kept, workspace.repository)
+    cache = FactCache(workspace.kept, workspace.repository)
     tree, level = await tree_with_content(workspace, commit), workspace.confinement().level
-    before = baseline.of_head(contract, tree, level)
-    due = {one.id for one in trial.due}
-    baseline.keep_head(contract, tree, level, trial.evidence, trial.order_bound)
-    trial.leave_uncounted(before.order_bound)
-    kept = tuple(one.model_copy(update={"commit": commit}) for one in before.evidence if one.requirement in due)
-    if kept:
+    earlier = cache.of_head(contract, tree, level)  # before this trial's own facts are kept
+    due = {requirement.id for requirement in trial.due}
+    cache.keep_head(contract, tree, level, trial.evidence, trial.order_bound)
+    trial.leave_uncounted(earlier.order_bound)
+    failures = tuple(fact.model_copy(update={"commit": commit}) for fact in earlier.evidence if fact.requirement in due)
+    if failures:
         trial.add_notes([worst_counts()])
-    return kept
+    return failures
 
 
 async def _earlier_facts(
     workspace: Workspace, known: Sequence[Evidence], commit: str, owned: tuple[str, ...]
 ) -> list[Evidence]:
     """Earlier facts about the same work. Two commits that differ only in the engine's own files are the same work."""
-    earlier = {one.commit for one in known if one.side == "head"}
-    same = {one for one in earlier if not paths_outside(await workspace.changed_files(one, commit), owned)}
-    return [one for one in known if one.side == "head" and one.commit in same]
+    earlier = {fact.commit for fact in known if fact.side == "head"}
+    same = {other for other in earlier if not paths_outside(await workspace.changed_files(other, commit), owned)}
+    return [fact for fact in known if fact.side == "head" and fact.commit in same]
 
 
-def _is_already_satisfied(judged: Sequence[Judged]) -> bool:
-    return bool(judged) and all(
-        judgement.grade is Grade.PROVEN or judgement.basis == "already satisfied" for judgement in judged
+def _is_already_satisfied(verdicts: Sequence[Judged]) -> bool:
+    return bool(verdicts) and all(
+        judged.grade is Grade.PROVEN or judged.basis == "already satisfied" for judged in verdicts
     )
