@@ -232,7 +232,7 @@ async def _allow_for_unused_versions(
         return verdicts
     by_id = {requirement.id: requirement for requirement in (*due, *trial.contract.suites)}
     settled = {objection.finding.requirement for objection in trial.objected if objection.refutes}
-    settled |= {fact.requirement for fact in evidence if any(tried.kind in FORGED for tried in fact.tried)}
+    settled |= {fact.requirement for fact in evidence if any(result.kind in FORGED for result in fact.tried)}
     return [
         judged if judged.id in settled else await _allow_for_versions(trial, judged, by_id[judged.id])
         for judged in verdicts
