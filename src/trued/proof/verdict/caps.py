@@ -13,16 +13,17 @@ from trued.proof.verdict.missing import each_once, missing_submodule
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged:
     """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
     judged."""
-    failed = [one for one in suites if one.grade is Grade.REFUTED]
-    lost = [one for one in suites if one.grade is Grade.UNJUDGED]
-    if failed and judged.grade is not Grade.REFUTED:
-        words = [f"{one.id} passed on the base and fail now: {one.why[0]}" for one in failed]
-        words += [why for one in failed for why in one.why if why.startswith(reasons.IF_MEANT)]
-        lowered = _lowered(judged, Grade.REFUTED, words, "")
+    refuted = [suite for suite in suites if suite.grade is Grade.REFUTED]
+    unjudged = [suite for suite in suites if suite.grade is Grade.UNJUDGED]
+    if refuted and judged.grade is not Grade.REFUTED:
+        why = [f"{suite.id} passed on the base and fail now: {suite.why[0]}" for suite in refuted]
+        why += [reason for suite in refuted for reason in suite.why if reason.startswith(reasons.IF_MEANT)]
+        lowered = _lowered(judged, Grade.REFUTED, why, "")
         return lowered.model_copy(update={"missing": ()})
-    if lost and judged.grade > Grade.UNJUDGED:
-        lowered = _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
-        return lowered.model_copy(update={"missing": each_once(part for one in lost for part in one.missing)})
+    if unjudged and judged.grade > Grade.UNJUDGED:
+        lowered = _lowered(judged, Grade.UNJUDGED, [f"{suite.id}: {suite.why[0]}" for suite in unjudged], "")
+        missing = each_once(part for suite in unjudged for part in suite.missing)
+        return lowered.model_copy(update={"missing": missing})
     return judged
 
 
@@ -49,10 +50,10 @@ def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
     """The verdict on existing tests that fail only because these submodules were absent: they could not be judged."""
     if suite.grade is not Grade.REFUTED:
         return suite
-    lost = tuple(missing_submodule(path) for path in absent)
-    why = tuple(reasons.not_judged(str(one)) for one in lost)
+    missing = tuple(missing_submodule(path) for path in absent)
+    why = tuple(reasons.not_judged(str(part)) for part in missing)
     return suite.model_copy(
-        update={"grade": Grade.UNJUDGED, "why": why, "gaps": (), "holds": False, "lacks": "", "missing": lost}
+        update={"grade": Grade.UNJUDGED, "why": why, "gaps": (), "holds": False, "lacks": "", "missing": missing}
     )
 
 

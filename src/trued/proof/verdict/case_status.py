@@ -46,71 +46,76 @@ class Head(StrEnum):
     UNJUDGED = "unjudged"
 
 
-def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dict[str, Base]:
+def on_base(facts: Sequence[Evidence], own_modules: frozenset[str] = frozenset()) -> dict[str, Base]:
     """The status of every id that was run on the base.
 
-    `own`: modules that the head adds to the project; a case that lacks one of these on the base is red.
+    `own_modules`: modules that the head adds to the project; a case that lacks one of these on the base is red.
 
     A test whose file could not be imported in one of the runs is not stable, even if it passed whenever its file could
     be imported: on the head, where all files run together, it may be missing again.
     """
-    seen: dict[str, list[tuple[Outcomes, str]]] = {}
+    runs: dict[str, list[tuple[Outcomes, str]]] = {}  # id → its outcome and kind of failure in each run
     for fact in facts:
-        for one in fact.tried:
-            seen.setdefault(one.id, []).append(_read(one, own))
+        for result in fact.tried:
+            runs.setdefault(result.id, []).append(_outcome_and_kind(result, own_modules))
     for fact in facts:
-        failed = {one.id: _read(one, own) for one in fact.tried if one.outcome is not Outcomes.PASSED}
-        reported = {one.id for one in fact.tried}
-        for name in seen.keys() - reported:
-            file, inside, _ = name.partition("::")
-            if inside and file in failed:
-                seen[name].append(failed[file])
-    return {name: _base(times) for name, times in seen.items()}
+        not_passed = {
+            result.id: _outcome_and_kind(result, own_modules)
+            for result in fact.tried
+            if result.outcome is not Outcomes.PASSED
+        }
+        reported = {result.id for result in fact.tried}
+        for name in runs.keys() - reported:
+            file, separator, _ = name.partition("::")
+            if separator and file in not_passed:
+                runs[name].append(not_passed[file])
+    return {name: _base_status(runs_of_case) for name, runs_of_case in runs.items()}
 
 
-def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
-    if one.id == WHOLE_CHECK and one.outcome in _FAILING:
-        return Outcomes.UNJUDGED, one.kind  # never red, because a crash of the runner shows nothing about a case
-    absent = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
-    if absent and one.kind.removeprefix("module ").split(".")[0] in own:
+def _outcome_and_kind(result: Tried, own_modules: frozenset[str]) -> tuple[Outcomes, str]:
+    """The outcome and the kind of failure, as they count on the base."""
+    if result.id == WHOLE_CHECK and result.outcome in _FAILING:
+        return Outcomes.UNJUDGED, result.kind  # never red, because a crash of the runner shows nothing about a case
+    lacks_module = result.outcome is Outcomes.UNJUDGED and result.kind.startswith("module ")
+    if lacks_module and result.kind.removeprefix("module ").split(".")[0] in own_modules:
         return Outcomes.MISSING, "missing"
-    return one.outcome, one.kind
+    return result.outcome, result.kind
 
 
-def _base(times: list[tuple[Outcomes, str]]) -> Base:
+def _base_status(runs: list[tuple[Outcomes, str]]) -> Base:
     """The status after these runs. `RED_TURNS` failures are red even if their kinds differ, because on a busy machine a
     missing route can fail in several ways."""
-    outcomes = {outcome for outcome, _ in times}
-    kinds = {kind for _, kind in times}
+    outcomes = {outcome for outcome, _ in runs}
+    kinds = {kind for _, kind in runs}
     if Outcomes.BROKEN in outcomes:
         return Base.BROKEN
     if Outcomes.UNJUDGED in outcomes:
         return Base.UNJUDGED
     if kinds & set(NOT_OUR_FAILURE):  # timeouts alone are not red; enough other failures are
-        solid = [one for one in times if one[1] not in NOT_OUR_FAILURE]
-        return _base(solid) if len(solid) >= RED_TURNS else Base.UNJUDGED
+        others = [(outcome, kind) for outcome, kind in runs if kind not in NOT_OUR_FAILURE]
+        return _base_status(others) if len(others) >= RED_TURNS else Base.UNJUDGED
     if outcomes == {Outcomes.PASSED}:
         return Base.GUARD
     if outcomes <= {Outcomes.SKIPPED}:
         return Base.UNREACHED
-    always_failed = outcomes <= set(_FAILING) and len(times) >= RED_TURNS
+    always_failed = outcomes <= set(_FAILING) and len(runs) >= RED_TURNS
     return Base.RED if always_failed else Base.UNSTABLE
 
 
-def is_unjudged_on_base(one: Tried) -> bool:
+def is_unjudged_on_base(result: Tried) -> bool:
     """Whether this result on the base is about the machine and not about the project."""
     return (
-        one.outcome is Outcomes.UNJUDGED
-        or one.kind in NOT_OUR_FAILURE
-        or (one.id == WHOLE_CHECK and one.outcome in _FAILING)
+        result.outcome is Outcomes.UNJUDGED
+        or result.kind in NOT_OUR_FAILURE
+        or (result.id == WHOLE_CHECK and result.outcome in _FAILING)
     )
 
 
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
     """How many tests an id covers: 1, or for a file that the base could not import, the number of tests that were found
     in it later."""
-    inside = {one.id for fact in facts for one in _index(fact.tried).by_file.get(name, ())}
-    return len(inside) if "::" not in name and inside else 1
+    tests = {result.id for fact in facts for result in _results_by_id(fact.tried).by_file.get(name, ())}
+    return len(tests) if "::" not in name and tests else 1
 
 
 def full_name(kind: str, check: str, case: str) -> str:
@@ -121,34 +126,40 @@ def full_name(kind: str, check: str, case: str) -> str:
 def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     """Id and kind of everything that could not be judged in these facts, for example because a module or program is
     missing, or because the preparation failed."""
-    tried = [(one, fact.kind) for fact in facts for one in fact.tried if one.outcome is Outcomes.UNJUDGED]
-    return frozenset((one.id, kind) for one, check in tried for kind in _same_lack(one.kind, check))
+    return frozenset(
+        (result.id, kind)
+        for fact in facts
+        for result in fact.tried
+        if result.outcome is Outcomes.UNJUDGED
+        for kind in _equal_kinds(result.kind, fact.kind)
+    )
 
 
-def _same_lack(kind: str, check: str) -> tuple[str, ...]:
-    """Earlier versions recorded a missing playwright as a missing Chromium. Only the engine reports these two, in
-    checks of these kinds."""
-    return (kind, DRIVER_KIND) if kind == CHROMIUM_KIND and check in ("browser", "tests") else (kind,)
+def _equal_kinds(kind: str, kind_of_check: str) -> tuple[str, ...]:
+    """The kind of failure, and another kind that may mean the same. Earlier versions recorded a missing playwright as a
+    missing Chromium. Only the engine reports these two, in checks of these kinds."""
+    return (kind, DRIVER_KIND) if kind == CHROMIUM_KIND and kind_of_check in ("browser", "tests") else (kind,)
 
 
 def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     """Id and problem of cases that hit the same limit of time or memory, or got the same error from the import of their
     module, in every one of these runs. If the runs were on the base, that shows nothing about the head: the machine or
     the limit may be the cause, a variable that is not set, or a project that is not built here."""
-    seen: dict[str, set[str]] = {}
-    for one in (one for fact in facts for one in fact.tried):
-        seen.setdefault(one.id, set()).add("" if one.outcome is Outcomes.PASSED else _problem(one))
+    problems_of: dict[str, set[str]] = {}  # id → its problems in all runs, "" for a run in which it passed
+    for result in (result for fact in facts for result in fact.tried):
+        problem = "" if result.outcome is Outcomes.PASSED else _problem(result)
+        problems_of.setdefault(result.id, set()).add(problem)
     return frozenset(
         (name, problem)
-        for name, problems in seen.items()
+        for name, problems in problems_of.items()
         for problem in problems
         if len(problems) == 1 and problem.split(" ")[0] in (*LIMITS, IMPORT)
     )
 
 
-def _problem(one: Tried) -> str:
+def _problem(result: Tried) -> str:
     """The kind of failure; of a failed import together with its error, without folders."""
-    return f"{IMPORT} {_FOLDERS.sub('', one.detail)}" if one.kind == IMPORT else one.kind
+    return f"{IMPORT} {_FOLDERS.sub('', result.detail)}" if result.kind == IMPORT else result.kind
 
 
 def on_head(
@@ -163,76 +174,84 @@ def on_head(
 
     If the id stands for a whole file that the base could not import, it passes if the file has tests and all pass.
     """
-    worst, bad, turns = Head.PASSED, list[Tried](), 0
+    worst, not_passed, turns = Head.PASSED, list[Tried](), 0
     for fact in facts:
         turns += 1
-        for one in _results_of(name, fact):
-            if one.outcome is Outcomes.PASSED:
+        for result in _results_of(name, fact):
+            if result.outcome is Outcomes.PASSED:
                 continue
-            unjudged = _is_unjudged(one, name, lacks)  # the base has the same problem, or the engine itself failed
-            bad.append(
-                (one.model_copy(update=_SILENT) if unjudged else one.without_text(HUSHED)) if fact.tainted else one
-            )
+            unjudged = _is_unjudged(result, name, lacks)  # the base has the same problem, or the engine itself failed
+            not_passed.append(_hushed(result, unjudged=unjudged) if fact.tainted else result)
             worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is not Head.PASSED:  # only a pass has to be seen again
-        return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # results that agents may read come first
-    return Head.FAILED, [_missing(name, "not run twice")]
+        return worst, sorted(not_passed, key=lambda result: result.id == HUSHED)  # what agents may read comes first
+    return Head.FAILED, [_vanished(name, "not run twice")]
+
+
+def _hushed(result: Tried, *, unjudged: bool) -> Tried:
+    """The result without any word that the head could choose freely. The kind of an unjudged result stays whole: it may
+    name only what is missing on the base, too, or what the engine itself reports."""
+    return result.model_copy(update=_SILENT) if unjudged else result.without_text(HUSHED)
 
 
 def results_with_id(name: str, fact: Evidence) -> list[Tried]:
     """The results of one id in this run."""
-    return _index(fact.tried).by_id.get(name, [])
+    return _results_by_id(fact.tried).by_id.get(name, [])
 
 
 def _results_of(name: str, fact: Evidence) -> list[Tried]:
-    by_id, by_file = _index(fact.tried)
+    """The results that count for one id in this run: its own, or for a file, those of its tests. If there are none:
+    those of its file, which could not be imported; else those of the whole check; else that the id was not
+    reported."""
+    by_id, by_file = _results_by_id(fact.tried)
     exact = by_id.get(name, [])
     if name == WHOLE_CHECK:
         return exact
     if not exact and "::" not in name:
-        exact = [one for one in by_file.get(name, []) if not _is_marked_as_skipped(one)]
+        exact = [result for result in by_file.get(name, []) if not _is_marked_as_skipped(result)]
     if fact.why_void:
-        exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
+        exact = [result for result in exact if result.outcome is not Outcomes.PASSED]
     file = name.partition("::")[0]  # if a file cannot be imported, runners report the file instead of its tests
-    uncollected = [one for one in by_id.get(file, []) if file != name and one.outcome is Outcomes.UNJUDGED]
-    general = [one for one in by_id.get(WHOLE_CHECK, []) if one.outcome is not Outcomes.PASSED]
-    return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]
+    uncollected = [result for result in by_id.get(file, []) if file != name and result.outcome is Outcomes.UNJUDGED]
+    general = [result for result in by_id.get(WHOLE_CHECK, []) if result.outcome is not Outcomes.PASSED]
+    return exact or uncollected or general or [_vanished(name, fact.why_void or "not reported")]
 
 
-class _ById(NamedTuple):
+class _ResultsById(NamedTuple):
     by_id: dict[str, list[Tried]]
     by_file: dict[str, list[Tried]]  # the tests in each file
 
 
-_INDEXES: dict[int, tuple[tuple[Tried, ...], _ById]] = {}  # the tuple is kept, so that no other one gets its number
+# The tuple is kept, so that no other one gets its number.
+_INDEXES: dict[int, tuple[tuple[Tried, ...], _ResultsById]] = {}
 _MOST_INDEXES = 64
 
 
-def _index(tried: tuple[Tried, ...]) -> _ById:
+def _results_by_id(tried: tuple[Tried, ...]) -> _ResultsById:
     """The results of a run by their ids. Every id of a run is asked for, so searching would take quadratic time."""
     if id(tried) not in _INDEXES:
-        found = _ById({}, {})
-        for one in tried:
-            found.by_id.setdefault(one.id, []).append(one)
-            if "::" in one.id:
-                found.by_file.setdefault(one.id.partition("::")[0], []).append(one)
+        index = _ResultsById({}, {})
+        for result in tried:
+            index.by_id.setdefault(result.id, []).append(result)
+            if "::" in result.id:
+                index.by_file.setdefault(result.id.partition("::")[0], []).append(result)
         if len(_INDEXES) >= _MOST_INDEXES:
             del _INDEXES[next(iter(_INDEXES))]
-        _INDEXES[id(tried)] = tried, found
+        _INDEXES[id(tried)] = tried, index
     return _INDEXES[id(tried)][1]
 
 
-def _is_marked_as_skipped(one: Tried) -> bool:
+def _is_marked_as_skipped(result: Tried) -> bool:
     """Whether a mark in the user's own file skips the test. A skip that is raised while the test runs does not count,
     because the head may have caused it."""
-    return one.outcome is Outcomes.SKIPPED and one.kind.startswith(MARKED)
+    return result.outcome is Outcomes.SKIPPED and result.kind.startswith(MARKED)
 
 
-def _is_unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
-    if one.outcome is not Outcomes.UNJUDGED:
-        return one.kind in (*LIMITS, IMPORT) and (name, _problem(one)) in lacks
-    return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE_CHECK, one.kind)})
+def _is_unjudged(result: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
+    if result.outcome is not Outcomes.UNJUDGED:
+        return result.kind in (*LIMITS, IMPORT) and (name, _problem(result)) in lacks
+    return result.kind in ENGINES or not lacks.isdisjoint({(name, result.kind), (WHOLE_CHECK, result.kind)})
 
 
-def _missing(name: str, why: str) -> Tried:
+def _vanished(name: str, why: str) -> Tried:
     return Tried(id=name, outcome=Outcomes.MISSING, kind="vanished", detail=why)

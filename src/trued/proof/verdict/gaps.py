@@ -64,7 +64,7 @@ _KINDS = {
     "meddled": "it changes frozen files, by which it is judged",
 }
 # What the implementer learns about a failure in a held-out test file.
-_TESTS = {
+_HELD_OUT_TESTS = {
     "error": "it breaks in its set-up or tear-down",
     "collection": "its file cannot be imported",
     "module": "something that it needs is not installed",
@@ -95,22 +95,22 @@ _VISIBLE = {
 def how_it_failed(check: Check, kind: str) -> str:
     """The phrase for a kind of failure; "" for no kind. For cases and pages it never names a module or program, because
     the head could choose that name."""
-    first, _, rest = kind.partition(" ")
+    first, _, detail = kind.partition(" ")
     if isinstance(check, DATA):
         return _KINDS.get(kind) or _LACKING.get(first, "it fails")
-    if first in ("module", "program") and rest:
-        return f"{first} {rest} is not installed"
-    if first == "exit" and rest:
-        return f"it ends with exit code {rest}"
-    if first == "error" and rest.startswith("in "):
-        return f"it breaks {rest}"
+    if first in ("module", "program") and detail:
+        return f"{first} {detail} is not installed"
+    if first == "exit" and detail:
+        return f"it ends with exit code {detail}"
+    if first == "error" and detail.startswith("in "):
+        return f"it breaks {detail}"
     return _VISIBLE.get(kind) or _KINDS.get(kind, kind)
 
 
-def reason(check: Check, case: str, tried: Tried) -> str:
+def reason(check: Check, case: str, result: Tried) -> str:
     """Why a case failed, in words for people: `case 2: it does not return the expected value`. `trued why` also shows
     the two values."""
-    what = how_it_failed(check, tried.kind) or str(tried.outcome)
+    what = how_it_failed(check, result.kind) or str(result.outcome)
     if isinstance(check, CommandCheck):
         return f"`{check.command}`: {what}"
     subject = {WHOLE_CHECK: "the tests" if isinstance(check, TestsCheck) else "the cases"}.get(case, case)
@@ -118,7 +118,7 @@ def reason(check: Check, case: str, tried: Tried) -> str:
 
 
 def gap(
-    requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool, own_files: bool = False
+    requirement: Requirement, check: Check, case: str, result: Tried, *, held_out: bool, own_files: bool = False
 ) -> Finding:
     """What the implementer learns about a failed case: the output, if the check is visible; if it is held out, only the
     requirement, the clause and the kind of failure.
@@ -128,23 +128,24 @@ def gap(
     check's test files came with the contract and are held out.
     """
     if own_files:
-        kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
+        phrase = _HELD_OUT_TESTS.get(result.kind.split(" ")[0], "it fails")
         files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-        own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], file) for file in files)
-        what = f"a held-out test fails: {kind}" if own else "an existing test fails in the same run as a held-out test"
+        is_own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], file) for file in files)
+        regression = "an existing test fails in the same run as a held-out test"
+        what = f"a held-out test fails: {phrase}" if is_own else regression
         return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
-    if tried.id == HUSHED and not is_hidden_data(check):
+    if result.id == HUSHED and not is_hidden_data(check):
         return Finding(what=f"{requirement.id}: {AGAIN}", requirement=requirement.id)
     if isinstance(check, DATA):
-        kind = how_it_failed(check, tried.kind)
-        what = f"{requirement.id}: a held-out example fails: {kind}"
+        phrase = how_it_failed(check, result.kind)
+        what = f"{requirement.id}: a held-out example fails: {phrase}"
         if not held_out or not is_hidden_data(check):
-            what = f"{requirement.id}: {_with_case(check, case, tried.detail[:MOST_TEXT] or kind)}"
+            what = f"{requirement.id}: {_with_case(check, case, result.detail[:MOST_TEXT] or phrase)}"
         return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
-    detail = f"\n{tried.detail[-MOST_TEXT:]}" if tried.detail else ""
-    kind = how_it_failed(check, tried.kind) or str(tried.outcome)
-    return Finding(what=f"{requirement.id}: {name}: {kind}{detail}", requirement=requirement.id)
+    detail = f"\n{result.detail[-MOST_TEXT:]}" if result.detail else ""
+    phrase = how_it_failed(check, result.kind) or str(result.outcome)
+    return Finding(what=f"{requirement.id}: {name}: {phrase}{detail}", requirement=requirement.id)
 
 
 def _with_case(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:

@@ -43,52 +43,52 @@ MOST_NAMED = 5  # at most this many packages are named in a sentence
 LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
 
 
-def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
+def missing_part(check: Check, result: Tried) -> MissingFromEnvironment:
     """What kept this case from being judged."""
-    kind, _, name = tried.kind.partition(" ")
+    kind, _, name = result.kind.partition(" ")
     if kind == "module" and name:
         return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
     if kind == "path" and name:
         what = f"{_command(check)} does not find the project's own module {name}"
         return MissingFromEnvironment(name=name, what=what, fix='say where modules are: `environment: {path: ["."]}`')
-    if tried.kind == DRIVER_KIND and _opens_pages(check):
+    if result.kind == DRIVER_KIND and _opens_pages(check):
         return MissingFromEnvironment(name=name, what=NO_DRIVER, fix=DRIVER_ADVICE)
-    if tried.kind == CHROMIUM_KIND:
+    if result.kind == CHROMIUM_KIND:
         # Evidence of earlier versions has this kind if playwright is missing, too; then its detail says so.
-        what = tried.detail.removesuffix(f": {ADVICE}") or NO_CHROMIUM
+        what = result.detail.removesuffix(f": {ADVICE}") or NO_CHROMIUM
         return MissingFromEnvironment(name=name, what=what, fix=ADVICE)
     if kind == "program" and name:
         # Keep these words: stored runs have asked people with them, and would ask again if they changed.
-        what, fix = program_not_installed(name), _bring(name) or f"install {name} on this machine"
+        what, fix = program_not_installed(name), _fix_of_tool(name) or f"install {name} on this machine"
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     if kind == "version" and name:
-        what = tried.detail or f"this version of {name} is too old"
+        what = result.detail or f"this version of {name} is too old"
         return MissingFromEnvironment(name=name, what=what, fix=NEWER_NODE)
-    said = " ".join(tried.detail.split())[:LONGEST]
+    output = " ".join(result.detail.split())[:LONGEST]
     if kind == "prepare":
-        said = tried.detail.partition("\n")[0][:LONGEST]  # what follows differs between runs
-        what = f"the preparation fails on the base, too{f': {said}' if said else ''}"
+        first_line = result.detail.partition("\n")[0][:LONGEST]  # what follows differs between runs
+        what = f"the preparation fails on the base, too{f': {first_line}' if first_line else ''}"
         return MissingFromEnvironment(name="prepare", what=what, fix="correct `environment: {prepare: […]}`")
     if kind == IMPORT:
-        what = f"its module cannot be imported here, and neither can the base's: {said.removeprefix('raised ')}"
-        return MissingFromEnvironment(name=IMPORT, what=what, fix=_importable(said, node=_is_node(check)))
-    if kind == "time" and FIXED_PORT in tried.detail:
+        what = f"its module cannot be imported here, and neither can the base's: {output.removeprefix('raised ')}"
+        return MissingFromEnvironment(name=IMPORT, what=what, fix=_fix_of_import(output, node=_is_node(check)))
+    if kind == "time" and FIXED_PORT in result.detail:
         what = "the server does not answer at the port that it is given"
         return MissingFromEnvironment(name="port", what=what, fix=FIXED_PORT)
     if kind in ("time", "memory"):
         limit = "too long" if kind == "time" else "too much memory"
         what = f"it takes {limit} on the base"
         return MissingFromEnvironment(name=kind, what=what, fix=f"raise its limit, or {TRY_AGAIN} on an idle machine")
-    if tried.id == WHOLE_CHECK and tried.outcome is not Outcomes.UNJUDGED:
-        what = f"{NO_WORK}{f': {said}' if said else ''}"
+    if result.id == WHOLE_CHECK and result.outcome is not Outcomes.UNJUDGED:
+        what = f"{NO_WORK}{f': {output}' if output else ''}"
         return MissingFromEnvironment(name=_command(check), what=what, fix="correct the check, or the base")
-    what = f"the environment of the checks broke{f': {said}' if said and kind == 'environment' else ''}"
+    what = f"the environment of the checks broke{f': {output}' if output and kind == 'environment' else ''}"
     return MissingFromEnvironment(name=kind or "environment", what=what, fix=TRY_AGAIN)
 
 
-def _importable(said: str, *, node: bool) -> str:
+def _fix_of_import(error: str, *, node: bool) -> str:
     """How to make a module importable that raises this error on the base."""
-    if variable := re.search(r"\bKeyError: '([A-Za-z_]\w*)'$", said):
+    if variable := re.search(r"\bKeyError: '([A-Za-z_]\w*)'$", error):
         return f"if it is a variable: `environment: {{variables: {{{variable[1]}: …}}}}`"
     build = "npm run build" if node else "python -m pip install -e ."
     return (
@@ -103,32 +103,35 @@ def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, 
     A module counts only if a package that the base declares (`declared`) would provide it. Any other module may be one
     that the task itself has to add or declare.
     """
-    found: dict[str, tuple[MissingFromEnvironment, ...]] = {}
+    missing: dict[str, tuple[MissingFromEnvironment, ...]] = {}
     for requirement in contract.every:
         checks = {check_hash(check): check for check in requirement.checks}
-        facts = [one for one in contract.base_facts if one.requirement == requirement.id and one.check in checks]
-        lost = [
-            missing_part(checks[fact.check], one)
+        facts = [fact for fact in contract.base_facts if fact.requirement == requirement.id and fact.check in checks]
+        parts = [
+            missing_part(checks[fact.check], result)
             for fact in facts
-            for one in fact.tried
-            if one.outcome is Outcomes.UNJUDGED and _is_the_machines(one.kind, declared)
+            for result in fact.tried
+            if result.outcome is Outcomes.UNJUDGED and _is_of_machine(result.kind, declared)
         ]
-        if lost:
-            found[requirement.id] = each_once(lost)
-    return found
+        if parts:
+            missing[requirement.id] = each_once(parts)
+    return missing
 
 
 def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[MissingFromEnvironment, ...]:
     """What this machine lacks for a check, and how to provide it, by the check's runs on the base. It quotes no output.
     A missing module is left out: it may be one that the task has to add."""
-    tried = [one for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED]
-    lost = [
-        missing_part(check, one.model_copy(update={"detail": ""})) for one in tried if _is_the_machines(one.kind, ())
-    ]
-    return each_once(lost)
+    return each_once(
+        missing_part(check, result.model_copy(update={"detail": ""}))
+        for fact in evidence
+        for result in fact.tried
+        if result.outcome is Outcomes.UNJUDGED and _is_of_machine(result.kind, ())
+    )
 
 
-def _is_the_machines(kind: str, declared: Collection[str]) -> bool:
+def _is_of_machine(kind: str, declared: Collection[str]) -> bool:
+    """Whether this kind of failure shows that the machine lacks something; a module counts if a package in `declared`
+    would provide it."""
     first, _, name = kind.partition(" ")
     if first == "module":
         return any(provides_module(package, name) for package in declared)
@@ -145,7 +148,7 @@ def _missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     package = PROVIDED_BY.get(name.split(".")[0], name.split(".")[0])
     fix = (
-        _bring(package)
+        _fix_of_tool(package)
         or f"declare `{package}` in requirements.txt or pyproject.toml, or: `environment: {{packages: [{package}]}}`"
     )
     return MissingFromEnvironment(name=name, what=module_not_installed(name), fix=fix)
@@ -159,7 +162,7 @@ def program_not_installed(name: str) -> str:
     return f"the program {name} is not installed"
 
 
-def _bring(tool: str) -> str:
+def _fix_of_tool(tool: str) -> str:
     """How to have one of the `TOOLS` installed for checks. A declaration of the head does not: it may be the work's own
     judge."""
     return f"have it installed: `environment: {{packages: [{tool}]}}`" if tool in TOOLS else ""
@@ -188,18 +191,19 @@ def missing_submodule(path: str) -> MissingFromEnvironment:
 def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
     """The versions that the head declares of packages whose other versions its checks used (`unused`: the head's
     declaration → the version that was used)."""
-    used = few(list(dict.fromkeys(f"{package_name(one)} {version}" for one, version in unused.items())), MOST_NAMED)
+    versions = dict.fromkeys(f"{package_name(declaration)} {version}" for declaration, version in unused.items())
+    used = few(list(versions), MOST_NAMED)
     what = f"its checks used {used}, and the change declares {few(list(unused), MOST_NAMED)}"
-    listed = ", ".join([*(f'"{one}"' for one in [*unused][:MOST_NAMED]), *(["…"] if len(unused) > MOST_NAMED else [])])
+    quoted = [f'"{declaration}"' for declaration in [*unused][:MOST_NAMED]]
+    listed = ", ".join([*quoted, *(["…"] if len(unused) > MOST_NAMED else [])])
     return MissingFromEnvironment(name=used, what=what, fix=f"to use it: `environment: {{packages: [{listed}]}}`")
 
 
 def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
     """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
     installed for the checks."""
-    kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
-    modules = {one: added.awaits(one.removeprefix("module ")) for one in kinds if one.startswith("module ")}
-    return {kind: not_installed(name, added.unavailable[name]) for kind, name in modules.items() if name}
+    packages = {kind: added.awaits(module) for kind, module in _missing_modules(evidence).items()}
+    return {kind: not_installed(package, added.unavailable[package]) for kind, package in packages.items() if package}
 
 
 def lacked_by_base(
@@ -210,11 +214,21 @@ def lacked_by_base(
     A head's test may import or claim to lack anything. So it counts only what base files (`texts`) import, and what no
     `installed` package provides.
     """
-    kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
-    names = {one: one.removeprefix("module ") for one in kinds if one.startswith("module ")}
-    wanted = {one: name for one, name in names.items() if not any(provides_module(each, name) for each in installed)}
-    imported = set[str]().union(*map(modules_asked, texts)) if wanted else set[str]()
-    return {one: _missing_module(name, node=False) for one, name in wanted.items() if name.split(".")[0] in imported}
+    absent = {
+        kind: module
+        for kind, module in _missing_modules(evidence).items()
+        if not any(provides_module(package, module) for package in installed)
+    }
+    imported = set[str]().union(*map(modules_asked, texts)) if absent else set[str]()
+    return {
+        kind: _missing_module(module, node=False) for kind, module in absent.items() if module.split(".")[0] in imported
+    }
+
+
+def _missing_modules(evidence: Iterable[Evidence]) -> dict[str, str]:
+    """Kind of failure → the module whose absence it reports."""
+    kinds = {result.kind for fact in evidence for result in fact.tried if result.outcome is Outcomes.UNJUDGED}
+    return {kind: kind.removeprefix("module ") for kind in kinds if kind.startswith("module ")}
 
 
 def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:
@@ -222,13 +236,13 @@ def undeclared_imports(texts: Mapping[str, str], known: Collection[str], package
 
     The sentences depend only on the commit, not on which case failed, so an implementer may read them.
     """
-    found: dict[str, str] = {}
+    importers: dict[str, str] = {}  # module → the first file that imports it
     for path, text in sorted(texts.items()):
-        for name in _IMPORTED.findall(text) if path.endswith(".py") else ():
-            if name not in known and not any(provides_module(one, name) for one in packages):
-                found.setdefault(name, path)
+        for module in _IMPORTED.findall(text) if path.endswith(".py") else ():
+            if module not in known and not any(provides_module(package, module) for package in packages):
+                importers.setdefault(module, path)
     fix = "add it to requirements.txt or pyproject.toml"
-    return [f"{path} imports {name}, which no manifest declares: {fix}" for name, path in found.items()]
+    return [f"{path} imports {module}, which no manifest declares: {fix}" for module, path in importers.items()]
 
 
 def unknown_packages(added: AddedPackages) -> list[str]:
@@ -252,12 +266,12 @@ def _is_go(check: Check) -> bool:
     if isinstance(check, TestsCheck | CommandCheck):
         return bool(USES_GO.search(check.command))
     cases = check.cases if isinstance(check, ExamplesCheck) else ()
-    return any(isinstance(one, RunCase) and one.run[:1] == ("go",) for one in cases)
+    return any(isinstance(case, RunCase) and case.run[:1] == ("go",) for case in cases)
 
 
 def _is_node(check: Check) -> bool:
     if isinstance(check, TestsCheck | CommandCheck):
         return bool(USES_NODE.search(check.command))
     return isinstance(check, ExamplesCheck) and any(
-        isinstance(one, CallCase) and is_node(one.call) for one in check.cases
+        isinstance(case, CallCase) and is_node(case.call) for case in check.cases
     )

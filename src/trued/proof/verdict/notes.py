@@ -22,33 +22,38 @@ BUT_OWN = "except for the change's own tests"
 
 def facts_of(verdict: Verdict) -> tuple[str, ...]:
     """The notes that only report what the engine did. All others name something that no check covers."""
-    return tuple(one for one in verdict.undecided if one in (verdict.reported or ()))
+    return tuple(note for note in verdict.undecided if note in (verdict.reported or ()))
 
 
 def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
     """Of a new verdict's notes, those that only report what was done. Notes of its contract are included."""
-    return tuple(str(one) for one in notes if isinstance(one, FactNote) or one in contract.reported)
+    return tuple(str(note) for note in notes if isinstance(note, FactNote) or note in contract.reported)
 
 
-def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
+def files_used(graft: "Graft", carried: Mapping[str, str], blobs_of_head: Mapping[str, str]) -> list[str]:
     """Notes about files whose version was not taken from the head, and about what the room lacked.
 
-    `carried`: the contract's own files (path → base64), which replace the base's. `here`: the head's blobs. The
-    change's own tests run apart from all other checks, with the head's version of their files.
+    `carried`: the contract's own files (path → base64), which replace the base's. The change's own tests run
+    apart from all other checks, with the head's version of their files.
     """
-    own = {path: git_blob_names(base64.b64decode(data)) for path, data in carried.items()}
-    theirs = [path for path in carried if path in here and here[path] not in own[path]]
-    based = [path for path in graft.restored if path not in carried]
-    added = [path for path in graft.removed if path not in carried]
-    used = [
-        *(f"{path}: the contract's version was used, not the change's" for path in theirs),
-        *(f"{path}: the base's version was used by tests, {BUT_OWN}; the head {_has(path in here)}" for path in based),
-        *(f"{path}: added by the change, not used by tests {BUT_OWN}" for path in added),
+    blobs_of_contract = {path: git_blob_names(base64.b64decode(data)) for path, data in carried.items()}
+    differing = [
+        path for path in carried if path in blobs_of_head and blobs_of_head[path] not in blobs_of_contract[path]
+    ]
+    restored = [path for path in graft.restored if path not in carried]
+    removed = [path for path in graft.removed if path not in carried]
+    notes = [
+        *(f"{path}: the contract's version was used, not the change's" for path in differing),
+        *(
+            f"{path}: the base's version was used by tests, {BUT_OWN}; the head {_version_of_head(path in blobs_of_head)}"
+            for path in restored
+        ),
+        *(f"{path}: added by the change, not used by tests {BUT_OWN}" for path in removed),
         *(f"{path}: its test scripts and settings are the base's, the rest the change's" for path in graft.merged),
         *(f"{path}: added or edited by the change, not run" for path in graft.added),
         *(f"{path}: only a build writes it; a placeholder was used" for path in graft.made_up),
     ]
-    return [*map(FactNote, used), *graft.lacking]
+    return [*map(FactNote, notes), *graft.lacking]
 
 
 def kept_as_product(path: str) -> FactNote:
@@ -56,7 +61,7 @@ def kept_as_product(path: str) -> FactNote:
     return FactNote(f"{path}: added by the change, and used as product, because other code of it imports the file")
 
 
-def _has(is_there: bool) -> str:
+def _version_of_head(is_there: bool) -> str:
     return "has another version" if is_there else "does not have it"
 
 

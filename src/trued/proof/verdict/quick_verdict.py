@@ -16,7 +16,7 @@ QUICK_NOTE = FactNote(
 
 def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
     """The facts of the only run, repeated as the second run that the judge expects. Only for quick verdicts."""
-    return [one for _ in range(GREEN_TURNS // QUICK_TURNS) for one in facts]
+    return [fact for _ in range(GREEN_TURNS // QUICK_TURNS) for fact in facts]
 
 
 def cap_grade(judged: Judged) -> Judged:

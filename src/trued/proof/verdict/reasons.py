@@ -49,12 +49,12 @@ RUN_TWICE_FAILED = (
 
 def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str:
     """The sentence `5 held-out cases: failed before, pass now`."""
-    named = [
+    parts = [
         counted(cases, "held-out case" if held_out else "case") if cases else "",
         counted(pages, "page check") if pages else "",
         counted(tests, "test or command", "tests or commands") if tests else "",
     ]
-    return f"{' and '.join(filter(None, named))}: {_now(cases + pages + tests)}"
+    return f"{' and '.join(filter(None, parts))}: {_red_then_green(cases + pages + tests)}"
 
 
 def may_install_packages(files: Sequence[str]) -> str:
@@ -64,14 +64,14 @@ def may_install_packages(files: Sequence[str]) -> str:
 
 def own_tests_turned(tests: int) -> str:
     """The sentence `the change's own 3 tests: failed before, pass now`."""
-    return f"the change's own {'test' if tests == 1 else f'{tests} tests'}: {_now(tests)}"
+    return f"the change's own {'test' if tests == 1 else f'{tests} tests'}: {_red_then_green(tests)}"
 
 
 def own_commands_turned(commands: int) -> str:
     """The sentence `1 command: failed before, passes now, but through build files, scripts or settings of the change
     itself`."""
     files = "build files, scripts or settings of the change itself"
-    return f"{counted(commands, 'command')}: {_now(commands)}, but through {files}"
+    return f"{counted(commands, 'command')}: {_red_then_green(commands)}, but through {files}"
 
 
 def own_tests_fail(ids: Sequence[str]) -> str:
@@ -82,7 +82,7 @@ def own_tests_fail(ids: Sequence[str]) -> str:
 def if_meant(tests: Sequence[str]) -> str:
     """A sentence that suggests to supersede these failing tests, whose files the change edits, too."""
     names = f"{json.dumps(tests[:MOST_FILES], ensure_ascii=False)[:-1]}{', …' if len(tests) > MOST_FILES else ''}]"
-    files = listed(list(dict.fromkeys(one.split("::")[0] for one in tests)))
+    files = listed(list(dict.fromkeys(test.split("::")[0] for test in tests)))
     return f"{IF_MEANT}{files}: if these tests must change, too, the requirement says so: `supersedes: {names}`"
 
 
@@ -102,19 +102,19 @@ def own_tests_absent(files: Sequence[str]) -> str:
     return f"no test was written: its check runs {listed(files)}, which does not exist"
 
 
-def _now(number: int) -> str:
+def _red_then_green(number: int) -> str:
     return f"failed before, {'passes' if number == 1 else 'pass'} now"
 
 
 def still_pass(*, tests: int, cases: int, commands: int) -> str:
     """The sentence `4 existing tests still pass`, with a number for each kind of check that passed before the
     change."""
-    named = [
+    parts = [
         counted(tests, "existing test") if tests else "",
         counted(cases, "case that passed before", "cases that passed before") if cases else "",
         counted(commands, "command") if commands else "",
     ]
-    return f"{' and '.join(filter(None, named))} still {'passes' if tests + cases + commands == 1 else 'pass'}"
+    return f"{' and '.join(filter(None, parts))} still {'passes' if tests + cases + commands == 1 else 'pass'}"
 
 
 def already_satisfied(cases: int) -> str:
@@ -146,13 +146,13 @@ def not_judged(missing: str) -> str:
 
 def written_by(authors: Iterable[Author | None]) -> str:
     """A sentence saying that an agent wrote the cases, and neither a person nor another vendor confirmed them."""
-    names = dict.fromkeys(one.agent or one.role for one in authors if one)
+    names = dict.fromkeys(author.agent or author.role for author in authors if author)
     return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
 
 
 def without_unapproved(why: Iterable[str]) -> tuple[str, ...]:
     """The reasons without the one that asks for an approval of the cases."""
-    return tuple(one for one in why if not one.endswith(UNAPPROVED))
+    return tuple(reason for reason in why if not reason.endswith(UNAPPROVED))
 
 
 def proposes_to_supersede(tests: Sequence[str]) -> str:
@@ -162,7 +162,7 @@ def proposes_to_supersede(tests: Sequence[str]) -> str:
 
 def lost_cases(clauses: Sequence[str]) -> str:
     """A sentence saying that these clauses have fewer cases than at sealing, and that no person has agreed."""
-    quoted = listed([f"“{one}”" for one in dict.fromkeys(clauses)])
+    quoted = listed([f"“{clause}”" for clause in dict.fromkeys(clauses)])
     lost = f"cases were withdrawn or disclosed, and nothing replaced them: {quoted}"
     return f"{lost}: {Grade.UNPROVEN} until a person agrees"
 
@@ -238,9 +238,9 @@ def on_one_line(sentence: str) -> str:
     would look like the end of the sentence."""
     if sentence.isprintable():
         return sentence
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in sentence)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in sentence)
 
 
-def listed(paths: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """The first few of these names."""
-    return few(paths, MOST_FILES)
+    return few(names, MOST_FILES)

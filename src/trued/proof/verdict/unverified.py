@@ -84,62 +84,70 @@ class Observed:
 
 
 def list_warnings(
-    contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Observed
+    contract: Contract, due: Sequence[Requirement], verdicts: Sequence[Judged], observed: Observed
 ) -> list[str]:
     """One sentence for each thing that the checks do not cover, the gravest first."""
-    said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
-    said += [f"no check covers: {one.text}" for one in due if not one.checks]
-    said += [sentence for one in due for sentence in _unquoted(contract, one)]
-    said += [
-        f'{one.id}: "{word}" is a matter of taste'
-        for one in due
-        if not _names_its_judge(one)
-        for word in _vague(one.text)
+    warnings = [f"{judged.id}: {judged.why[0]}" for judged in verdicts if judged.grade is Grade.UNJUDGED and judged.why]
+    warnings += [f"no check covers: {requirement.text}" for requirement in due if not requirement.checks]
+    warnings += [warning for requirement in due for warning in _unquoted_clauses(contract, requirement)]
+    warnings += [
+        f'{requirement.id}: "{word}" is a matter of taste'
+        for requirement in due
+        if not _names_its_judge(requirement)
+        for word in _vague_words(requirement.text)
     ]
-    said += _few(_lines_that_depend(seen.added), "more such line", "more such lines")
-    unreached = () if seen.unseen else _unreached(seen)
-    said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
-    shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
+    warnings += _few(_lines_that_depend(observed.added), "more such line", "more such lines")
+    unreached = () if observed.unseen else _unreached_files(observed)
+    warnings += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
+    tested = [requirement for requirement in due if any(isinstance(check, TestsCheck) for check in requirement.checks)]
     rests = "rests on ordinary tests, which the code under test could influence"
-    said += [FactNote(f"{one.id} {rests}") for one in shared]  # only a note, because the grade accounts for it already
-    weak = {one.role for one in contract.authors.values() if not one.independent}
+    # Only a note, because the grade accounts for it already.
+    warnings += [FactNote(f"{requirement.id} {rests}") for requirement in tested]
+    dependent_roles = {author.role for author in contract.authors.values() if not author.independent}
     vendor = "and the implementers may use models of one vendor"
-    return said + [FactNote(f"the {role} {vendor}") for role in sorted(weak)]
+    return warnings + [FactNote(f"the {role} {vendor}") for role in sorted(dependent_roles)]
 
 
 def _names_its_judge(requirement: Requirement) -> bool:
     """Whether the text names a program that the user's own command starts, such as `ruff is clean`: then the program
     decides what the words mean."""
     commands = [check.command for check in requirement.checks if isinstance(check, CommandCheck)]
-    programs = {word for one in commands for words in started_commands(one) for word in (*words[:1], *_module(words))}
+    programs = {
+        word
+        for command in commands
+        for words in started_commands(command)
+        for word in (*words[:1], *_started_module(words))
+    }
     return not programs.isdisjoint(re.findall(r"[\w-]+", requirement.text))
 
 
-def _module(words: Sequence[str]) -> Sequence[str]:
+def _started_module(words: Sequence[str]) -> Sequence[str]:
     """The module in `python -m module …`."""
     return words[2:3] if words[1:2] == ["-m"] else ()
 
 
-def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:
+def _unquoted_clauses(contract: Contract, requirement: Requirement) -> Iterator[str]:
     """A warning about clauses of the requirement that no case quotes. There is no warning if the text has only one
     clause, nor if all cases are the user's own and quote nothing: the user need not say what a case is about."""
     data = [check for check in requirement.checks if isinstance(check, ExamplesCheck | BrowserCheck)]
-    clauses = [one for one in map(_plain, _CLAUSES.split(requirement.text)) if len(one.split()) > 1]
+    clauses = [clause for clause in map(_plain, _CLAUSES.split(requirement.text)) if len(clause.split()) > 1]
     if len(clauses) < 2 or not data:
         return
-    quotes = [_plain(one) for check in data for one in _quotes(check)]
+    quotes = [_plain(quote) for check in data for quote in _quotes(check)]
     if not any(quotes) and not any(check_hash(check) in contract.authors for check in data):
         return
-    left = [one for one in clauses if not any(quote and (quote in one or one in quote) for quote in quotes)]
-    if left:
-        yield f"{requirement.id}: no case quotes {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"
+    unquoted = [
+        clause for clause in clauses if not any(quote and (quote in clause or clause in quote) for quote in quotes)
+    ]
+    if unquoted:
+        yield f"{requirement.id}: no case quotes {', '.join(f'“{_cut(clause)}”' for clause in unquoted[:MOST_LINES])}"
 
 
 def _quotes(check: ExamplesCheck | BrowserCheck) -> list[str]:
     return [check.quotes] if isinstance(check, BrowserCheck) else [case.quotes for case in check.cases]
 
 
-def _vague(text: str) -> list[str]:
+def _vague_words(text: str) -> list[str]:
     return list(dict.fromkeys(match.group().lower() for match in _VAGUE.finditer(text)))
 
 
@@ -152,16 +160,17 @@ def _lines_that_depend(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterat
                     break
 
 
-def _unreached(seen: Observed) -> Iterator[str]:
-    for path in sorted(seen.added):
-        if path.endswith(CODE) and not is_test(path) and path not in seen.ran:
+def _unreached_files(observed: Observed) -> Iterator[str]:
+    for path in sorted(observed.added):
+        if path.endswith(CODE) and not is_test(path) and path not in observed.ran:
             yield f"no check runs {path}, which was changed"
 
 
-def _few(said: Iterable[str], one: str, many: str) -> list[str]:
-    listed = list(said)
-    rest = len(listed) - MOST_LINES
-    return [*listed[:MOST_LINES], *([counted(rest, one, many)] if rest > 0 else [])]
+def _few(warnings: Iterable[str], noun: str, many: str) -> list[str]:
+    """The first warnings, and how many more there are (`noun`, or `many` for its plural)."""
+    every = list(warnings)
+    more = len(every) - MOST_LINES
+    return [*every[:MOST_LINES], *([counted(more, noun, many)] if more > 0 else [])]
 
 
 def _plain(text: str) -> str:
