@@ -33,8 +33,8 @@ def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
 def files_used(graft: "Graft", carried: Mapping[str, str], blobs_of_head: Mapping[str, str]) -> list[str]:
     """Notes about files whose version was not taken from the head, and about what the room lacked.
 
-    `carried`: the contract's own files (path → base64), which replace the base's. The change's own tests run
-    apart from all other checks, with the head's version of their files.
+    `carried`: the contract's own files (path → base64), which replace the base's. The change's own tests run apart
+    from all other checks, with the head's version of their files.
     """
     blobs_of_contract = {path: git_blob_names(base64.b64decode(data)) for path, data in carried.items()}
     differing = [
@@ -45,7 +45,7 @@ def files_used(graft: "Graft", carried: Mapping[str, str], blobs_of_head: Mappin
     notes = [
         *(f"{path}: the contract's version was used, not the change's" for path in differing),
         *(
-            f"{path}: the base's version was used by tests, {BUT_OWN}; the head {_version_of_head(path in blobs_of_head)}"
+            f"{path}: the base's version was used by tests, {BUT_OWN}; the head {_state_on_head(path in blobs_of_head)}"
             for path in restored
         ),
         *(f"{path}: added by the change, not used by tests {BUT_OWN}" for path in removed),
@@ -61,7 +61,7 @@ def kept_as_product(path: str) -> FactNote:
     return FactNote(f"{path}: added by the change, and used as product, because other code of it imports the file")
 
 
-def _version_of_head(is_there: bool) -> str:
+def _state_on_head(is_there: bool) -> str:
     return "has another version" if is_there else "does not have it"
 
 
