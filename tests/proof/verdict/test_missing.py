@@ -18,7 +18,7 @@ from trued.model import (
     Verdict,
 )
 from trued.proof.own_files import ProjectFiles
-from trued.proof.verdict.missing import missing_part
+from trued.proof.verdict.missing import missing_part, undeclared_imports
 
 BASE = {
     "a.py": "def one():\n    return 0\n",
@@ -229,3 +229,10 @@ def test_each_kind_of_lack_has_a_name_and_a_way_out(kind: str, command: str, nam
     part = missing_part(TestsCheck(command=command), Tried(id="t", outcome=Outcomes.UNJUDGED, kind=kind))
     assert part.name == name
     assert fix in part.fix
+
+
+@pytest.mark.spec("DAY-2", "USE-7")
+def test_every_module_of_an_import_is_named_that_nothing_declares() -> None:
+    text = "import os, yaml, requests as r\n\n\ndef load():\n    from attrs import define\n"
+    named = undeclared_imports({"a.py": text, "b.txt": text}, {"os"}, {"PyYAML"})
+    assert [sentence.partition(",")[0] for sentence in named] == ["a.py imports attrs", "a.py imports requests"]

@@ -40,12 +40,12 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
     own = _lifted(judged.own, approvals)
     own_counts = own.basis != "no check"
     every = [*parts, own] if own_counts else parts
-    worst = min(each.grade for each in every)
+    worst = min(counting.grade for counting in every)
     if worst <= judged.grade:
         return judged
     why = (f"{PARTS} {counted(len(parts), 'part')}: {worst}", *(own.why if own_counts else ()))
-    lacks = next((each.lacks for each in every if each.lacks), "")
-    holds = all(each.holds for each in every)
+    lacks = next((counting.lacks for counting in every if counting.lacks), "")
+    holds = all(counting.holds for counting in every)
     update = {"grade": worst, "lacks": lacks if holds else "", "holds": holds, "why": why, "missing": ()}
     return judged.model_copy(update={**update, "basis": "parts"})
 

@@ -38,7 +38,6 @@ from trued.support.plurals import few
 
 TRY_AGAIN = "verify or resume again"
 NEWER_NODE = "install Node 22.18 or newer"
-_IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 MOST_NAMED = 5  # at most this many packages are named in a sentence
 LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
 
@@ -238,7 +237,7 @@ def undeclared_imports(texts: Mapping[str, str], known: Collection[str], package
     """
     importers: dict[str, str] = {}  # module → the first file that imports it
     for path, text in sorted(texts.items()):
-        for module in _IMPORTED.findall(text) if path.endswith(".py") else ():
+        for module in sorted(modules_asked(text)) if path.endswith(".py") else ():
             if module not in known and not any(provides_module(package, module) for package in packages):
                 importers.setdefault(module, path)
     fix = "add it to requirements.txt or pyproject.toml"
