@@ -36,7 +36,9 @@ def sentence_criteria(goal: Goal) -> tuple[Criterion, ...]:
 def sentences_of(block: Block, lines: list[str]) -> list[tuple[str, int]]:
     """The sentences of one block."""
     if isinstance(block, Paragraph):
-        return [(one, block.line + above) for one, above in _split("".join(lines[block.line - 1 : block.end]))]
+        return [
+            (sentence, block.line + above) for sentence, above in _split("".join(lines[block.line - 1 : block.end]))
+        ]
     if isinstance(block, List):
         return [(item.text, item.line) for item in block.walk() if item.text.strip()]
     if isinstance(block, Table):

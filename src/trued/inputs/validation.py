@@ -83,8 +83,8 @@ def _outermost(error: ValidationError) -> ErrorDetails:
     """The outermost problem. An unknown key goes before a missing key, which it may misspell."""
     problems = error.errors(include_url=False)
     # pydantic also calls a list too short if none of its items is valid: then the items are the problem
-    real = [one for one in problems if one["type"] != "too_short" or not one["input"]]
-    return min(real, key=lambda one: (len(one["loc"]), one["type"] != "extra_forbidden"))
+    real = [problem for problem in problems if problem["type"] != "too_short" or not problem["input"]]
+    return min(real, key=lambda problem: (len(problem["loc"]), problem["type"] != "extra_forbidden"))
 
 
 class _Place:
@@ -136,7 +136,7 @@ def _bare(expected: Any) -> Any:
     if get_origin(expected) is Annotated:
         return _bare(get_args(expected)[0])
     if _is_union(expected):
-        others = [one for one in get_args(expected) if one is not type(None)]
+        others = [option for option in get_args(expected) if option is not type(None)]
         return _bare(others[0]) if len(others) == 1 else expected
     return expected
 

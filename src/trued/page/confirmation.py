@@ -76,7 +76,7 @@ class Confirmations:
         if self._open is not None:
             then = "type its number there, or withdraw it" if self._open.session == session else "finish that one first"
             raise BadInput("another decision is waiting in the terminal", then=then)
-        if sum(-(-len(one) // WIDTH) or 1 for one in words.split("\n")) > HIGHEST:
+        if sum(-(-len(line) // WIDTH) or 1 for line in words.split("\n")) > HIGHEST:
             what = f"what would be recorded takes more than {HIGHEST} rows of the terminal"
             raise BadInput(what, then="decide on fewer things at once, or use the command line")
         name, number = secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}"

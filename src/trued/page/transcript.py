@@ -55,7 +55,7 @@ class CallTranscript:
     def window(self, first: int = 0, most: int = WINDOW) -> TranscriptWindow:
         """At most `most` lines from line `first` on; if `first` is 0, the newest lines."""
         files = self._scan_files()
-        total = sum(len(one) for one in files)
+        total = sum(len(file) for file in files)
         start = min(max(1, first), max(1, total)) if first else max(1, total - most + 1)
         lines, number = [], 0
         for file in files:

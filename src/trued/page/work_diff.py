@@ -196,7 +196,7 @@ def _first_found(store: RunStore, record: RunRecord, read: Callable[[str], Found
     """What `read` finds in the run's store, else in the repository itself; None if it finds nothing there, either."""
     own, repository = Store(Path(record.repository), store.home, record.id).folder, Path(record.repository)
     inside = repository / ".git"
-    places = [str(one) for one in (own, inside if inside.exists() else repository) if one.exists()]
+    places = [str(place) for place in (own, inside if inside.exists() else repository) if place.exists()]
     return next((found for place in places if (found := read(place)) is not None), None)
 
 

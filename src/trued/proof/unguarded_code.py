@@ -253,13 +253,18 @@ class UnguardedCode:
     async def hiding_modules(self) -> dict[str, list[str]]:
         """Requirement → new files at the top that hide modules of the base, if the requirement has cases that start
         programs. `python -m` looks at the top first, but the product is where the base has it."""
-        known, here = await self.workspace.blobs(self.contract.base), await self.workspace.blobs(self.trial.commit)
-        before, after = ([path for path in one if path.endswith((".py", ".so", ".pyx"))] for one in (known, here))
-        folders = [one for one in self.contract.import_folders if one != "."]
-        inner = {name for one in folders for name in top_level_modules(one, before) & top_level_modules(one, after)}
-        names = inner - top_level_modules(".", before)
-        found = [path for path in after if path not in known and path.split("/")[0].partition(".")[0] in names]
-        return {one.id: found for one in self.trial.due if found and any(map(is_untraced, one.checks))}
+        before, after = [
+            [path for path in await self.workspace.blobs(commit) if path.endswith((".py", ".so", ".pyd"))]
+            for commit in (self.contract.base, self.trial.commit)
+        ]
+        folders = [folder for folder in self.contract.import_folders if folder != "."]
+        inner = {
+            name for folder in folders for name in top_level_modules(folder, before) & top_level_modules(folder, after)
+        }
+        names, known_paths = inner - top_level_modules(".", before), {*before}
+        hiding = [path for path in after if path not in known_paths and path.split("/")[0].partition(".")[0] in names]
+        untraced = [requirement.id for requirement in self.trial.due if any(map(is_untraced, requirement.checks))]
+        return dict.fromkeys(untraced, hiding) if hiding else {}
 
     async def replaced_product(self) -> list[str]:
         """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""

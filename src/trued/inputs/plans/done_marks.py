@@ -51,7 +51,7 @@ def _done_sections(blocks: Sequence[Block], last: int) -> Iterator[tuple[int, in
     headings = [block for block in blocks if isinstance(block, Heading)]
     first = headings[0].line if headings and headings[0].level == 1 else 0
     for block in headings:
-        later = (one.line - 1 for one in headings if one.line > block.line and one.level <= block.level)
+        later = (heading.line - 1 for heading in headings if heading.line > block.line and heading.level <= block.level)
         end = last if block.line == first else next(later, last)
         if (block.line != first and _is_ticked(block.words.raw)) or _has_done_status(blocks, block):
             yield block.line, end
@@ -74,4 +74,4 @@ def _is_ticked(text: str) -> bool:
     """Whether the text has a tick or a checked box at either end; one in the middle is part of a sentence."""
     bare = text.strip()
     ends = (bare[:1], bare[-1:], bare[-2:-1])  # the last two: a variation selector may follow the tick
-    return any(one in TICKS for one in ends if one) or bool(CHECKED.match(bare) or CHECKED.search(bare[-3:]))
+    return any(end in TICKS for end in ends if end) or bool(CHECKED.match(bare) or CHECKED.search(bare[-3:]))

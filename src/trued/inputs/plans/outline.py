@@ -83,8 +83,8 @@ class Outline:
                 self._take_heading(block)
             elif isinstance(block, Paragraph):
                 fields = block.fields()
-                for at, one in enumerate(fields, 1):
-                    self._paragraph(one, follower if at == len(fields) else None)
+                for at, field in enumerate(fields, 1):
+                    self._paragraph(field, follower if at == len(fields) else None)
             elif isinstance(block, List):
                 self._list(block)
             elif isinstance(block, Table):
@@ -276,8 +276,8 @@ class Outline:
                 self._leave([DraftCriterion(of, item.text, section, item.line)])
 
     def _leave(self, some: list[DraftCriterion]) -> None:
-        for one in some:
-            (self.unread if one.kind == "text" else self.found).append(one)
+        for block in some:
+            (self.unread if block.kind == "text" else self.found).append(block)
 
     # -- tables
 

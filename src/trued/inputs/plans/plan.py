@@ -200,7 +200,7 @@ def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
     """What every agent may read of the text outside of phases: problem, goals, non-goals, constraints, ship criteria,
     and unread text."""
     parts: list[str] = []
-    unread = {one.line for one in outline.unread}
+    unread = {passage.line for passage in outline.unread}
     size = 0
     for section, start, end in outline.spans:
         if size > CONTEXT_LIMIT:

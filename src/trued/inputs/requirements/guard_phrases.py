@@ -36,7 +36,7 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         rf"{_EVERY}dependenc(?:y|ies) {_STILL}unchanged",
     ),
 }
-_COMPILED = {kind: [re.compile(one, re.IGNORECASE) for one in every] for kind, every in PATTERNS.items()}
+_COMPILED = {kind: [re.compile(pattern, re.IGNORECASE) for pattern in every] for kind, every in PATTERNS.items()}
 
 
 # "`make lint` passes": the whole sentence names a command and says that it succeeds.
@@ -66,4 +66,4 @@ def guard_kind(sentence: str) -> str:
     """What the sentence asks to keep, as a key of PATTERNS such as "tests" or "unchanged dependencies"; "" if it asks
     for anything else or more."""
     words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")
-    return next((kind for kind, every in _COMPILED.items() if any(one.fullmatch(words) for one in every)), "")
+    return next((kind for kind, every in _COMPILED.items() if any(pattern.fullmatch(words) for pattern in every)), "")

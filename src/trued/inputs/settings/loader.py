@@ -105,7 +105,7 @@ def load_settings(
     merged["limits"] = _limits(own, shared, *above)
     merged["network"] = _network(own, shared, *above)
     if own.get("forge", {}).get("kind") == "local" and not any(
-        "kind" in _explicit_keys(one.get("forge", {})) for one in above
+        "kind" in _explicit_keys(settings.get("forge", {})) for settings in above
     ):
         merged["forge"]["kind"] = "local"  # a repository cannot override a user who publishes nothing
     if checks := merged.get("environment"):

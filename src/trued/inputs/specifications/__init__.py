@@ -52,7 +52,7 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
         for source in dict.fromkeys(taken.values())
     ]
     whole = parts[0] if len(parts) == 1 else Requirements(requirements=())
-    every = tuple(unique_ids(one for part in parts for one in part.requirements))
+    every = tuple(unique_ids(requirement for part in parts for requirement in part.requirements))
     return whole.model_copy(update={"file": ", ".join(sorted(texts)), "requirements": every})
 
 

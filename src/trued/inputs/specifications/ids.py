@@ -68,7 +68,7 @@ def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Require
     """The requirements, each with the checks of the fenced blocks between it and the next requirement."""
     result = list(found)
     for line, checks in fenced_checks(text, file) if found else ():
-        above = [n for n, one in enumerate(result) if one.source.line <= line]
+        above = [n for n, requirement in enumerate(result) if requirement.source.line <= line]
         if not above:
             raise BadInput(
                 "the fenced checks are above the first requirement",

@@ -19,7 +19,7 @@ class OwnFile:
         parts = [parse_requirements(text, path) for path, text in files.items()]
         if len(parts) == 1:
             return parts[0]
-        return Requirements(requirements=tuple(one for part in parts for one in part.requirements))
+        return Requirements(requirements=tuple(requirement for part in parts for requirement in part.requirements))
 
 
 def _is_ours(path: str) -> bool:

@@ -17,12 +17,12 @@ def picture_references(text: str) -> list[tuple[str, int]]:
     for token in _markdown().parse(text):
         line = token.map[0] + 1 if token.map else 1
         if token.type == "html_block":
-            found += [(one, line) for one in _TAG.findall(token.content)]
+            found += [(tag, line) for tag in _TAG.findall(token.content)]
         for part in token.children or ():
             if part.type == "image" and (address := str(part.attrs.get("src") or "")):
                 found.append((address if "://" in address else unquote(address), line))
             elif part.type == "html_inline":
-                found += [(one, line) for one in _TAG.findall(part.content)]
+                found += [(tag, line) for tag in _TAG.findall(part.content)]
     return found
 
 

@@ -93,7 +93,7 @@ def ticket_from_issue(issue: TrackerIssue) -> Ticket:
             line = len(split_lines(text)) + (4 if not text.endswith("\n") else 3)
             text = f"{text}\n\n## {plain_line(name)}\n\n{value}"
             parts.read(value, line, part)
-    parts.pictures += [one for one in issue.pictures if one not in parts.pictures]
+    parts.pictures += [picture for picture in issue.pictures if picture not in parts.pictures]
     fix = issue.kind == "bug" or (not issue.kind and bool(_FIX.search(title)))
     if not title and not parts.requirements and not parts.acceptance:
         raise BadInput(f"{issue.key} asks for nothing", file, "add what is wanted")
@@ -185,10 +185,12 @@ class _NamedFields:
         if value is None:
             return []
         every = value if isinstance(value, list) else [value]
-        if any(isinstance(one, bool | dict | list) or one is None for one in every):
+        if any(isinstance(value, bool | dict | list) or value is None for value in every):
             raise BadInput(f"{self.names[part]} is not a list of texts", self._where(part), "write a list of lines")
         many = isinstance(value, list)
-        return [(str(one), self._at(part, n) if many else self._at(part)) for n, one in enumerate(every) if str(one)]
+        return [
+            (str(value), self._at(part, n) if many else self._at(part)) for n, value in enumerate(every) if str(value)
+        ]
 
     def into(self, parts: Parts) -> None:
         for part in ("requirements", "acceptance"):

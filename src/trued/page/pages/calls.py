@@ -13,7 +13,7 @@ def calls(reader: Reader, params: Params) -> PageView:
     record = reader.run(params["run"])
     every = reader.calls(record)[::-1]
     only, words = params.get("only", ""), params.get("q", "").strip()[:200].lower().split()
-    shown = [one for one in every if (not only or _is(one, only)) and _fits(one, words)]
+    shown = [call for call in every if (not only or _is(call, only)) and _fits(call, words)]
     pieces = {
         "calls": piece(
             "calls/list.html.j2",
@@ -21,7 +21,7 @@ def calls(reader: Reader, params: Params) -> PageView:
             paging=paged(shown, params, "only", "q"),
             only=only,
             words=params.get("q", ""),
-            filters=[(name, text, sum(_is(one, name) for one in every)) for name, text in FILTERS.items()],
+            filters=[(name, text, sum(_is(call, name) for call in every)) for name, text in FILTERS.items()],
             total=len(every),
         )
     }
@@ -36,7 +36,7 @@ def _is(call: ReportedCall, kind: str) -> bool:
 
 def _fits(call: ReportedCall, words: list[str]) -> bool:
     text = f"{call.key} {call.role} {call.agent} {call.claim} {call.summary}".lower()
-    return all(one in text for one in words)
+    return all(word in text for word in words)
 
 
 ROUTE = PageRoute("/r/{run}/calls", calls)

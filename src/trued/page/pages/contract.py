@@ -26,8 +26,8 @@ def contract(reader: Reader, params: Params) -> PageView:
     paging = paged(sealed.requirements if sealed else (), params)
     shows_cases = sealed is not None and (material.ended or not sealed.held_out)
     cases = {
-        one.id: _cases([case for check in one.checks for case in getattr(check, "cases", ())])
-        for one in (paging.items if shows_cases else ())
+        requirement.id: _cases([case for check in requirement.checks for case in getattr(check, "cases", ())])
+        for requirement in (paging.items if shows_cases else ())
     }
     pieces = {
         "terms": piece(
@@ -46,7 +46,7 @@ def contract(reader: Reader, params: Params) -> PageView:
             "contract/requirements.html.j2",
             record=record,
             paging=paging,
-            checks={one.id: checks_of(one) for one in paging.items},
+            checks={requirement.id: checks_of(requirement) for requirement in paging.items},
             cases=cases,
             held_back=bool(sealed and not shows_cases),
         ),
@@ -56,14 +56,14 @@ def contract(reader: Reader, params: Params) -> PageView:
 
 def _cases(every: Sequence[Case]) -> list[str]:
     """The cases for a person to read before they approve them, with a remark if cases are cut or left out."""
-    texts = [described(one) for one in every[:CASES]]
-    shown = [one if len(one) <= LONGEST else f"{one[:LONGEST]} … (cut: {WHOLE})" for one in texts]
+    texts = [described(text) for text in every[:CASES]]
+    shown = [text if len(text) <= LONGEST else f"{text[:LONGEST]} … (cut: {WHOLE})" for text in texts]
     return shown + ([f"… and {len(every) - CASES} more: {WHOLE}"] if len(every) > CASES else [])
 
 
 def _authors(sealed: Contract) -> list[Author]:
     """Who wrote cases, each once."""
-    return list({one.model_dump_json(): one for one in sealed.authors.values()}.values())
+    return list({author.model_dump_json(): author for author in sealed.authors.values()}.values())
 
 
 ROUTE = PageRoute("/r/{run}/contract", contract)

@@ -18,7 +18,7 @@ def documents(reader: Reader, params: Params) -> PageView:
     if name and name not in every:
         raise BadInput(f"run {record.id} has no document {name}", then="the page Documents lists them")
     versions = file_versions(reader.store, record, name) if name else ()
-    at = next((one for one in versions if one.commit == params.get("at")), None)
+    at = next((version for version in versions if version.commit == params.get("at")), None)
     text = version_text(reader.store, record, at.commit, name) if at else every.get(name, "")
     pieces = {
         "documents": piece(

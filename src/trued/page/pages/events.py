@@ -23,7 +23,7 @@ def events(reader: Reader, params: Params) -> PageView:
         "events": piece(
             "events/list.html.j2",
             record=record,
-            events=[(one, json.dumps(one.data, ensure_ascii=False)[:LENGTH]) for one in found],
+            events=[(event, json.dumps(event.data, ensure_ascii=False)[:LENGTH]) for event in found],
             words=words,
             total=total,
             count=reader.watch(record).count,

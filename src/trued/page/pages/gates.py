@@ -30,10 +30,10 @@ class GateLine:
 
 
 def gates(reader: Reader, params: Params) -> PageView:
-    every = sorted(_lines(reader.home), key=lambda one: (-one.at, one.gate))[:MOST]
-    names = sorted({one.gate for one in every})
+    every = sorted(_lines(reader.home), key=lambda line: (-line.at, line.gate))[:MOST]
+    names = sorted({line.gate for line in every})
     only = params.get("gate", "")
-    shown = [one for one in every if not only or one.gate == only]
+    shown = [line for line in every if not only or line.gate == only]
     pieces = {"gates": piece("gates/page.html.j2", paging=paged(shown, params, "gate"), names=names[:100], only=only)}
     return made(reader, "Gates", pieces, HOME)
 

@@ -19,7 +19,7 @@ TRIALS = 8  # check runs of one verdict that are shown, the newest
 def requirement(reader: Reader, params: Params) -> PageView:
     record, name = reader.run(params["run"]), params["requirement"]
     material = replace(reader.material(record), history=reader.history_of(record).about(name))
-    found = [one for one in lines(material) if one.id == name]
+    found = [line for line in lines(material) if line.id == name]
     row = row_of(material, name)
     if not found or row is None:
         raise BadInput(f"run {record.id} has no requirement {name}", then="its ledger lists them")

@@ -28,13 +28,13 @@ def spent(reader: Reader, params: Params) -> PageView:
     pieces = {
         "spent": piece(
             "spent/roles.html.j2",
-            rows=sorted(by_role(every), key=lambda one: -one.share)[:LINES],
+            rows=sorted(by_role(every), key=lambda row: -row.share)[:LINES],
             total=spent_by_all(every) if every else None,
         ),
         "limits": piece(
             "spent/limits.html.j2",
             record=record,
-            lines=[_grouped(one) for one in spending_lines(reader.store, record.id)][:LINES],
+            lines=[_grouped(line) for line in spending_lines(reader.store, record.id)][:LINES],
             limit=limit,
             quotas=list(reader.progress(record).quotas.items())[:20],
             can_steer=reader.can_steer and record.state in STEERABLE,

@@ -98,22 +98,22 @@ def roots_by_project(
     `texts`: path → text of the Python files of these projects, without tests.
     """
     owners, projects = owners_of_modules(paths, roots), project_folders(paths).python
-    own = {one: {root for root in roots if root in (one, f"{one}/src")} for one in projects}
-    needed = {one: set[str]() for one in projects}
+    own_roots = {folder: {root for root in roots if root in (folder, f"{folder}/src")} for folder in projects}
+    needed = {folder: set[str]() for folder in projects}
     for path, text in texts.items():
-        for folder in PurePosixPath(path).parents:
-            if str(folder) in needed:
-                needed[str(folder)] |= {owners[name] for name in top_level_imports([text]) & owners.keys()}
-    project_of = {root: one for one, several in own.items() for root in several}
-    found = dict[str, frozenset[str]]()
-    for one in projects:
-        seen, left = {one}, [one]
-        while left:
-            near = {project_of[root] for root in needed[left.pop()] if root in project_of} - seen
-            seen |= near
-            left += near
-        found[one] = frozenset(root for each in seen for root in own[each])
-    return found
+        for above in PurePosixPath(path).parents:
+            if str(above) in needed:
+                needed[str(above)] |= {owners[name] for name in top_level_imports([text]) & owners.keys()}
+    project_of = {root: folder for folder, roots_of_folder in own_roots.items() for root in roots_of_folder}
+    reachable_roots = dict[str, frozenset[str]]()
+    for project in projects:
+        reached, waiting = {project}, [project]
+        while waiting:
+            imported = {project_of[root] for root in needed[waiting.pop()] if root in project_of} - reached
+            reached |= imported
+            waiting += imported
+        reachable_roots[project] = frozenset(root for folder in sorted(reached) for root in own_roots[folder])
+    return reachable_roots
 
 
 def top_level_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
