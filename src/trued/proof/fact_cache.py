@@ -35,7 +35,7 @@ class EarlierFacts:
     """The failures of the same head in earlier verifications. They still count."""
 
     evidence: tuple[Evidence, ...] = ()
-    order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `judge.Facts.order_bound`)
+    uncounted: frozenset[str] = frozenset()  # tests that are not counted (see `judge.Facts.uncounted`)
 
 
 class FactCache:
@@ -103,23 +103,23 @@ class FactCache:
         )
 
     def keep_head(
-        self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
+        self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], uncounted: frozenset[str]
     ) -> None:
         """Keep the failing facts of a head, and no others: a later pass does not outweigh an earlier failure.
-        `order_bound`: tests that are not counted, because their results depend on their order or on the date. A fact in
+        `uncounted`: tests that are not counted, because their results depend on their order or on the date. A fact in
         which only such tests fail is not kept."""
         before = self.of_head(contract, tree, level)
         known = {fact.id for fact in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))
         failing = [
-            fact for fact in facts if fact.check in checks and fact.id not in known and _has_failure(fact, order_bound)
+            fact for fact in facts if fact.check in checks and fact.id not in known and _has_failure(fact, uncounted)
         ]
         if not failing or len(before.evidence) >= MOST:
             return
         facts_to_keep = [*before.evidence, *failing][:MOST]
         content = {
             "evidence": [_as_json(fact) for fact in facts_to_keep],
-            "order_bound": sorted(before.order_bound | order_bound),
+            "order_bound": sorted(before.uncounted | uncounted),
         }
         self._write("head", self._head_name(contract, tree, level), content)
 
@@ -190,9 +190,9 @@ def _with_owner(fact: Evidence, owner: Requirement, contract: Contract) -> Evide
     return fact.model_copy(update=update)
 
 
-def _has_failure(fact: Evidence, order_bound: frozenset[str]) -> bool:
+def _has_failure(fact: Evidence, uncounted: frozenset[str]) -> bool:
     return any(
-        result.outcome in _FAILING and full_name(fact.kind, fact.check, result.id) not in order_bound
+        result.outcome in _FAILING and full_name(fact.kind, fact.check, result.id) not in uncounted
         for result in fact.tried
     )
 

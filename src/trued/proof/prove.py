@@ -14,9 +14,9 @@ from trued.model import (
 )
 from trued.model.events.proof import RequirementJudged
 from trued.proof.checks.dependencies import unread_additions
-from trued.proof.conversions import converted_files, unconverted_files
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache, tree_with_content
+from trued.proof.git_conversions import converted_files, unconverted_files
 from trued.proof.modules_of_checks import modules_of_checks
 from trued.proof.own_files import places_of_modules, with_advice
 from trued.proof.room.additions import packages_behind
@@ -306,8 +306,8 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     tree, level = await tree_with_content(workspace, commit), workspace.confinement().level
     earlier = cache.of_head(contract, tree, level)  # before this trial's own facts are kept
     due = {requirement.id for requirement in trial.due}
-    cache.keep_head(contract, tree, level, trial.evidence, trial.order_bound)
-    trial.leave_uncounted(earlier.order_bound)
+    cache.keep_head(contract, tree, level, trial.evidence, trial.uncounted)
+    trial.leave_uncounted(earlier.uncounted)
     failures = tuple(fact.model_copy(update={"commit": commit}) for fact in earlier.evidence if fact.requirement in due)
     if failures:
         trial.add_notes([worst_counts()])

@@ -134,7 +134,7 @@ class CommitTrial:
         self.own_test_evidence: list[Evidence] = []  # on base and head
 
         # May still grow after `run`.
-        self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
+        self.uncounted: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.uncounted`)
         self.notes: list[str] = []  # notes for the verdict
 
     @property
@@ -148,8 +148,8 @@ class CommitTrial:
 
     def leave_uncounted(self, tests: frozenset[str]) -> None:
         """Do not count these tests, which an earlier verdict on the same work did not count (see
-        `Facts.order_bound`)."""
-        self.order_bound |= tests
+        `Facts.uncounted`)."""
+        self.uncounted |= tests
 
     async def run(self, interpreter: Interpreter) -> None:
         """Run everything and fill the fields. What is in doubt is run again, on the base or on the head.
@@ -170,9 +170,9 @@ class CommitTrial:
         doubted = await self._run_on_head(interpreter, runs, recorder)
         self.base_facts = await self._base_facts_with_tools(interpreter, runs)
         await self._run_objections(interpreter, recorder.with_versions(self.room.added.versions))
-        self.order_bound |= await self._guards_failing_late_on_base(interpreter, runs)
-        self.order_bound |= await self._tests_equal_to_anything_on_base(interpreter, doubted)
-        self.order_bound |= await self._red_tests_bound_to_date(interpreter, runs)
+        self.uncounted |= await self._guards_failing_late_on_base(interpreter, runs)
+        self.uncounted |= await self._tests_equal_to_anything_on_base(interpreter, doubted)
+        self.uncounted |= await self._red_tests_bound_to_date(interpreter, runs)
         self.imported = await self._imports_of_kept_tests()
         # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks, so they
         # run only for other requirements.
@@ -344,7 +344,7 @@ class CommitTrial:
             for name in (*requirement.supersedes, *requirement.proposed)
         ]
         names = {full_name(shared.check.kind, check, case) for check in shared.serves}
-        return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.order_bound)
+        return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.uncounted)
 
     async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
         """Of the guards that failed only in the second turn, which has other surroundings, those that fail in such
@@ -530,7 +530,7 @@ class CommitTrial:
             awaited=awaited_packages(self.room.added, evidence),
             undeclared=change.undeclared,
             unread=change.unread,
-            order_bound=self.order_bound,
+            uncounted=self.uncounted,
             objected=[objection for objection in self.objected if objection.finding.requirement == requirement.id],
         )
 

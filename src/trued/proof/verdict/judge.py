@@ -57,7 +57,7 @@ class _Grading(NamedTuple):
 
     grade: Grade
     why: tuple[str, ...]
-    lacks: Lacks | Literal["nothing"] = ""  # the approval that it lacks; "nothing": no approval would help
+    lacks: Lacks | Literal["more"] = ""  # the approval that it lacks; "more": no approval would be enough
     basis: Basis = ""
 
 
@@ -103,7 +103,7 @@ class Facts:
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     # tests that are not counted: they depend on the date, or they fail on the base, too, in another order or with other
     # expected values
-    order_bound: frozenset[str] = frozenset()
+    uncounted: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
@@ -139,10 +139,10 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     counts = [(check, _count(requirement, check, facts)) for check in requirement.checks]
     grading = _lower_for_objections(_cap_until_agreed(requirement, _grading(requirement, counts, facts)), facts)
     gaps = tuple(finding for check, count in counts for finding in _gaps(requirement, check, count, facts))
-    if grading.grade is Grade.UNPROVEN and grading.lacks == "nothing":
+    if grading.grade is Grade.UNPROVEN and grading.lacks == "more":
         gaps += _gaps_of_own_tests(requirement, facts)
     is_disputed = any(not objection.closed for objection in facts.objected)
-    failed = grading.grade in (Grade.REFUTED, Grade.UNJUDGED) or grading.lacks == "nothing"
+    failed = grading.grade in (Grade.REFUTED, Grade.UNJUDGED) or grading.lacks == "more"
     holds = not (is_disputed or gaps or failed)
     notes = [note for _, count in counts for note in count.notes]
     notes += [f"{reasons.OBJECTION_CLOSED}{objection.finding.what}" for objection in facts.objected if objection.closed]
@@ -155,7 +155,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         evidence=tuple(fact.id for fact in (*facts.base, *facts.head)),
         gaps=gaps,
         holds=holds,
-        lacks=grading.lacks if holds and grading.lacks != "nothing" else "",
+        lacks=grading.lacks if holds and grading.lacks != "more" else "",
         basis=grading.basis,
         parts=requirement.parts,
         rests_on=_rests_on(requirement, facts),
@@ -175,7 +175,7 @@ def _cap_until_agreed(requirement: Requirement, grading: _Grading) -> _Grading:
     if not added or grading.grade < Grade.UNPROVEN:
         return grading
     lacks = grading.lacks
-    if lacks != "nothing":
+    if lacks != "more":
         only_parts = requirement.parts and not requirement.checks
         lacks = "approve" if grading.grade >= Grade.EXAMINED or lacks == "approve" or only_parts else "attest"
     return _Grading(Grade.UNPROVEN, (*added, *grading.why), lacks)
@@ -295,14 +295,14 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
 
 def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bool) -> str | None:
     """Why the case counts for nothing here, whatever it shows on the head; "" if people need not know; None if it
-    counts. `name`: its full name, as in `Facts.order_bound`."""
+    counts. `name`: its full name, as in `Facts.uncounted`."""
     if superseded := _why_superseded(case, facts):
         return superseded
     if facts.suite and stood is not Base.GUARD:
         return ""  # the case did not pass on the base, so it guards nothing
     if case in facts.elsewhere and not is_own:
         return ""  # the case counts for the requirement that has it as its own
-    if name in facts.order_bound:
+    if name in facts.uncounted:
         unstable = "fails on the base, too, in another order or with other values"
         return unstable if stood is Base.GUARD else "depends on the date"
     return None
@@ -451,7 +451,7 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
         lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
         meant = [case for _, case, _ in failed if facts.suite and case.split("::")[0] in facts.edited]
         why = [*(reason(*failure) for failure in failed), *lacking, *([reasons.if_meant(meant)] if meant else [])]
-        return _Grading(Grade.REFUTED, tuple(dict.fromkeys(why)), "nothing")
+        return _Grading(Grade.REFUTED, tuple(dict.fromkeys(why)), "more")
     if any(count.unjudged for _, count in counts):
         return _unjudged(part for _, count in counts for part in count.missing)
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
@@ -466,9 +466,7 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
 
 def _unjudged(missing: Iterable[MissingFromEnvironment], *, first: Sequence[str] = ()) -> _Grading:
     """Something is missing that the checks need, so they neither pass nor fail."""
-    return _Grading(
-        Grade.UNJUDGED, (*first, *(reasons.not_judged(str(part)) for part in each_once(missing))), "nothing"
-    )
+    return _Grading(Grade.UNJUDGED, (*first, *(reasons.not_judged(str(part)) for part in each_once(missing))), "more")
 
 
 def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grading:
@@ -479,7 +477,7 @@ def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: F
     if requirement.keep and guards:
         return _kept(counts, facts)
     if not facts.changed and (has_proof or requirement.keep or not guards):
-        return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing")
+        return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "more")
     if still_red := _still_red(counts):
         return _Grading(Grade.UNPROVEN, (reasons.fails_on_base_too(still_red),), "attest")
     if has_proof:
@@ -495,7 +493,7 @@ def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: F
             return grading._replace(why=(*grading.why, requirement.aside), lacks="approve")
         return grading
     if facts.own_tests.failing:
-        return _Grading(Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "nothing")
+        return _Grading(Grade.UNPROVEN, (reasons.own_tests_fail(facts.own_tests.failing),), "more")
     if facts.own_tests.missing:
         return _unjudged(facts.own_tests.missing)
     if facts.own_tests.turned and not any(count.blind for _, count in counts):
@@ -509,7 +507,7 @@ def _kept(counts: _Counts, facts: Facts) -> _Grading:
     depends on what still passes."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:
-        return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing")
+        return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "more")
     if not asked_of_base and not facts.touched:
         return _Grading(Grade.UNPROVEN, (reasons.UNTOUCHED if facts.traced else reasons.UNTRACED,), "attest")
     if read := [check for check, _ in counts if isinstance(check, DependenciesCheck)]:
@@ -609,7 +607,7 @@ def _nothing_proven(counts: _Counts, guards: int) -> _Grading:
         missing = (part for _, count in counts for part in count.missing)
         return _unjudged(missing, first=(reasons.UNJUDGED_ON_BASE,))
     if any(count.broken for _, count in counts):
-        return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK,), "nothing")
+        return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK,), "more")
     return _Grading(Grade.UNPROVEN, (reasons.NOTHING_TURNED if guards else reasons.NOTHING_COUNTED,), "attest")
 
 
