@@ -1,4 +1,5 @@
-"""Every grade is drawn in all places that show grades; a new grade fails here until all places have it."""
+"""Every grade has its colour in terminal, page and report, and its place on the page's scale; a new grade fails here
+until it has."""
 
 from importlib.resources import files
 

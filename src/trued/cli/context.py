@@ -118,7 +118,7 @@ RunName = Annotated[
     str | None,
     typer.Argument(
         metavar="[RUN]",
-        help="The run's id or the beginning of it. Default: the newest.",
+        help="The run's id, or the beginning of it. Default: this repository's newest run.",
         autocompletion=run_completions,
     ),
 ]

@@ -14,7 +14,11 @@ CAPS = {"at_once": "at once", "per_minute": "a minute"}
 
 app = typer.Typer(rich_markup_mode=None)
 group = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
-app.add_typer(group, name="hub", help="Prepare a Postgres database that keeps the runs of several machines")
+app.add_typer(
+    group,
+    name="hub",
+    help="Prepare and inspect the Postgres database that keeps the runs of several machines; limit their agents",
+)
 
 
 @group.command()

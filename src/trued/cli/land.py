@@ -76,10 +76,11 @@ def land(  # noqa: PLR0913  a flag is a parameter
     """
     outside_agents("land")
     if sum((ff, merge, pr or draft)) > 1:
-        raise BadInput("--ff, --merge and --pr cannot be combined", then="choose one of them")
+        raise BadInput("--ff, --merge and --pr (or --draft) cannot be combined", then="choose one of them")
     if through and (pr or draft):
         raise BadInput(
-            "--through and --pr cannot be combined", then="drop --through: a pull request offers the whole run"
+            f"--through and {'--pr' if pr else '--draft'} cannot be combined",
+            then="drop --through: a pull request offers the whole run",
         )
     with open_store() as store:
         record = selected_run(store, run)

@@ -71,6 +71,12 @@ def _parameters(group: Any) -> list[Parameter]:
 # -- groups of options -------------------------------------------------------------------------------------------------
 
 
+LOGIN_HELP = "How agents may log in: auto, key, subscription or none."
+SANDBOX_HELP = "Sandbox: auto, bubblewrap, landlock or none."
+UNSANDBOXED_HELP = "Run agents and checks even if no sandbox works."
+TRUST_HELP = "Trust this repository: the digest from `trued trust`."
+
+
 @dataclass(frozen=True)
 class AgentOptions:
     """Which agents work, how they log in, and which role files they follow."""
@@ -85,9 +91,7 @@ class AgentOptions:
     ] = None
     login: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="[AGENT=]HOW", help="How agents may log in: auto, key, subscription or none.", show_default="auto"
-        ),
+        typer.Option(metavar="[AGENT=]HOW", help=LOGIN_HELP, show_default="auto"),
     ] = None
     prompts: Annotated[
         str | None,
@@ -157,11 +161,6 @@ class WorkOptions:
         return _given_settings(self)
 
 
-SANDBOX_HELP = "Sandbox: auto, bubblewrap, landlock or none."
-UNSANDBOXED_HELP = "Run agents and checks even if no sandbox works."
-TRUST_HELP = "Trust this repository: the digest from `trued trust`."
-
-
 @dataclass(frozen=True)
 class SafetyOptions:
     """The sandbox for agents and checks, and the user's trust in the repository."""
@@ -189,7 +188,7 @@ class StartOptions:
         typer.Option(
             "--from",
             metavar="BRANCH",
-            help="With handoff: continue from this branch of an earlier run; HEAD: start anew.",
+            help="With handoff: the branch of an earlier run to continue; HEAD starts over.",
             show_default=False,
         ),
     ] = ""
@@ -253,9 +252,7 @@ class VariantOptions:
 class ComparedOptions:
     """What all runs of a comparison have in common."""
 
-    login: Annotated[
-        list[str] | None, typer.Option(metavar="[AGENT=]HOW", help="How agents may log in.", show_default="auto")
-    ] = None
+    login: Annotated[list[str] | None, typer.Option(metavar="[AGENT=]HOW", help=LOGIN_HELP, show_default="auto")] = None
     role: Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", help="Use another role file for a role.")] = (
         None
     )
@@ -326,7 +323,9 @@ def _with_absolute_script(agent: str) -> str:
     try:
         path = Path(file).expanduser().absolute()
     except RuntimeError:
-        raise BadInput(f"cannot expand {file}", "--agent", "use the whole path") from None
+        raise BadInput(
+            f"cannot find the home folder that ~ stands for in {file}", "--agent", "use the absolute path"
+        ) from None
     if not path.is_file():
         raise BadInput(f"there is no script {file}", "--agent", "pass a Python file with a function for each role")
     return f"scripted:{path}{mark}{name}"

@@ -71,7 +71,7 @@ def page(
     if host and not look:
         what = "at 127.0.0.1 a browser also sends the page's cookie to every other server on that address"
         raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
-    with open_store():  # converts a journal of an earlier version, which the page could not do: it only reads
+    with open_store():  # converts a journal of an earlier version, which the page could not do: it converts nothing
         pass
     from trued.page.server import PageOptions, PageServer  # imported here, because it loads a web server
 

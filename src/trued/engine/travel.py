@@ -224,7 +224,7 @@ class TravellingJournal:
 async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     """The inputs, changed so that another machine can continue the run. Raises BadInput if the run needs something that
     only this machine has."""
-    then = "leave it out, or start the run without a store: TRUED_HUB_STORE="
+    then = "do without it, or start the run without a store: `TRUED_HUB_STORE= trued run …`"
     if inputs.settings.readable:
         raise BadInput(f"{inputs.settings.readable[0]} is on this machine only, {CANNOT}", "readable", then)
     base = inputs.base or repository.head
@@ -293,5 +293,5 @@ async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, 
         hashed = await git.line("hash-object", "--stdin", "--no-filters", stdin=Path(name).read_bytes())
         if files[inside][1] == hashed:
             return inside
-    what = f"the ticket's picture {name} is not in the commit that the run starts from, {CANNOT}"
-    raise BadInput(what, then="commit it beside the ticket")
+    what = f"the commit that the run starts from does not have the ticket's picture {name} as it is now, {CANNOT}"
+    raise BadInput(what, then="commit it in this repository")

@@ -172,7 +172,7 @@ class Judge:
         manifest = (self.checkout.read(self.gate.base, MANIFEST) or b"").decode(errors="replace")
         files = ProjectFiles(self.checkout.paths(self.gate.base), manifest)
         advised = [files.advise(part) for parts in before for part in parts]
-        known = {(fix.name, fix.fix) for fix in advised}  # `what` may quote varying output
+        known = {(fix.name, fix.fix) for fix in advised}  # not `what`: it may quote output that varies
         return all((fix.name, fix.fix) in known for fix in verdict.missing_from_environment)
 
     async def _verdict_on(self, head: str, tree: str) -> Verdict:

@@ -269,7 +269,7 @@ class PostgresJournal(JournalQueries):
         (row,) = self._rows(f"select driver, place, {SENT_WORK} as sent from run where id = %s", (SENT_KEY, run))  # noqa: S608
         is_elsewhere = self._place and row["place"] and row["place"] != self._place
         if is_elsewhere and not (self.travels and row["sent"]):
-            what = f"run {run} was started on {row['driver']}, and its work is there"
+            what = f"run {run} was last driven by {row['driver']}, and its work is there"
             what += ", not in the store" if self.travels else ""
             then = "use `trued` there; `ls`, `show`, `answer` and `cancel` also work here"
             then += "" if self.travels else "; to move work between machines, set `[hub] store`"

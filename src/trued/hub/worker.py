@@ -268,7 +268,7 @@ class Worker:
             with self._open_store() as (store, journal):
                 lacking = self._why_not(store, journal, run)
             hold_s = CHECK_S
-        except (StateFailed, OSError) as error:  # hub or store are unavailable for a moment
+        except (StateFailed, OSError) as error:  # the hub or the store is unavailable for a moment
             lacking, hold_s = " ".join(str(error).split())[:200], HOLD_S
         except Exception as error:  # noqa: BLE001  (one row must not keep all others waiting)
             lacking, hold_s = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:200]}", CHECK_S
@@ -335,5 +335,8 @@ def run_worker(url: str, home: Path, environ: Mapping[str, str], offer: Offer, l
     """Work until the end; return the exit code."""
     for what, given in (("worker", offer.name), ("queue", offer.queue)):
         if not NAME.fullmatch(given):
-            raise BadInput(f"{given!r} cannot be the name of a {what}", then="use letters, digits, dots and dashes")
+            raise BadInput(
+                f"{given!r} cannot be the name of a {what}",
+                then="begin with a letter or digit; then letters, digits, dots, dashes and underscores",
+            )
     return Worker(url, home, environ, replace(offer, runs=max(1, offer.runs)), lease_s).work()

@@ -173,7 +173,9 @@ def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise StateFailed(f"cannot write {folder}: {error.strerror}; free space or make it writable") from error
+        raise StateFailed(
+            f"cannot create {folder}: {error.strerror}; free space, or make its parent folder writable"
+        ) from error
 
 
 def _checks(requirements: Iterable[Requirement]) -> set[str]:

@@ -12,7 +12,7 @@ BACK_OFF_S = (15.0, 30.0, 60.0, 120.0, 240.0, 480.0, 900.0)
 BLIND_S = 3600.0  # longest total wait over refusals in a row for which the provider names no time
 AFTER_S = 3.0  # added to the provider's time, because clocks differ
 WORKED_S = 300.0  # an agent that worked at least this long before a refusal has made progress
-DOUBTED = 2  # after this many refusals in a row, the time that the provider names is no longer trusted
+DOUBTED = 2  # after this many refusals in a row, a back-off is the least wait, even if the provider names less
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
-USED_UP = 0.95  # a call that ended at its reservation used this share or more: agents round, and clocks differ
+USED_UP = 0.95  # a reservation counts as used up from this share on: agents round, and clocks differ
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
 # A call may use this many times the median of past calls, or a little more than the largest of them. Then it is

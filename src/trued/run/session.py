@@ -233,7 +233,9 @@ def _role_and_agent(context: RunContext, name: str, agent: str = "") -> tuple[Ro
         raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(context.roles))}")
     agent = agent or context.settings.agent_for(name)
     if not agent:
-        raise BadInput(f"no agent plays the role {name}", then="choose one: --agent 'command:PROGRAM ARGS'")
+        raise BadInput(
+            f"no agent plays the role {name}", then=f"choose one: --agent {name}=AGENT; `trued agents` lists them"
+        )
     return context.roles[name], agent
 
 

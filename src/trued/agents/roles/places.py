@@ -1,4 +1,4 @@
-"""Finds role files: in this package, in a project, and in folders of the user."""
+"""Finds the packaged roles, and role files of other tools in a project and in the user's folders."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -82,7 +82,7 @@ class CheckRan(JournalEvent, kind="checked"):
     check: str
     sort: str
     turn: int
-    void: str  # why the run does not count
+    void: str  # why this run of the check does not count; "" if it counts
 
 
 class RequirementJudged(JournalEvent, kind="judged"):

@@ -165,11 +165,11 @@ class MergeConflict(JournalEvent, kind="conflict"):
 
 
 class WorkSetAside(JournalEvent, kind="set aside"):
-    """Work that was given up was moved to a branch of its own."""
+    """Work was given up. A branch of its own keeps it, unless there was none or the branch could not be made."""
 
     branch: str  # "" if there was no work
     head: str
-    why: str  # why the branch could not be made
+    why: str  # why the branch could not be made; "" otherwise
 
 
 class SetUpRan(JournalEvent, kind="set up"):

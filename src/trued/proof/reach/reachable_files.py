@@ -15,7 +15,7 @@ MOST_READ = 5000  # if words lead to more files than this, any file counts as re
 # Files that are not code, and may name others: settings, templates, manifests, documents with examples.
 _NAMING_ENDINGS = (*PAGES_AND_SETTINGS, ".sql", ".md", ".rst", ".txt", ".graphql", ".pth", "")
 _MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # they may give a file another name
-# Manifests and other files that say what a program's name starts.
+# Files that map the name of a program to what it starts: manifests, makefiles, a Procfile.
 _FILES_THAT_NAME_PROGRAMS = frozenset(
     ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Makefile", "makefile", "Procfile")
 )

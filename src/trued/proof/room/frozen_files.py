@@ -269,7 +269,8 @@ def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]
 
 
 def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
-    """Path → blob of the files that decide what a command does: its build file, and the scripts that it starts."""
+    """Path → blob of the files that decide what a command does: the build or settings files of its tool ("" if one does
+    not exist), and the scripts that it starts."""
     drivers: dict[str, str] = {}
     for words in started_commands(command):
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())

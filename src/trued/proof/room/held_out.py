@@ -18,8 +18,8 @@ def is_hidden_data(check: Check) -> bool:
 
 
 def is_held_out(contract: Contract, check: Check) -> bool:
-    """Whether the check uses something that no implementer may know: data, or test files that came with the
-    contract."""
+    """Whether the check uses something that no implementer may know: its cases or page, or test files that came with
+    the contract."""
     return contract.held_out and (is_hidden_data(check) or bool(hidden_files(contract, check)))
 
 

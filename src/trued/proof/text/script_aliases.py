@@ -50,7 +50,7 @@ class ScriptAliases:
         self._aliases = [alias for path, text in texts.items() if is_settings(path) for alias in _aliases(path, text)]
 
     def places(self, path: str, name: str) -> list[str]:
-        """The paths, perhaps without suffix, for which this name in the file at `path` may stand."""
+        """The paths that `name` may stand for where the file at `path` imports it. They may lack a suffix."""
         paths = []
         for alias in self._aliases:
             begin, star, end = alias.name.partition("*")

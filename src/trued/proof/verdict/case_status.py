@@ -13,8 +13,8 @@ RED_TURNS = 3  # a case is red only after this many failures, because one or two
 GREEN_TURNS = 2  # a case passes on the head only if it passes in this many runs
 MARKED = "marked"
 _FOLDERS = re.compile(r"(?:/[^/\s'\"]+)+/")  # of a path in an error; they differ between runs
-# Agents read this instead of the id of a case that failed after held-out cases had run in the same room. Evidence keeps
-# the real id.
+# Replaces the id of a case that failed after held-out cases had run in the same room, so that agents cannot learn which
+# it was. Evidence keeps the real id.
 HUSHED = ""
 _SILENT = {"id": HUSHED, "detail": ""}
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)

@@ -72,7 +72,7 @@ def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
     """Return the level to use. `level_wanted` is "auto" or the name of a level. Raises BadInput with the reason and a
     fix if that does not work: a weaker level is never used silently."""
     if level_wanted not in ("auto", *LEVELS):
-        raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"auto, {', '.join(LEVELS)}")
+        raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"use one of auto, {', '.join(LEVELS)}")
     if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(level).works for level in LEVELS[:2])):
         if not allow_unsandboxed:
             raise BadInput(_refusal(level_wanted), then="or use --allow-unsandboxed, with which nothing is confined")

@@ -215,7 +215,8 @@ def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
     around = dict(os.environ)
     for name in order["keys"]:
         around.pop(name, None)
-    # The provider's library reads the keys here. Processes that the model starts get `around`, which has no keys.
+    # The provider's library reads the keys from this process's variables. Processes that the model starts get `around`,
+    # which has no keys.
     os.environ.update(order["keys"])
     files, commands = [name for name in tools if name not in TOOLS["execute"]], TOOLS["execute"][0] in tools
     parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), ContextTrimmer(turn), RepairToolArguments()]

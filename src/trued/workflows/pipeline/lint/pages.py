@@ -39,7 +39,7 @@ class TextBlock:
 
     @property
     def is_sample(self) -> bool:
-        """Whether the block is a sample of a file's content, not a statement about this agent."""
+        """Whether the block says nothing about this agent: a comment, or a sample of a file's content."""
         return self.kind == "comment" or (self.kind == "code" and self.info in SAMPLES)
 
 
