@@ -152,13 +152,18 @@ def _criteria(
             raise BadInput(f"run {record.id} has no criterion {name!r} outside its contract", then=then)
     wanted_criteria = [judged for judged in outside if {judged.id, judged.outside, EVERY} & {*wanted}]
     bare = [
-        Requirement(id=judged.id, text=judged.text, source=_source(judged.source), covers=(judged.outside,))
+        Requirement(
+            id=judged.id,
+            text=judged.text,
+            source=_source(judged.source),
+            covers=(judged.outside,),
+            author=judged.author,
+        )
         for judged in wanted_criteria
     ]
-    agents = {judged.id for judged in wanted_criteria if judged.author}
     checked = {
         requirement.id: requirement
-        for requirement in with_named_commands(requirement for requirement in bare if requirement.id not in agents)
+        for requirement in with_named_commands(requirement for requirement in bare if not requirement.author)
     }
     return tuple(checked.get(requirement.id, requirement) for requirement in bare)
 

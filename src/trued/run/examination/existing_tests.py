@@ -60,7 +60,8 @@ def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Colle
     runs the base's whole suite, it gets the check of that suite. Other requirements are returned unchanged.
 
     The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
-    writes those, so what they show is only `self-tested`.
+    writes those, so what they show is only `self-tested`. A command in an agent's own sentence counts only if it runs
+    the base's whole suite.
     """
     command_check = _command_of_sentence(requirement)
     if not command_check or requirement.parts or requirement.checks not in ((), (command_check,)):
@@ -70,9 +71,11 @@ def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Colle
     words = [word for word in call.arguments if "/" in word or word.endswith((".py", ".js", ".ts"))] if call else []
     if call is None or call.before:
         return requirement
+    same = _suites_like(TestsCheck(command=command), tools)
+    if requirement.author and not same:
+        return requirement
     if not all(_is_there(posixpath.join(call.folder, word), on_base) for word in words):
         return requirement.model_copy(update={"checks": (TestsCheck(command=command),), "keep": False})
-    same = _suites_like(TestsCheck(command=command), tools)
     return requirement.model_copy(update={"keep": True, "checks": tuple(same) or (TestsCheck(command=command),)})
 
 

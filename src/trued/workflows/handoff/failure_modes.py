@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from trued.inputs.project.shell import CommandWords, simple_commands
 from trued.model import Value
-from trued.run.claims import names_any, normal_path
+from trued.run.claims import names_any, normal_path, unchanged_files
 from trued.support.foreign_json import parse_json
 from trued.support.plain_text import line_without_controls
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
@@ -125,9 +125,8 @@ def premature_victory(
     """The coder's claims that the commit refutes. `read` reads a file of the commit. The result says nothing about
     held-out cases, because coders read it."""
     evidence = list(_overclaims(claimed, counted))
-    for path in claimed.files:
-        if not names_any(path, counted.files):
-            evidence.append(f"says that it changed {path}, which is not in the commit")
+    for path in unchanged_files(claimed.files, counted.files):
+        evidence.append(f"says that it changed {path}, which is not in the commit")
     for test in claimed.tests:
         evidence += _missing_test(test, counted.files, read)
     return tuple(_mode("premature victory", feature, line) for line in dict.fromkeys(evidence))[:MODE_LIMIT]

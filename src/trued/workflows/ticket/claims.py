@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from trued.model import Finding, Severity, Value
 from trued.model.events.proof import ClaimRefuted
-from trued.run.claims import names_any, unchanged_files
+from trued.run.claims import unchanged_files, unnamed_files
 from trued.run.run import Run
 from trued.support.hashing import digest
 from trued.workflows.ticket.issues import ENGINE
@@ -27,7 +27,7 @@ def claim_mismatches(
         wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
     if claimed.commit and not known:
         wrong.append(f"it names the commit {claimed.commit[:40]}, and no such commit is on {branch}")
-    if unnamed := [path for path in sorted(files) if not any(names_any(claim, (path,)) for claim in claimed.files)]:
+    if unnamed := sorted(unnamed_files(claimed.files, files)):
         wrong.append(f"it changed and did not name {', '.join(unnamed[:20])}")
     if unchanged := sorted(unchanged_files(claimed.files, files)):
         wrong.append(f"it names and did not change {', '.join(unchanged[:20])}")
