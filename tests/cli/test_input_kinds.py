@@ -30,6 +30,14 @@ def test_tickets_and_prose_are_taken_without_w(each: Each, trued: Trued, project
     assert sorted(one["workflow"] for one in runs) == ["solo", "solo", "ticket"]
 
 
+@pytest.mark.spec("DAY-13")
+def test_the_choice_is_not_explained_if_the_settings_made_it(trued: Trued, project: Path) -> None:
+    (project / "greetings.md").write_text(PROSE)
+    done = trued("run", "greetings.md", *AGENT, cwd=project, variables={"TRUED_WORKFLOW": "solo"})
+    assert (done.returncode, "using" in done.stderr) == (3, False), done.stderr
+    assert [one["workflow"] for one in json.loads(trued("ls", "--json", cwd=project).stdout)] == ["solo"]
+
+
 @pytest.mark.spec("DAY-13", "USE-7")
 def test_a_refusal_names_w_and_nothing_stands_before_it(each: Each, project: Path) -> None:
     (project / "PLAN.md").write_text(PROSE)

@@ -48,7 +48,7 @@ async def test_what_cannot_be_started_is_said_in_a_sentence_that_tells_what_to_w
     )
     said, told = await asyncio.wait_for(ended.communicate(), 60)
     assert (ended.returncode, said) == (2, b"")
-    assert "cannot be shown: the base does not tell how the project is started; write" in " ".join(
+    assert "cannot be shown: no file of the base says how the project is started; write" in " ".join(
         told.decode().split()
     )
 

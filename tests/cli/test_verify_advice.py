@@ -37,12 +37,12 @@ def verified(check: Check, grade: Grade) -> Verification:
         (
             TestsCheck(files=("t.py",)),
             Grade.TESTED,
-            ["before the change for r", "--accept tested", "git diff bbbbbbbbbbbb"],
+            ["for r, add held-out cases", "--accept tested", "git diff bbbbbbbbbbbb"],
         ),
         (
             TestsCheck(files=("t.py",)),
             Grade.SELF_TESTED,
-            ["before the change for r", "git diff bbbbbbbbbbbb cccccccccccc"],
+            ["for r, add held-out cases", "git diff bbbbbbbbbbbb cccccccccccc"],
         ),
         (ManualCheck(steps=("look",)), Grade.UNPROVEN, ["trued why r"]),
     ],

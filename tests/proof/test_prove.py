@@ -164,10 +164,7 @@ async def test_a_guard_that_always_depended_on_its_order_is_not_counted(tmp_path
     trial = Trial(tmp_path, {**BASE, "tests/test_order.py": bound}, required(COUNTED, EXAMPLES))
     verdict = await trial.verdict(done())
     assert is_success(verdict), only(verdict).why
-    assert any(
-        "test_second fails on the base, too, in another order or with other values" in word
-        for word in only(verdict).why
-    )
+    assert any("test_second fails on the base, too, in another order" in word for word in only(verdict).why)
 
 
 @pytest.mark.spec("LAW-2", "LAW-11")

@@ -127,5 +127,5 @@ async def test_whoever_has_no_cases_for_want_of_a_server_reads_why_there_is_none
 ) -> None:
     engine, record, _ = await solo(ground, playing(SERVED))
     (question,) = engine.store.journal.questions(record.id, only_open=True)
-    assert "the base does not tell how the project is started" in question.text, question.text
+    assert "no file of the base says how the project is started" in question.text, question.text
     assert "[serve] command" in question.text

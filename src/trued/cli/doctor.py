@@ -136,7 +136,9 @@ def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
 
 def _network(settings: Settings) -> Diagnosis:
     if settings.network == "host":
-        return Diagnosis("network", "ok", 'agents use this machine\'s network (network = "host"); checks never do')
+        return Diagnosis(
+            "network", "ok", 'agents use this machine\'s network (network = "host"); this setting gives checks none'
+        )
     try:
         check_network(settings)
     except BadInput as error:

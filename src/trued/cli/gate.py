@@ -376,8 +376,8 @@ def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
         folder = Path(gate.installed["git"].path).parent
         line = f'{site.command} {git_hook.OURS} "$@"'
         hint(
-            f"git ignores {folder}: if a tool writes it again, the gate is gone; then add this to the tool's own"
-            f" {git_hook.NAME} hook: {line}"
+            f"git ignores {folder}, so another tool probably writes it. If it does so again, this gate is lost: then"
+            f" add this line to that tool's own {git_hook.NAME} hook: {line}"
         )
     if "github" in places:
         for number, sentence in enumerate(github_steps(site, gate), 1):

@@ -198,7 +198,7 @@ def logs(
     run: RunName = None,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Keep printing until the run ends.")] = False,
     call: Annotated[str, typer.Option(metavar="KEY", help="Show this call's transcript.", show_default=False)] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Show a run's events, one a line, or the transcript of one call."""
     with open_store() as store:

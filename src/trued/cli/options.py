@@ -23,6 +23,14 @@ AcceptOption = Annotated[
 RoundsOption = Annotated[
     int | None, typer.Option(help="Maximum rounds of build and review per chunk.", show_default="3")
 ]
+YesOption = Annotated[
+    bool,
+    typer.Option(
+        "--yes",
+        help="Answer every question whether to continue with yes: after a chunk, with a plan, if something cannot be "
+        "judged here. Approves nothing.",
+    ),
+]
 Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
 Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
 Cap = Annotated[int | None, typer.Option(help="Maximum number of agents that work at the same time.", show_default="4")]
@@ -124,9 +132,7 @@ class WorkOptions:
     parallel: Annotated[
         int | None, typer.Option(help="With team: maximum number of tasks at once.", show_default="1")
     ] = None
-    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking. Approves nothing.")] = (
-        False
-    )
+    yes: YesOption = False
     accept: Annotated[
         str | None,
         typer.Option(
@@ -238,7 +244,12 @@ class VariantOptions:
         ),
     ] = None
     called: Annotated[
-        list[str] | None, typer.Option("--as", metavar="NAME", help="Name of the preceding --with in the table.")
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="A name for the preceding --with, shown in the comparison's table. Give one for each --with, or none.",
+        ),
     ] = None
     agent: Annotated[
         list[str] | None,
@@ -258,7 +269,7 @@ class ComparedOptions:
     )
     rounds: RoundsOption = None
     cap: Cap = None
-    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False
+    yes: YesOption = False
     accept: AcceptOption = None
     without_cases: WithoutCases = False
     limits: Annotated[

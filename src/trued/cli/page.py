@@ -70,7 +70,7 @@ def page(
         raise BadInput(f"the page cannot be served as {host!r}", "--host", "pass 127.0.0.1, or leave out --host")
     if host and not look:
         what = "at 127.0.0.1 a browser also sends the page's cookie to every other server on that address"
-        raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
+        raise BadInput(what, "--host", "add --look: then whoever gets the cookie can change nothing")
     with open_store():  # converts a journal of an earlier version, which the page could not do: it converts nothing
         pass
     from trued.page.server import PageOptions, PageServer  # imported here, because it loads a web server

@@ -1,6 +1,7 @@
 """The commands `run`, `resume` and `cancel`."""
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
 from functools import partial
@@ -15,7 +16,7 @@ from trued.cli.format import line
 from trued.cli.live import Lines, LiveTree, Screen
 from trued.cli.look import watch_run
 from trued.cli.notify import users_notifier
-from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
+from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, YesOption, is_file, take_options
 from trued.cli.page import page_beside
 from trued.cli.summary import conclude
 from trued.cli.terminal import (
@@ -35,7 +36,9 @@ from trued.engine.journals.opening import load_hub
 from trued.engine.resume_from_branch import ForgottenRun, find_forgotten_run
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
+from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.limits import parse_limits
+from trued.inputs.settings.loader import load_settings
 from trued.model import Event, RunRecord
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import default_workflow
@@ -111,7 +114,7 @@ def resume(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Continue all unfinished runs of this repository.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False,
+    yes: YesOption = False,
     wait: Annotated[
         bool | None,
         typer.Option(
@@ -337,10 +340,14 @@ def drive(
 
 
 def _choice_sentence(goal: str, record: RunRecord) -> str:
-    """A sentence on which workflow was chosen for the input, and how to choose another; "" if that is not needed."""
+    """A sentence on which workflow was chosen for the input, and how to choose another; "" if the settings name it, or
+    if the sentence is not needed."""
+    settings = load_settings({}, os.environ, Path(record.repository), user_config(os.environ))
+    if "workflow" in settings.model_fields_set:
+        return ""
     for_words, plan = default_workflow(Input.WORDS), default_workflow(Input.PLAN)
     if is_file(goal):
-        return f"{goal}: using {record.workflow}, chosen by the file's content; -w NAME chooses another workflow"
+        return f"{goal}: using {record.workflow}; -w NAME chooses another workflow"
     if record.workflow == for_words.name:
         advice = f"With a plan, {plan.name} lets a second agent check each chunk"
         return f"using {for_words.name}: one agent builds it. {advice}"

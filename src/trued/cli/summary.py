@@ -171,8 +171,7 @@ def contract_lines(
     for term in _terms(contract, cases=cases):
         console.print(Text(line(term)), soft_wrap=True)
     agents: dict[str, str] = store.stored_inputs(record.id)["settings"].get("agents", {})
-    held = "held out" if contract.held_out else "visible"
-    console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
+    console.print(Text(f"base {contract.base[:10]}; {line(contract.visibility)}"), soft_wrap=True)
     for role, agent in agents.items():
         every = "every other role" if len(agents) > 1 else "every role"
         console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
@@ -241,7 +240,7 @@ def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
         yield Text(f"  {line(requirement.aside)}: unproven until you agree")
     for lost in requirement.lost:
         shown = f"{counted(lost.number, 'case')} of {visible(lost.entry)} for “{visible(lost.clause)}”"
-        yield Text(f"  {shown} withdrawn or disclosed, not replaced: unproven until you agree")
+        yield Text(f"  {shown} withdrawn, or shown to implementers, and not replaced: unproven until you agree")
     if requirement.parts:
         yield Text(f"  takes the lowest grade of {line(', '.join(requirement.parts))}")
     if not requirement.checks and not requirement.parts:

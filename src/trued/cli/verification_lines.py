@@ -105,10 +105,9 @@ def _print_failing(console: Console, check: CheckedSides) -> None:
 
 
 def _print_end(console: Console, verification: Verification) -> None:
-    held = "held out" if verification.contract.held_out else "visible"
     conditions = [f"sandbox: {', '.join(verification.isolation) or 'not needed, nothing ran'}"]
     if any(check.kind == "examples" for row in verification.contract.requirements for check in row.checks):
-        conditions.insert(0, f"cases are {held}: {line(verification.contract.held_out_why)}")
+        conditions.insert(0, line(verification.contract.visibility))
     _print_wrapped(console, Text("\n"), " · ".join(conditions), "", "dim")
     if verification.environment:
         _print_wrapped(console, Text(""), f"checks ran with {line('; '.join(verification.environment))}", "", "dim")
@@ -225,7 +224,7 @@ def _missing(verification: Verification) -> str:
     elif added and verification.contract.held_out_why and not verification.contract.held_out:
         lifts = f"for {', '.join(added)}, use a requirements file outside the repository, with cases that no commit has"
     elif added:
-        lifts = f"add held-out cases that fail before the change for {', '.join(added)}"
+        lifts = f"for {', '.join(added)}, add held-out cases that fail before the change"
     base, head = verification.contract.base[:12], verification.verdict.commit[:12]
     look = f"look at it yourself (git diff {base} {head}) and decide whether to merge"
     return "; or ".join(filter(None, (", or ".join(filter(None, (lifts, bar))), look)))

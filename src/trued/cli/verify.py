@@ -112,7 +112,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
         outputs = {"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why}
         _refuse_without_effect({**decided, **outputs}, "with a receipt")
         how = {"--head": head, "--sandbox": sandbox, "--allow-unsandboxed": allow_unsandboxed}
-        _refuse_without_effect({} if bundle else how, "without --bundle: nothing of a receipt alone is run")
+        _refuse_without_effect({} if bundle else how, "without --bundle: with a receipt alone, nothing is run")
         checked = CheckedReceipt(receipt, bundle, Path(head or Path.cwd()), key, sandbox or "auto", allow_unsandboxed)
         raise typer.Exit(_check_receipt(checked, as_json=as_json))
     _refuse_without_effect({"--key": key}, "without a receipt")

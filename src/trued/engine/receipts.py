@@ -209,12 +209,9 @@ def _statement_lines(stated: Statement) -> list[str]:
     said += [f"not checked: {note}" for note in account.undecided]
     if account.owned:
         said.append(f"not judged as work, because the receipt says that trued wrote them: {', '.join(account.owned)}")
-    taken = account.taken
-    said.append(
-        f"evidence taken {taken.began or 'at no time'} by {taken.engine},"
-        f" isolation: {', '.join(taken.levels) or 'none'}"
-    )
-    return said
+    taken, isolation = account.taken, ", ".join(account.taken.levels) or "none"
+    evidence = f"evidence taken {taken.began} by {taken.engine}, isolation: {isolation}"
+    return [*said, evidence if taken.began else f"no evidence was taken by {taken.engine}"]
 
 
 def _signature(found: Receipt, *, known: bool) -> str:
@@ -348,7 +345,7 @@ def _write(folder: Path, sealed: Bundle) -> None:
             raise BadInput(f"{folder} exists and is not empty", then="name a new folder")
         (folder / "files").mkdir(parents=True, exist_ok=True)
         for name, data in bundles.bundle_files(sealed).items():
-            # only the manifest is synced, because it is written last
+            # only the manifest is synced: it is written last, and its hashes show if a crash lost another file
             atomic_files.write(folder / name, data, sync=name == bundles.MANIFEST)
     except OSError as error:
         raise StateFailed(f"cannot write {folder}: {error.strerror}") from error

@@ -37,7 +37,7 @@ def _features(rows: "list[Spend]", limit: Limit) -> Iterator[str]:
 
 
 def total_spent(rows: "list[Spend]") -> "Amount":
-    """The sum of what was paid, without reservations."""
+    """What was spent, without what is only reserved. `calls` includes calls in progress."""
     from trued.wire import Amount
 
     paid = [row.spent for row in rows]

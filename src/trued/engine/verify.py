@@ -173,7 +173,8 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
     said = []
     descends = base.commit == head.commit or await commit_lookup.is_descendant(head, base)
     if descends is False:
-        said.append("the head does not descend from the base: other people's changes in between are judged with it")
+        undone = "commits of the base that the head lacks are judged as if the head had undone them"
+        said.append(f"the head does not descend from the base: {undone}")
     if descends is None:
         said.append("the head's history does not contain the base: nothing shows that the work began there")
     if any(commit_lookup.is_shallow(side) for side in (base, head)):

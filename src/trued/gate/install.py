@@ -199,7 +199,10 @@ def _base(checkout: Checkout, options: GateOptions, gate: Gate | None) -> str:
     if options.base is None:
         if base := gate.base if gate else checkout.start():
             return base
-        raise BadInput(f"the repository {checkout.root} has no commits yet", then="commit something: work starts there")
+        raise BadInput(
+            f"the repository {checkout.root} has no commits yet",
+            then="make a first commit: the gate judges what changes after it",
+        )
     commit = checkout.named_commit(options.base)
     if not commit:
         raise BadInput(

@@ -35,7 +35,7 @@ def package_source(chosen: str, root: Path) -> str:
         if path.is_file() and path.resolve().is_relative_to(root.resolve()):
             return f"./{path.relative_to(root).as_posix()}"
         raise BadInput(f"there is no wheel {source} in the repository", "--from", "commit it: CI reads the base branch")
-    raise BadInput(f"{source!a:.200} is not one exact version of trued", "--from", THEN)
+    raise BadInput(f"{source!a:.200} does not name one exact version of trued", "--from", THEN)
 
 
 def _own_source() -> str:

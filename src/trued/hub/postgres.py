@@ -78,8 +78,8 @@ class PostgresJournal(JournalQueries):
         self._home = home
         self.travels = False  # whether work that other machines sent can be fetched here
         self._place = place_of(home, create=not read_only) if home else None
-        # `_place` if locks in this folder show whether a driver is dead; None if the folder got its name on another
-        # machine, because it is a copy or shared
+        # `_place`, if the locks in `home` show whether a driver is dead. None if another machine named this folder (it
+        # is a copy, or shared): then drivers may run where its locks cannot be seen.
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
         self._lease_files: dict[str, LeaseFile] = {}  # by run; each remembers why its lease could not be written
         self._epochs: dict[str, int] = {}  # run → epoch, for runs that are claimed or whose claim was lost

@@ -275,8 +275,8 @@ def _is_only_reaper(db: Connection) -> bool:
 
 
 def _drives_of_gone_workers(db: Connection) -> dict[str, list[str]]:
-    """Queue → drives of workers that are gone. If a worker was started again, its running drives go to the new
-    process, which adopts the agents; all others go back to the queue of their run."""
+    """The drives of workers that are gone, by the queue to move them to. Running drives of a worker that was started
+    again go to the new process's own queue (it adopts the agents); all others go back to the queue of their run."""
     gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
         (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
         or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""

@@ -277,6 +277,13 @@ class Contract(Value):
     project_roots: tuple[str, ...] = ()  # folders of the base's projects below the top from which checks import
 
     @property
+    def visibility(self) -> str:
+        """Whether the cases are held out, and why, in one clause. If they are not, `held_out_why` says both."""
+        if self.held_out:
+            return f"cases are held out: {self.held_out_why}"
+        return self.held_out_why or "cases are visible"
+
+    @property
     def import_folders(self) -> tuple[str, ...]:
         """The folders from which checks import: the user's `environment.path`, else the usual ones."""
         return self.environment.path or (".", "src", *self.project_roots)

@@ -35,7 +35,8 @@ class ProjectFiles:
     def advise(self, part: MissingFromEnvironment) -> MissingFromEnvironment:
         """The same missing thing, with what to do if the project itself has it."""
         if part.what == program_not_installed(part.name) and part.name in self._scripts():
-            fix = 'the project\'s own script comes with it: `environment: {prepare: ["python -m pip install -e ."]}`'
+            install = 'install the project with `environment: {prepare: ["python -m pip install -e ."]}`'
+            fix = f"it is a script of the project itself: {install}"
             return part.model_copy(update={"fix": f"{fix}; or start its module with `python -m`"})
         if part.what == module_not_installed(part.name) and (folder := self.folder_of(part.name)):
             return part.model_copy(update={"fix": f"the project has it: {path_line(folder)}"})

@@ -204,7 +204,8 @@ def _coverage_to_supply(interpreter: Interpreter) -> tuple[dict[str, str], str]:
     if spec is None or not spec.origin:
         return {}, NO_COVERAGE
     if interpreter.version[:2] < OLDEST:
-        return {}, f"coverage is not installed in {interpreter.path}, and the engine's own needs Python 3.10"
+        own = "trued's own copy works only with Python 3.10 or newer"
+        return {}, f"coverage is not installed in {interpreter.path}, and {own}"
     return {"coverage": str(Path(spec.origin).parent)}, ""
 
 

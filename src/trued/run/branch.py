@@ -150,8 +150,8 @@ class Branch:
         files.owned = tuple(path for path in files.owned if path not in paths)
 
     def set_background(self, *paths: str) -> None:
-        """Declare documents that existed before the work. Anybody may change them; they never count as part of the
-        work."""
+        """Declare documents that existed before the work. Anybody may change them; they do not count as part of the
+        work, unless `count_as_work` names them."""
         files = self._steps.state.files
         files.background = tuple(dict.fromkeys((*files.background, *paths)))
 

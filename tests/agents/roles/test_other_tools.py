@@ -61,7 +61,9 @@ def test_an_agent_of_claude_code_is_a_role_and_what_means_nothing_here_is_said()
         assert f"{field}: not used here" in found.notes
     assert "the tool Task is left out: only the workflow starts agents" in found.notes
     assert "the tool mcp__linear__list is left out: trued has no such tool" in found.notes
-    assert any(note.startswith("Bash(git diff:*, git log:*): here execute has no such limit") for note in found.notes)
+    assert any(
+        note.startswith("Bash(git diff:*, git log:*): the limit in parentheses is not applied") for note in found.notes
+    )
 
 
 def test_a_description_that_is_no_yaml_is_taken_as_the_text_that_it_is() -> None:
@@ -260,7 +262,7 @@ def test_at_each_level_our_own_files_go_before_others_and_one_of_two_is_used_and
     put(home, ".copilot/agents/mine.agent.md", text("Mine"))
     found = find_roles(project, user, home).roles
     assert found["solo"].prompt == "user's, of Claude Code"
-    assert any(".config/opencode/agent/solo.md has the same name" in note for note in found["solo"].notes)
+    assert any(".config/opencode/agent/solo.md also defines the role solo" in note for note in found["solo"].notes)
     assert found["mine"].form == "github"
     put(user, "roles/solo.md", "---\nname: solo\ntools: [read]\n---\nuser's own\n")
     assert find_roles(project, user, home).roles["solo"].prompt == "user's own"

@@ -338,10 +338,7 @@ def test_a_signature_holds_for_its_own_key_and_payload_only(key: signing.Signing
     found = parse_receipt(encode_receipt(stated(), key))
     assert signing.signature_flaw(found, key.public) == ""
     assert "another key" in signing.signature_flaw(found, other.public)
-    assert (
-        signing.signature_flaw(parse_receipt(encode_receipt(stated())), key.public)
-        == "it is not signed, but a signature by a certain key is required"
-    )
+    assert "not signed" in signing.signature_flaw(parse_receipt(encode_receipt(stated())), key.public)
     elsewhere = json.loads(encode_receipt(stated(Grade.REFUTED), key))["signatures"]
     swapped = rewritten(encode_receipt(stated(), key), lambda _, envelope: envelope.update(signatures=elsewhere))
     assert signing.signature_flaw(parse_receipt(swapped)) == "its signature was not made with its key"

@@ -350,7 +350,7 @@ async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_
     work = {"kit.py": f"{TWO}{THREE}"}
     near = await trial.prove(contract, await trial.head(work))
     assert only(near).grade is Grade.PROVEN, only(near).why
-    assert near.undecided[0].startswith("existing tests not run: tests by cargo test")
+    assert near.undecided[0].startswith("existing tests not run: tests for cargo test")
     far = await trial.prove(contract, await trial.head({**work, "far.py": "def far():\n    return 0\n"}))
     assert (only(far).grade, only(far).lacks) == (Grade.TESTED, "attest"), only(far).why
     assert "far.py" in only(far).why[0]

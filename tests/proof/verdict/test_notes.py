@@ -12,7 +12,7 @@ from trued.proof.verdict.notes import facts_of, files_used, not_run, reported_no
 from trued.proof.verdict.quick_verdict import QUICK_NOTE
 
 UNCHECKED = [
-    not_run("tests by cargo test: no runner that is known here"),
+    not_run("tests for cargo test: trued has no runner for them"),
     "no check covers: it is fast",
     "no check runs src/a.py, which was changed",
 ]

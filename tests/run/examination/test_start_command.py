@@ -38,7 +38,7 @@ async def test_the_first_start_command_that_answers_on_the_base_is_the_one(tmp_p
     assert got.serve.command[:3] == ("python", "-m", "http.server")
     nothing = await found(tmp_path / "empty", {"README.md": "nothing yet"})
     assert nothing.serve is None
-    assert nothing.why.startswith("the base does not tell how the project is started; write")
+    assert nothing.why.startswith("no file of the base says how the project is started; write")
 
 
 @pytest.mark.slow

@@ -155,7 +155,7 @@ def test_cases_of_an_entry_point_that_a_constant_passes_show_no_clause() -> None
     found = weighed(*every, text=words)
     assert [one.cases[0].call for one in found.kept] == ["tiny:double"] * 2  # type: ignore[union-attr]
     assert found.rests["r"] == (f"and {thrice}",)
-    assert "tiny:triple(x): its cases show nothing, a program that returns a constant passes all its cases" in [
+    assert "tiny:triple(x): its cases show nothing, because a program that returns a constant passes all its cases" in [
         one.what for one in found.faults
     ]
     more = [{"call": "tiny:triple", "args": [4], "returns": 12, "quotes": thrice}]

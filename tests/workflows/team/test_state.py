@@ -171,7 +171,7 @@ def test_who_is_off_plays_nothing_and_what_nobody_looks_at_is_said_in_the_contra
     assert all(every.plays(role) for role in ("pm", "techlead", "dev", "qa", "uat"))
     said = {
         "qa": ("qa is off: only the engine's own checks test a task",),
-        "techlead": ("techlead is off: nobody says which tests show a task",),
+        "techlead": ("techlead is off: nobody names the tests that show that a task is done",),
         "uat": (
             "no UAT after a feature: nobody looks at it as its user would",
             "no integration UAT: nobody looks at all features together",

@@ -110,6 +110,6 @@ async def test_a_requirements_file_with_pages_and_no_server_anywhere_stops_befor
     )
     (ground.folder / "ticket.md").write_text(TICKET)
     engine, runtime = ground.engine(script())
-    with pytest.raises(BadInput, match="requirement page needs a server, and the base does not tell how"):
+    with pytest.raises(BadInput, match="requirement page needs a server, and no file of the base says how"):
         await ground.run(engine, str(ground.folder / "ticket.md"))
     assert runtime.orders == []

@@ -21,7 +21,7 @@ AskAgent = Callable[[Order], Awaitable[Report]]
 
 
 class BrokenReply(ValueError):
-    """The reply is not one JSON object; the message explains the error."""
+    """The reply is not one JSON object that can be used; the message says why."""
 
 
 def parse_reply(output: bytes) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _add(
         if first is None:
             level_roles[role.name] = role
         else:
-            note = f"{file.path} has the same name and is not used"
+            note = f"{file.path} also defines the role {role.name}, and is not used"
             level_roles[role.name] = first.model_copy(update={"notes": (*first.notes, note)})
     for name in level_roles:
         role_set.troubles.pop(name, None)

@@ -189,7 +189,8 @@ class _Tools:
             elif tool := neutral_tool(name):
                 tools.add(tool)
                 if "(" in name:
-                    self._add_note(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
+                    limit = "the limit in parentheses is not applied"
+                    self._add_note(key, f"{name}: {limit}: the role gets all of `{tool}`, within the sandbox")
             else:
                 self._add_note(key, why_left_out(name))
         return tools | {"read"} if tools else tools  # searching and editing imply reading
@@ -199,9 +200,8 @@ class _Tools:
         names = list[str]()
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
-                self._add_note(
-                    "disallowedTools", f"disallowedTools {name}: not used here, the sandbox has its own limits"
-                )
+                unlimited = "the limit in parentheses is not applied: only the sandbox limits the tool"
+                self._add_note("disallowedTools", f"disallowedTools {name}: {unlimited}")
             else:
                 names.append(name)
         denied = self._denied_by("disallowedTools", names)
@@ -220,7 +220,7 @@ class _Tools:
             if isinstance(rule, dict):
                 may = any(access in ALLOWED for access in rule.values())
                 if may and len(set(map(str, rule.values()))) > 1:
-                    self._add_note(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
+                    self._add_note(key, f"{name}: limits by pattern are not applied: only the sandbox limits the tool")
             else:
                 may = rule in ALLOWED
             if name != ALL and may and not neutral_tool(name):
@@ -245,7 +245,8 @@ class _Tools:
                 continue
             if not is_denied(tool, same_tool):
                 self._add_note(
-                    key, f"{key} {', '.join(same_tool)}: not used here, {tool} is one tool, and more of it is left"
+                    key,
+                    f"{key} {', '.join(same_tool)}: not applied: {tool} is one tool here, and only a part is denied",
                 )
                 continue
             denied.add(tool)

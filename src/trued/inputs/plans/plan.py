@@ -15,7 +15,7 @@ PHASE_LIMIT = 4000  # characters of a phase's own text that each of its chunks g
 OWN_LIMIT = 12000  # characters of a chunk's own lines that its agent gets, at most
 CONTEXT_LIMIT = 8000
 ID_LIMIT = 40
-CUT = "[… cut here; the rest stands in the plan]"
+CUT = "[… cut here; the rest is in the plan]"
 
 
 def read_plan(path: Path) -> str:

@@ -360,9 +360,9 @@ def _is_plain_snapshot(path: str, text: str) -> bool:
 
 
 def _is_copied(path: str, on_base: Collection[str]) -> bool:
-    """Whether the file belongs to a package that was copied into a folder for code of others, and is new there.
-    `on_base`: files and folders. In a folder `vendor`, which may also be about people who sell, a file is no package.
-    """
+    """Whether the file is code of a package that was copied into a folder for other people's code, and that the base
+    does not have. `on_base`: the base's files and folders. A file directly in a folder `vendor` does not count as a
+    package, because that folder may be about people who sell."""
     parts = PurePosixPath(path).parts
     for at, folder_name in enumerate(parts[:-1]):
         if _VENDORED.fullmatch(folder_name):

@@ -288,7 +288,8 @@ def decoded(answer: HttpAnswer) -> HttpAnswer:
 
 
 def _without_encoding(body: bytes, coding: str) -> bytes:
-    """The body without one encoding; an empty one has none. Raises zlib.error or EOFError if it does not have it."""
+    """The body, decoded once. An empty body, or one with an encoding other than gzip and deflate, stays as it is.
+    Raises zlib.error or EOFError if the body is not encoded in this way, NoAnswer if the result is too long."""
     if not body or coding not in ("gzip", "x-gzip", "deflate"):
         return body
     wbits = 16 + zlib.MAX_WBITS

@@ -107,7 +107,7 @@ def read_public(path: Path) -> bytes:
 def signature_flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
     """What is wrong with a receipt's signature, or "". `wanted`: the key that must have signed it."""
     if not receipt.signature:
-        return "it is not signed, but a signature by a certain key is required" if wanted else ""
+        return f"it is not signed, but must be signed by the key {key_id(wanted)[:16]}" if wanted else ""
     if wanted is not None and wanted != receipt.signer:
         return f"it is signed by another key, {key_id(receipt.signer)[:16]}"
     _require_cryptography()

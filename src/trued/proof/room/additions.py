@@ -57,7 +57,8 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
         name: version for name, version in environment.versions.items() if str(canonicalize_name(name)) not in before
     }
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    found_note = FactNote(f"checks of the change also found packages that it declares: {listed}")
+    declared = "packages that only the change declares, and those that they need,"
+    found_note = FactNote(f"{declared} were installed for the checks on the change: {listed}")
     return AddedPackages(
         str(folder), str(folder / BEHIND), versions, unavailable, unknown, unused, (*notes, *failure_notes, found_note)
     )

@@ -143,8 +143,9 @@ def _equal_kinds(kind: str, kind_of_check: str) -> tuple[str, ...]:
 
 def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     """Id and problem of cases that hit the same limit of time or memory, or got the same error from the import of their
-    module, in every one of these runs. If the runs were on the base, that shows nothing about the head: the machine or
-    the limit may be the cause, a variable that is not set, or a project that is not built here."""
+    module, in every one of these runs. If these runs were on the base, the same problem on the head does not count
+    against the head. Its cause may be the machine, the limit, a variable that is not set, or a project that is not
+    built here."""
     problems_of: dict[str, set[str]] = {}  # id → its problems in all runs, "" for a run in which it passed
     for result in (result for fact in facts for result in fact.tried):
         problem = "" if result.outcome is Outcomes.PASSED else _problem(result)

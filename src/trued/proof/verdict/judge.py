@@ -101,8 +101,8 @@ class Facts:
     suite: bool = False  # this is the base's own test suite, not a requirement
     edited: frozenset[str] = frozenset()  # files of which the head has another version, and the base's was used
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    # tests that are not counted: they depend on the date, or they fail on the base, too, in another order or with other
-    # expected values
+    # tests that are not counted: they depend on the date; or, on the base, too, they fail in another order or other
+    # surroundings, or pass whatever value they expect
     uncounted: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
@@ -303,7 +303,9 @@ def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bo
     if case in facts.elsewhere and not is_own:
         return ""  # the case counts for the requirement that has it as its own
     if name in facts.uncounted:
-        unstable = "fails on the base, too, in another order or with other values"
+        unstable = (
+            "fails on the base, too, in another order or other surroundings, or passes there whatever value it expects"
+        )
         return unstable if stood is Base.GUARD else "depends on the date"
     return None
 

@@ -177,7 +177,7 @@ def not_installed(package: str, why: str) -> MissingFromEnvironment:
     what = (
         f"the package {package}, which the change declares, could not be installed: {' '.join(why.split())[:LONGEST]}"
     )
-    fix = f"make a registry reachable that has it (pip's own settings are used), then {TRY_AGAIN}"
+    fix = f"let pip reach a registry that has it (pip's own settings are used), then {TRY_AGAIN}"
     return MissingFromEnvironment(name=package, what=what, fix=fix)
 
 

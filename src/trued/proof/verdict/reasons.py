@@ -23,7 +23,7 @@ NO_OTHER_DEPENDENCY = "its manifests declare the same packages as the base's"
 EMPTY_DIFF = "the diff is empty"
 NOTHING_DONE = "the diff is empty: nothing was done"
 ALL_GREEN_BEFORE = "every check passed before the change: either it was already satisfied, or its checks prove nothing"
-STAYS = "whoever approves the contract agrees that it asks for what stays as it is"
+STAYS = "to approve the contract is to agree that it only asks for behaviour that stays as it is"
 INFLUENCED = (
     f"tests and commands run together with the code under test, which could influence them: {Grade.TESTED} at most"
 )
@@ -130,7 +130,7 @@ def unused_tests(paths: Sequence[str]) -> str:
 
 def fails_on_base_too(ids: Sequence[str]) -> str:
     """A sentence saying that what a requirement asks to keep fails on the base, too."""
-    return f"it asks for what fails on the base, too, and still fails: {listed(ids)}"
+    return f"what it asks to pass fails on the base and still fails: {listed(ids)}"
 
 
 def skipped_on_base(ids: Sequence[str]) -> str:
@@ -175,8 +175,8 @@ def not_run_by_any_check(paths: Sequence[str]) -> str:
 def known_by_exit_code_only(paths: Sequence[str]) -> str:
     """A sentence saying that only tests whose results cannot be counted may reach this changed code."""
     return (
-        f"only tests that cannot be counted may reach {listed(paths)}: they show an exit code, which the changed code "
-        "could set itself"
+        f"the only tests that perhaps reach {listed(paths)} cannot be counted: all that is known of them is an exit "
+        "code, which the changed code could set itself"
     )
 
 
@@ -194,7 +194,7 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 def used_by_tests_only(paths: Sequence[str]) -> str:
     """A sentence about changed files that only tests use on the base. With the base's version of these files, the tests
     fail, or were not run because there are too many such files."""
-    return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
+    return f"on the base, only tests use {listed(paths)}, and those tests were not seen to pass with the base's version"
 
 
 def replaced_product(paths: Sequence[str]) -> str:

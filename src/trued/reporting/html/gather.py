@@ -100,8 +100,8 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
-    """The newest events that the attempts of one call wrote to their event files (at most `lines`), and how many more
-    there are."""
+    """The newest events that the attempts of one call wrote to their event files (at most `lines`), how many earlier
+    ones were read, and how many bytes were not read."""
     events: list[dict[str, Any]] = []
     unread = 0
     event_files = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]

@@ -62,8 +62,7 @@ def _failing_block(check: CheckedSides) -> str:
 def _facts(verification: Verification) -> str:
     isolation = ", ".join(verification.isolation) or "nothing was run"
     line = f"commit `{verification.verdict.commit}` against base `{verification.contract.base}` · {escaped(isolation)}"
-    contract = verification.contract
-    held = f"cases are {'held out' if contract.held_out else 'visible'}: {escaped(contract.held_out_why)}"
+    held = escaped(verification.contract.visibility)
     again = f"Reproduce:\n\n{code_block(verification.reproduce, 'sh')}" if verification.reproduce else ""
     return "\n\n".join(part for part in (f"{line}<br>{held}", again) if part)
 

@@ -75,7 +75,7 @@ def since(text: str, now: float) -> float:
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except (ValueError, OverflowError):
-        raise BadInput(f"{text!r} is not a time", then="use 30d, 8w, 6m, 1y or a day as 2026-11-01") from None
+        raise BadInput(f"{text!r} is not a time", then="use 30d, 8w, 6m, 1y or a day such as 2026-11-01") from None
 
 
 @dataclass(slots=True)

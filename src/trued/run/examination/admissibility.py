@@ -153,7 +153,7 @@ class CaseRules:
         faults = [
             Fault(
                 requirement=name,
-                what=f"{declared_entry(case, interface)}: its cases show nothing, {reason.rpartition(': ')[2]}",
+                what=f"{declared_entry(case, interface)}: its cases show nothing, because {reason.rpartition(': ')[2]}",
             )
             for (_, _, case), reason in zip(numbered, reasons, strict=True)
             if reason and not isinstance(case, HttpCase)

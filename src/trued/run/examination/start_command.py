@@ -12,7 +12,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 STEP = "seal/server#1"  # one step for the whole run: the commands are tried when a check first needs a server
-MOST_TRIED = 4  # commands that are tried: each whose server does not answer costs up to TRIAL_S
+MOST_TRIED = 4  # at most this many commands are tried, because each one without an answer costs up to TRIAL_S
 TRIAL_S = 20.0
 MOST_WHY = 200  # characters of the reason why a server did not start
 TEXT_BYTES = 200_000
@@ -83,7 +83,7 @@ async def find_server(
             f"`{candidate.command_line}` ({candidate.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}"
         )
     if not failed:
-        return FoundServer(why=f"the base does not tell how the project is started; {HOW_TO_WRITE}")
+        return FoundServer(why=f"no file of the base says how the project is started; {HOW_TO_WRITE}")
     return FoundServer(why=f"no start command answers on the base: {'; '.join(failed)}; {HOW_TO_WRITE}")
 
 

@@ -81,7 +81,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
         suites.append(CommandCheck(command=f"make {target}"))
     if not any(isinstance(suite, CommandCheck) for suite in suites):  # such a command may run any test file
         lonely = await tests_without_runner(workspace, commit, blobs, scripts)
-        not_run += [f"{path}: no runner that is known here" for path in lonely]
+        not_run += [f"{path}: trued has no runner for it" for path in lonely]
     checks: dict[str, tuple[Check, ...]] = {"tests": tuple(suites)} if suites else {}
     if any(path.endswith(SOURCES) or is_package_manifest(path) for path in blobs):
         checks["dependencies"] = (DependenciesCheck(),)

@@ -59,7 +59,7 @@ def absent_submodules(folders: Iterable[str], blobs: Mapping[str, str]) -> Itera
 
 def tests_of_other_tools(blobs: Mapping[str, str]) -> Iterator[str]:
     """A sentence for each suite that the engine does not run, as far as manifests such as `Cargo.toml` show them."""
-    yield from (f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs))
+    yield from (f"tests for {tool}: trued has no runner for them" for tool in _foreign(blobs))
 
 
 def _foreign(blobs: Mapping[str, str]) -> Iterator[str]:

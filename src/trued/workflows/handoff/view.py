@@ -79,7 +79,7 @@ class HandoffView(WorkflowView):
         events.Guesswork: "Guesswork: installed or started something that init.sh does not",
         events.FeatureListMeddled: "An agent edited the feature list; the edit was undone",
         events.FinishedFeatureBroken: "The work for one feature broke a finished one, and was discarded",
-        events.PassUndone: "The list marked a feature as passed that does not hold",
+        events.PassUndone: "The list marked a feature as passed, although it does not hold",
     }
 
     def __init__(self) -> None:

@@ -39,4 +39,4 @@ def last_reply(session: Session[R] | None) -> R | None:
 
 def doubt_in(reply: Reply) -> str:
     """What an agent says against its own work: its status and summary; "" if it says DONE."""
-    return "" if reply.status is Status.DONE else f"{reply.status}: {reply.summary or 'and nothing more'}"
+    return "" if reply.status is Status.DONE else f"{reply.status}: {reply.summary or 'no summary was given'}"

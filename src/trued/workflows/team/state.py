@@ -181,7 +181,8 @@ class Crew(Value):
     def unchecked(self) -> tuple[str, ...]:
         """What no role will check, because of the settings. Every verdict lists it."""
         warnings = [] if self.plays("qa") else ["qa is off: only the engine's own checks test a task"]
-        warnings += [] if self.plays("techlead") else ["techlead is off: nobody says which tests show a task"]
+        unnamed = "techlead is off: nobody names the tests that show that a task is done"
+        warnings += [] if self.plays("techlead") else [unnamed]
         uat, looks = self.plays("uat"), self.settings
         alone, together = uat and looks.uat_after_feature, uat and looks.uat_after_all
         warnings += [] if alone else ["no UAT after a feature: nobody looks at it as its user would"]

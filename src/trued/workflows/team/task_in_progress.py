@@ -133,7 +133,7 @@ class TaskInProgress:
         return tuple(gap for judgement in due for gap in judgement.gaps or (judgement.as_gap,))
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
-        """A gap if the task changed nothing, unless evidence shows that its work had already been done."""
+        """A gap if the task changed nothing, unless evidence shows every criterion of its feature."""
         if not self.unchanged or self.shown:
             return ()
         what = f"nothing was changed for {self.task}, and no evidence shows that all of it was there already"

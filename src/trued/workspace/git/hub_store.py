@@ -341,7 +341,7 @@ def _message_lines(stderr: str) -> list[str]:
 
 
 def _sentence(stderr: str) -> str:
-    """The line that says why the store refused."""
+    """Why the store refused: for three known errors a sentence of our own, with what to do; otherwise git's line."""
     lines = _message_lines(stderr)
     if moved := next((line for line in lines if "stale info" in line), ""):
         name = moved.rpartition("->")[2].split("(")[0].strip()

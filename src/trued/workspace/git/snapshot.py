@@ -57,7 +57,7 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
         await git("read-tree", worktree.head or "--empty", variables=variables)
-        present, gone, inner = await _list_changes(git, worktree, variables)
+        present, gone, inner = await _list_paths(git, worktree, variables)
         await _update(git, worktree, "--force-remove", paths=gone, variables=variables)
         await _update(git, worktree, "--add", "--replace", paths=present, variables=variables)
         tree = await git.line("write-tree", variables=variables)
@@ -150,11 +150,11 @@ def ignore_rules(worktree: Worktree) -> bytes:
     return b"\n".join(texts)
 
 
-async def _list_changes(
+async def _list_paths(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return paths to add, paths to remove, and a mapping: inner repository → the commit that HEAD has for it. The
-    paths do not include inner repositories."""
+    """Return all paths that are there (to add; unchanged ones, too), paths that are gone (to remove), and a mapping:
+    inner repository → the commit that HEAD has for it, or "". The paths do not include inner repositories."""
     arguments = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *arguments, variables=variables, within_s=worktree.hang_timeout_s

@@ -112,7 +112,8 @@ def other_user() -> pwd.struct_passwd:
 
 
 def surroundings_variables(*, second: bool) -> dict[str, str]:
-    """Environment variables that tell a program its user and time zone."""
+    """Environment variables that tell a program its user; in the second turn another user, and also another time zone,
+    shell and terminal."""
     if second:
         name = other_user().pw_name
         return {"USER": name, "LOGNAME": name, "TZ": other_zone(), "SHELL": "/bin/sh", "TERM": "dumb"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 RULES = {
     "ROLE-1": "the file can be used as a role: front matter, fields, tools",
     "ROLE-2": "trued uses every field and tool of the file (otherwise only a note: exit code 0)",
-    "TS-1.1": "the file of an aggregator is gone, or holds a deprecation notice alone",
+    "TS-1.1": "the file of an aggregator is gone, or holds nothing but a deprecation notice",
     "TS-1.2": "no file names an aggregator",
     "TS-2": "no file names `analysis.md`, `design_critical_review.md`, `verifier.md` or `review.md`",
     "TS-3.1": "the researcher has one mode: its file names neither a mode 2 nor a synthesis",

@@ -146,7 +146,12 @@ def patterns_and_prompt(files: LintSet) -> Iterator[Violation]:
             if section is None:
                 yield Violation(page.shown, page.line, "TS-10.1", f"{title} is not described")
             elif not find_block(section.pieces, r"\bmemor(?:y|ies)\b", r"\bdecid|\bdetermin|\bresult"):
-                yield Violation(page.shown, section.line, "TS-10.3", f"in {title} nobody decides from memories")
+                yield Violation(
+                    page.shown,
+                    section.line,
+                    "TS-10.3",
+                    f"{title} does not say that the orchestrator decides from memories",
+                )
     for page in files.leading("prompt"):
         if not any(OWN_MEMORY.search(piece.text) for piece in page.pieces if not piece.is_sample):
             yield Violation(page.shown, page.line, "TS-14.3", "the prompt does not mention isolated memories")

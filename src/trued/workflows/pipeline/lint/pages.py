@@ -60,7 +60,7 @@ class PromptSection:
         return match[1].lower() if match else ""
 
     def statements(self) -> Iterator[TextBlock]:
-        """All blocks except samples of other files."""
+        """All blocks except comments and samples of a file's content."""
         return (piece for piece in self.pieces if not piece.is_sample)
 
 

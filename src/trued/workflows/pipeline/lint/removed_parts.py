@@ -29,7 +29,9 @@ def removed(files: LintSet) -> Iterator[Violation]:
     for page in files.pages:
         if _is_aggregator(page):
             if not page.is_deprecated or follows_convention(page) or any(piece.number for piece in page.pieces):
-                message = f"{page.name} is an aggregator: remove the file, or leave a deprecation notice alone"
+                message = (
+                    f"{page.name} is an aggregator: remove the file, or leave nothing in it but a deprecation notice"
+                )
                 yield Violation(page.shown, page.line, "TS-1.1", message)
         elif page.kind != "other" and not page.is_deprecated and (page.kind != "agent" or page.shown in members):
             yield from _aggregators(page)
