@@ -197,12 +197,12 @@ def used_by_tests_only(paths: Sequence[str]) -> str:
     return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
 
 
-def replaced_product(paths: Sequence[str]) -> str:
+def tests_need_base_version(paths: Sequence[str]) -> str:
     """A sentence about files of the product of which tests use the base's version."""
     return f"existing tests pass only with the base's version of {listed(paths)}: they fail with the change's"
 
 
-def fail_with_product(tests: Sequence[str], paths: Sequence[str]) -> str:
+def tests_fail_with_files(tests: Sequence[str], paths: Sequence[str]) -> str:
     """A sentence for agents: which existing tests fail with which files of the change."""
     many = "an existing test fails" if len(tests) == 1 else f"{len(tests)} existing tests fail"
     return f"{many} with the change's own version of {listed(paths)}: {listed(tests)}"
