@@ -194,11 +194,11 @@ def _lower_for_objections(grading: _Grading, facts: Facts) -> _Grading:
 
 
 def _confirmed(finding: Finding) -> str:
-    return f"an objection is confirmed, its case fails on this commit: {finding.what}"
+    return f"{reasons.CONFIRMED}{finding.what}"
 
 
 def _disputed(finding: Finding) -> str:
-    return f"disputed{f' by {finding.by}' if finding.by else ''}: {finding.what}"
+    return f"{reasons.DISPUTED}{f' by {finding.by}' if finding.by else ''}: {finding.what}"
 
 
 def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
@@ -289,7 +289,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
                 count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _add_details_of_whole_check(count, base)
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
-    count.missing += _missing_for(check, count, base, facts)
+    may_quote = any(fact.held_out for fact in (*base, *head))
+    count.missing += _missing_for(check, count, base, facts, may_quote=may_quote)
     return count
 
 
@@ -308,11 +309,13 @@ def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bo
     return None
 
 
-def _missing_for(check: Check, count: _Count, base: Sequence[Evidence], facts: Facts) -> list[MissingFromEnvironment]:
+def _missing_for(
+    check: Check, count: _Count, base: Sequence[Evidence], facts: Facts, *, may_quote: bool
+) -> list[MissingFromEnvironment]:
     """What the environment lacked for the cases that could not be judged.
 
     Where the base lacked it, too (cases not judged there, whole checks, failed imports), the base's text is quoted,
-    because the head could put anything into its own.
+    because the head could put anything into its own. `may_quote`: their text might quote something held out.
     """
     unjudged_on_both = {
         *count.blind,
@@ -326,7 +329,9 @@ def _missing_for(check: Check, count: _Count, base: Sequence[Evidence], facts: F
     ]
     on_base_too = [tried for fact in base for tried in fact.tried if tried.id in unjudged_on_both]
     unjudged += [tried for tried in on_base_too if is_unjudged_on_base(tried) or tried.kind == IMPORT]
-    return [facts.awaited.get(tried.kind) or missing_part(check, tried) for tried in unjudged]
+    return [
+        facts.awaited.get(tried.kind) or missing_part(check, tried, may_quote_held_out=may_quote) for tried in unjudged
+    ]
 
 
 def _is_setup(check: Check, case: str) -> bool:
@@ -456,9 +461,9 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
         return _unjudged(part for _, count in counts for part in count.missing)
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
         steps = "; ".join(step for check in manual for step in check.steps)
-        return _Grading(Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest")
+        return _Grading(Grade.UNPROVEN, (f"{reasons.BY_HAND}{steps}",), "attest")
     if not requirement.checks and requirement.aside:
-        return _Grading(Grade.UNPROVEN, (f"{requirement.aside}: approve the contract to agree",), "approve")
+        return _Grading(Grade.UNPROVEN, (f"{requirement.aside}{reasons.TO_AGREE}",), "approve")
     if not requirement.checks:
         return _Grading(Grade.UNPROVEN, (reasons.NO_CHECK,), "attest", "no check")
     return _grading_without_failure(requirement, counts, facts)
