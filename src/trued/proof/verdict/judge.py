@@ -47,7 +47,7 @@ from trued.proof.verdict.case_status import (
     on_head,
     results_with_id,
 )
-from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason
+from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason_for_people
 from trued.proof.verdict.missing import each_once, missing_part
 from trued.support.plurals import counted
 
@@ -453,9 +453,10 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
     """The grade, its reasons, and the approval that it lacks."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
-        lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
+        undeclared = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
         meant = [case for _, case, _ in failed if facts.suite and case.split("::")[0] in facts.edited]
-        why = [*(reason(*failure) for failure in failed), *lacking, *([reasons.if_meant(meant)] if meant else [])]
+        why = [*(reason_for_people(*failure) for failure in failed), *undeclared]
+        why += [reasons.if_meant(meant)] if meant else []
         return _Grading(Grade.REFUTED, tuple(dict.fromkeys(why)), "more")
     if any(count.unjudged for _, count in counts):
         return _unjudged(part for _, count in counts for part in count.missing)

@@ -1,8 +1,8 @@
 """Sentences that explain a grade: why it is as high as it is, and why it is not higher. Pure. `judge` and the modules
 beside it choose among the sentences.
 
-Reasons that refute are worded elsewhere: failed cases in `gaps.reason`; objections in `judge.py`; existing tests in
-`caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
+Reasons that refute are worded elsewhere: failed cases in `gaps.reason_for_people`; objections in `judge.py`; existing
+tests in `caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
 
 No grade depends on these sentences: programs read `Judged.basis` instead. `OBJECTION_CLOSED`, `IF_MEANT` and
 `UNAPPROVED` are recognised again, to leave out or repeat a sentence, and `for_agents` recognises those that agents may
