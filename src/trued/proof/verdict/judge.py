@@ -122,7 +122,7 @@ class _Count:
     # red before, green now, but only with build files, scripts or settings that the change wrote
     self_made: list[str] = field(default_factory=list)
     guarding: list[str] = field(default_factory=list)
-    held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
+    still_green: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
     unjudged: list[tuple[str, Tried]] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
@@ -376,7 +376,7 @@ def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]
         count.unjudged.append((case, bad[0]))
     elif stood is Base.GUARD:
         count.guarding.append(case)
-        count.held += [case] if must else []
+        count.still_green += [case] if must else []
     elif stood is Base.RED:
         count.proving.append(case)
     else:
@@ -541,8 +541,8 @@ def _still_red(counts: _Counts) -> list[str]:
 def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     """The grade if every case passed on the base. Only the user's own cases can show that nothing had to be built."""
     if all(_is_users_data(check, facts) for check, _ in counts):
-        held = [(check, count.held) for check, count in counts]
-        return _shown_green(held, reasons.already_satisfied(guards), facts)._replace(basis="already satisfied")
+        still_green = [(check, count.still_green) for check, count in counts]
+        return _shown_green(still_green, reasons.already_satisfied(guards), facts)._replace(basis="already satisfied")
     if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
         # An agent wrote these cases about behaviour that must not change. A person who approves the contract adopts
         # them.
@@ -552,9 +552,9 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     return _Grading(Grade.UNPROVEN, tuple(why), "attest")
 
 
-def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], sentence: str, facts: Facts) -> _Grading:
+def _shown_green(still_green: Sequence[tuple[Check, Sequence[str]]], sentence: str, facts: Facts) -> _Grading:
     """The grade of cases that still pass. It is above `tested` only if held-out cases of the user are among them."""
-    data = [check for check, cases in held if cases and _is_users_data(check, facts)]
+    data = [check for check, cases in still_green if cases and _is_users_data(check, facts)]
     if not data:
         return _Grading(Grade.TESTED, (sentence, reasons.INFLUENCED), "attest")
     if not facts.held_out:
@@ -604,7 +604,7 @@ def _still_pass(counts: _Counts) -> str:
 
 def _is_all_green(counts: _Counts) -> bool:
     doubtful = any(count.broken or count.blind or count.unstable for _, count in counts)
-    return not doubtful and all(count.held for _, count in counts)
+    return not doubtful and all(count.still_green for _, count in counts)
 
 
 def _nothing_proven(counts: _Counts, guards: int) -> _Grading:
