@@ -332,7 +332,7 @@ class Engine:
             roles=inputs.roles,
             goal=inputs.goal,
             requirements=inputs.requirements,
-            secrets=(*inputs.held_out_paths(), *self.store.private_files()),
+            hidden_paths=(*inputs.held_out_paths(), *self.store.private_files()),
             secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
             redact=self.store.redact(inputs),
@@ -377,7 +377,7 @@ class Engine:
             slots=self.shared.slots if self.shared else Slots(inputs.settings.cap),
             cap=inputs.settings.cap,
             supervisor=self.supervisor or SUPERVISOR,
-            secrets=self.store.secrets(inputs),
+            secrets=self.store.secret_values(inputs),
             variables=lambda agent: self._agent_variables(inputs, agent),
             lease=self.store.journal.lease_file(record.id),
         )
