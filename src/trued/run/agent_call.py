@@ -40,7 +40,10 @@ from trued.support.plain_text import inert
 from trued.wire import Confinement, EmitAgentEvent, Limits, Order, Report, Usage, add_usage
 
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
-DEATHS = 20  # a call fails after dying this often in this process: something on the machine kills every attempt
+# A call fails after so many attempts died in this process: something on the machine kills every one. The limits nest:
+# an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and in each start, its runtime
+# restarts a killed program at most `MOST_RESTARTS` times (`agents/driver/streaming_runtime.py`).
+MOST_ATTEMPTS = 20
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
 QUESTIONS = 5  # an agent that asks more questions in one call is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
@@ -166,7 +169,7 @@ class FailedAttempts:
 
     def check_limits(self, key: str) -> None:
         """Raise AgentFailed if there were too many failed attempts for one cause."""
-        if self.deaths >= DEATHS:
+        if self.deaths >= MOST_ATTEMPTS:
             raise AgentFailed(f"{key}: the call died {self.deaths} times; something on this machine kills it")
         if self.lapses >= LAPSES:
             raise AgentFailed(

@@ -27,7 +27,7 @@ LEAST = 0.05  # a call is not started if less than this share of what it usually
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
 # A call may use this many times the median of past calls, or a little more than the largest of them. Then it is
 # stopped, and continues if the limits leave room.
-WITHIN = 3.0
+TIMES_USUAL = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
 LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
@@ -421,7 +421,7 @@ def _is_used_up(row: Spend, what: str) -> bool:
 
 
 def _generous_estimate(past: Sequence[float]) -> float:
-    return max(WITHIN * statistics.median(past), 1.2 * max(past))
+    return max(TIMES_USUAL * statistics.median(past), 1.2 * max(past))
 
 
 def _amount_text(what: str, number: float) -> str:
