@@ -29,7 +29,7 @@ LOGGED = 2000  # characters of a line that is not a known event
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
-class ConversationRuntime:
+class StreamingRuntime:
     """The runtime of an agent that has a `build_program` and a `fold`."""
 
     def __init__(self, agent: Agent, launch: ProgramLauncher) -> None:
