@@ -39,6 +39,7 @@ from trued.proof.statistics import measure_tests
 from trued.proof.verdict.case_status import Base, on_base
 from trued.proof.verdict.for_agents import reason_for_agents
 from trued.run.branch import TAIL
+from trued.run.counted_tests import CountedTests, missing_test_files
 from trued.run.examination.independence import weaken_authors
 from trued.run.examination.replacement import (
     answer_dispute,
@@ -47,7 +48,6 @@ from trued.run.examination.replacement import (
     has_check_by_agent,
     replace_case,
 )
-from trued.run.named_tests import CountedTests, missing_test_files
 from trued.run.session import Session
 from trued.run.state import LastVerdict, RoundsInARow
 from trued.run.steps import Steps

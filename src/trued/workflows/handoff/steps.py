@@ -25,7 +25,7 @@ from trued.model.events.run import SealedFileEdited, StepRepeated
 from trued.proof.verdict.for_agents import as_gap, reason_for_agents, reasons_for_agents
 from trued.run.agent_call import AgentAnswer
 from trued.run.branch import SetUp
-from trued.run.named_tests import CountedTests
+from trued.run.counted_tests import CountedTests
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.path_sets import paths_outside
