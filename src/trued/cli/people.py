@@ -26,7 +26,7 @@ from trued.cli.terminal import (
     whoami,
 )
 from trued.engine.approvals import Decision, decide, is_settled
-from trued.errors import BadInput
+from trued.errors import BadInput, Waiting
 from trued.model import Contract, RunRecord
 from trued.support.plain_text import plain
 from trued.support.plurals import counted
@@ -272,7 +272,7 @@ def trust(
         out().print(f"trusted: {what.digest}")
     else:
         hint(f"not trusted; without a terminal: trued trust {what.digest}")
-        raise typer.Exit(3)
+        raise typer.Exit(Waiting.code)
 
 
 def _show(top: Path, files: tuple[str, ...], digest: str) -> None:

@@ -7,7 +7,7 @@ from trued.engine.run_store import RunStore
 from trued.errors import Waiting
 from trued.model import Approval, Outcome, RunRecord, Verdict
 from trued.model.events.run import HandoverWritten, RunEnded
-from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code
+from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code_of_run
 from trued.support import atomic_files
 
 
@@ -29,7 +29,7 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
         outcome = conclude(verdict, store.inputs(record.id).settings.accept)
     _tick_plan(store, record, outcome.verdict)
     record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
-    return end_run(store, record, End(outcome.state, exit_code(outcome), "; ".join(outcome.why)))
+    return end_run(store, record, End(outcome.state, exit_code_of_run(outcome), "; ".join(outcome.why)))
 
 
 def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:

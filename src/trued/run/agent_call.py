@@ -41,7 +41,7 @@ from trued.wire import Confinement, EmitAgentEvent, Limits, Order, Report, Usage
 
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
 # A call fails after so many attempts died in this process: something on the machine kills every one. The limits nest:
-# an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and in each start, its runtime
+# an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and in each start its runtime
 # restarts a killed program at most `MOST_RESTARTS` times (`agents/driver/streaming_runtime.py`).
 MOST_ATTEMPTS = 20
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for

@@ -141,6 +141,6 @@ def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
     )
 
 
-def exit_code(outcome: Outcome) -> int:
+def exit_code_of_run(outcome: Outcome) -> int:
     """The exit code of the command line for this outcome."""
     return _CODES.get(outcome.state, 1)
