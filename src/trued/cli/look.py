@@ -22,7 +22,7 @@ from trued.cli.context import (
     selected_run,
     top_of,
 )
-from trued.cli.format import GRADES, STATES, ago, line, local_time, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATES, ago, line, local_time, spent, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, exit_on_interrupt, hint, out, print_json
 from trued.errors import BadInput
@@ -118,7 +118,11 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     width = {name: max(len(name), *(len(row[name]) for row in rows)) + 2 for name in columns}
     console.print(Text("".join(f"{name:<{width[name]}}" for name in columns) + f"{'when':<12}title", "dim"))
     for row in rows:
-        styles = {"id": "bold", "state": STATES.get(row["word"], "yellow"), "grade": GRADES.get(row["grade"], "")}
+        styles = {
+            "id": "bold",
+            "state": STATES.get(row["word"], "yellow"),
+            "grade": GRADE_COLOURS.get(row["grade"], ""),
+        }
         cells = [(f"{row[name]:<{width[name]}}", styles.get(name, "")) for name in columns]
         console.print(Text.assemble(*cells, f"{ago(row['updated_at']):<12}{line(row['title'], 60)}"), soft_wrap=True)
     if any(row["waits"] for row in rows):

@@ -12,7 +12,7 @@ from rich.text import Text
 from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_at, newest, run_ledger
 from trued.cli.end_screen import RunEnd, need_lines, result_lines, wrapped
-from trued.cli.format import GRADES, STATES, line
+from trued.cli.format import GRADE_COLOURS, STATES, line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
@@ -99,7 +99,7 @@ def ledger_lines(
     width = min(32, max((len(line(row["id"])) for row in rows), default=0))
     for row in rows:
         text = Text.assemble(
-            (f"{row['grade']:<12}", GRADES.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
+            (f"{row['grade']:<12}", GRADE_COLOURS.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
         )
         console.print(text.append(line(row["why"])), soft_wrap=True)
     notes = sort_notes(ledger_data)
@@ -119,7 +119,9 @@ def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
     record, ledger_data, state = end.record, end.ledger, state or end.record.state
     number = len(ledger_data["requirements"])
     grade = (
-        (ledger_data["grade"], GRADES.get(ledger_data["grade"], "")) if number else ("no contract is sealed yet", "")
+        (ledger_data["grade"], GRADE_COLOURS.get(ledger_data["grade"], ""))
+        if number
+        else ("no contract is sealed yet", "")
     )
     met = f"{end.met} of {counted(number, 'requirement')} met, " if number else ""
     return Text.assemble(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from trued.engine.role_spending import RoleSpending
 from trued.errors import BadInput
-from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
+from trued.model import Evidence, Judged, Outcomes, Picture, Verdict
+from trued.model.grades import GRADE_MARKS
 from trued.proof.screenshots import evidence_pictures
 from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
 from trued.support.markdown_escape import escaped, folded, quotation
@@ -16,7 +17,6 @@ from trued.support.plain_text import inert, plain
 MOST_PICTURES = 24
 MOST_ROWS = 200  # at most this many rows of one table: a pull request is for people
 NOT_PROVEN = "not proven: "
-MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def body_of(work: PullRequestWork, links: Mapping[str, str]) -> str:
 
 def _headline(work: PullRequestWork) -> str:
     grade = work.verdict.grade
-    mark = MARKS.get(grade, "✅" if work.proven else "❌")
+    mark = GRADE_MARKS.get(grade, "✅" if work.proven else "❌")
     state = "" if work.proven else ": **not proven**"
     ticket = f" for {escaped(work.key)}" if work.key else ""
     where = f"\n\nTicket: {_address(work.url)}" if work.url else ""
@@ -181,7 +181,7 @@ def _requirements(work: PullRequestWork) -> str:
 
 
 def _mark(judged: Judged) -> str:
-    return MARKS.get(judged.grade, "🟡" if judged.holds else "❌")
+    return GRADE_MARKS.get(judged.grade, "🟡" if judged.holds else "❌")
 
 
 def _pictures(work: PullRequestWork, links: Mapping[str, str]) -> str:
