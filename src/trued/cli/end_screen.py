@@ -38,7 +38,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnd:
+class EndScreen:
     """What a run's end screen shows: its ledger, what it waits for, its contract, and findings."""
 
     record: RunRecord
@@ -184,7 +184,7 @@ def _few_names(names: Sequence[str]) -> str:
 # -- lines -------------------------------------------------------------------------------------------------------------
 
 
-def result_lines(end: RunEnd, console: Console) -> Iterator[Text]:
+def result_lines(end: EndScreen, console: Console) -> Iterator[Text]:
     """The results: one line per grade for met requirements; each unmet one with expected and actual results."""
     for mark, grade, names, why in end.results():
         style = GRADE_COLOURS.get(grade, "")

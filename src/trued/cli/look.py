@@ -226,7 +226,7 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
 def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
     """Show the run until it is neither driven nor queued; then exit with the run's exit code."""
     from trued.cli.live import Lines, LiveTree
-    from trued.cli.summary import conclude, run_as_json
+    from trued.cli.summary import print_end, run_as_json
     from trued.cli.terminal import is_plain_output
 
     screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
@@ -241,7 +241,7 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
     if as_json:
         print_json(run_as_json(store, record))
     else:
-        conclude(store, record, as_json=False)
+        print_end(store, record, as_json=False)
     raise typer.Exit(130 if as_seen(record, store.journal).state == "interrupted" else record.code)
 
 
