@@ -18,7 +18,7 @@ from trued.inputs.settings.limits import FEATURE, TASK, apply_limits, limit_of
 from trued.model import Limit, Settings
 from trued.model.events.call import CallPostponed
 from trued.model.settings import agent_kind
-from trued.model.step_keys import feature_scope
+from trued.model.step_keys import feature_scope, task_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
@@ -60,11 +60,8 @@ class CallRequest:
 
     @property
     def task(self) -> str:
-        """The key's scopes down to the task, such as `feature F1/task F1-T2`; if none is a task, the first scope. Empty
-        for a call of the run itself."""
-        parts = self.key.split("/")[:-1]
-        depth = next((number for number, scope in enumerate(parts, 1) if scope.startswith("task ")), 1)
-        return "/".join(parts[:depth])
+        """The part of the run: see `task_scope`."""
+        return task_scope(self.key)
 
     @property
     def feature(self) -> str:
