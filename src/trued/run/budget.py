@@ -48,7 +48,7 @@ def reason_of_limit(why: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRequest:
+class AttemptRequest:
     """One attempt of one order, before it starts."""
 
     call: str
@@ -156,7 +156,7 @@ class Budget:
         self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # kind of agent → its queue: a cap is for a kind
 
     @asynccontextmanager
-    async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:
+    async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
         little.
 
@@ -175,7 +175,7 @@ class Budget:
             self._places.release()
             self._freed.set()
 
-    def existing_reservation(self, request: CallRequest) -> "Reservation":
+    def existing_reservation(self, request: AttemptRequest) -> "Reservation":
         """The reservation that a call already has, made here or on another machine, so that the call can be settled.
         This reserves nothing, never waits, and counts against no cap."""
         row = request.row(self._rows())
@@ -206,7 +206,7 @@ class Budget:
         self._journal.spend(read)
         return spends
 
-    def _check_quota(self, request: CallRequest) -> None:
+    def _check_quota(self, request: AttemptRequest) -> None:
         window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota
         if window and most and window.used >= most and window.until > time.time():
             until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
@@ -220,7 +220,7 @@ class Budget:
 
     # -- reserve -------------------------------------------------------------------------------------------------------
 
-    async def _wait_for_room(self, request: CallRequest) -> Spend:
+    async def _wait_for_room(self, request: AttemptRequest) -> Spend:
         """Wait until the call has a reservation and one of the run's places, which the caller releases."""
         looked, reported = False, ""
         for turn in count():
@@ -252,7 +252,7 @@ class Budget:
                 raise LimitReached(self._limit_message(request, short))
         raise AssertionError("there is always a next turn")
 
-    async def _try_in_a_place(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
+    async def _try_in_a_place(self, request: AttemptRequest) -> tuple[Spend | None, Shortage | None]:
         """Wait for one of the run's places, then try to reserve. The place is kept only with a reservation."""
         await self._places.acquire()
         row = None
@@ -263,7 +263,7 @@ class Budget:
                 self._places.release()
         return row, short
 
-    def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
+    def _try_to_reserve(self, request: AttemptRequest) -> tuple[Spend | None, Shortage | None]:
         usual = self._usual_amount(request) if any(self._limits_of(request)) else Amount()
         short: list[Shortage] = []
 
@@ -277,12 +277,12 @@ class Budget:
             iter(sorted(short, key=lambda shortage: bool(shortage.reserved))), None
         )
 
-    def _row(self, request: CallRequest, reserved: Amount) -> Spend:
+    def _row(self, request: AttemptRequest, reserved: Amount) -> Spend:
         return Spend(
             request.call, request.attempt, request.key, request.task, request.role, request.agent, reserved=reserved
         )
 
-    def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
+    def _shortages(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little for the call."""
         for scope, limit in self._limits_of(request):
             rows_in_scope = request.sharing(rows, scope)
@@ -300,7 +300,7 @@ class Budget:
                     room = most - spent >= LEAST * min(getattr(usual, what), most)
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
-    def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
+    def _allowance(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
         """What a call may use: what it usually takes, but not more than the tightest limit leaves. 0: this amount
         has no limit."""
         allowed: dict[str, float] = {}
@@ -314,7 +314,7 @@ class Budget:
             usd=allowed.get("usd", 0.0), tokens=int(allowed.get("tokens", 0)), seconds=allowed.get("seconds", 0.0)
         )
 
-    def _usual_amount(self, request: CallRequest) -> Amount:
+    def _usual_amount(self, request: AttemptRequest) -> Amount:
         """A generous estimate from past calls of this role by this agent; the configured amount while there are too
         few."""
         past = self._journal.past(request.role, request.agent)
@@ -326,7 +326,7 @@ class Budget:
             seconds=self.wall_s,
         )
 
-    def _limits_of(self, request: CallRequest) -> Iterator[tuple[str, Amount]]:
+    def _limits_of(self, request: AttemptRequest) -> Iterator[tuple[str, Amount]]:
         """The scopes of a call that have a limit, each with its limit."""
         limits = ((scope, self._limit(scope)) for scope in request.scopes())
         return ((scope, limit) for scope, limit in limits if limit != Amount())
@@ -337,7 +337,7 @@ class Budget:
 
     # -- settle --------------------------------------------------------------------------------------------------------
 
-    def settle(self, request: CallRequest, report: Report) -> None:
+    def settle(self, request: AttemptRequest, report: Report) -> None:
         """Record what a call used; the rest of its reservation is free again. A report that is settled again is not
         charged twice."""
         usage = report.usage
@@ -360,7 +360,7 @@ class Budget:
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _limit_message(self, request: CallRequest, short: Shortage) -> str:
+    def _limit_message(self, request: AttemptRequest, short: Shortage) -> str:
         parts = {"": "the run", FEATURE: request.feature, TASK: request.task}
         whose = parts.get(short.scope, f"the role {short.scope}")
         held = f" and {_amount_text(short.what, short.reserved)} reserved" if short.reserved else ""
@@ -379,7 +379,7 @@ class Reservation:
     """What one call may use, and the price that its usage is charged at."""
 
     budget: Budget
-    request: CallRequest
+    request: AttemptRequest
     allowance: Amount = field(default_factory=Amount)
     price: Price = field(default_factory=Price)
 

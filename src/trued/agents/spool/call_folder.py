@@ -1,4 +1,4 @@
-"""The folder of one call. Every process can read the call's state from it at any time.
+"""The folder of one attempt of an order. Every process can read its state from it at any time.
 
 order.json     the order                               lock           held by the supervisor while it lives
 starts         one line for each start of the agent    session        exists if the agent can resume it
@@ -46,7 +46,7 @@ _ANEW = (
 
 
 class CallFolder:
-    """One order and its folder."""
+    """One attempt of an order, and its folder."""
 
     def __init__(self, folder: Path, order: Order, emit: EmitAgentEvent) -> None:
         name = f"{order.call}.{order.attempt}"
