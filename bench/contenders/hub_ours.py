@@ -13,7 +13,7 @@ from trued.hub.postgres import PostgresJournal
 from trued.model import RunRecord, Settings
 from trued.model.events.call import CallAnswered, CallAsked
 from trued.protocols import Journal, JournalStore
-from trued.run.budget import Budget, CallRequest
+from trued.run.budget import AttemptRequest, Budget
 from trued.support.hashing import digest
 from trued.wire import Report
 
@@ -33,7 +33,7 @@ async def plain(journal: Journal, number: int) -> None:
 async def call(journal: Journal, budget: Budget, number: int) -> None:
     """What the engine records of one agent call, without the agent."""
     key = f"chunk {number}/team-a#1"
-    request = CallRequest(key.replace("/", "-"), 1, key, "team-a", "claude")
+    request = AttemptRequest(key.replace("/", "-"), 1, key, "team-a", "claude")
 
     async def answered() -> str:
         journal.emit(CallAsked(role="team-a", agent="claude", brief=BRIEF, chars=len(BRIEF)), key)

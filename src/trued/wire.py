@@ -128,11 +128,12 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One agent call, self-contained: it can be executed on any machine that has the clone folder."""
+    """One attempt of one order of a call, self-contained: it can be executed on any machine that has the clone
+    folder."""
 
     run: str
     key: str  # the name of the step: "chunk 1A/purple-team-b#2"
-    call: str  # the key as a folder name; with the attempt, it is the name of the spool folder
+    call: str  # the order's name, made from the key; with the attempt, it is the name of the spool folder
     attempt: int
     role: str
     agent: str  # "claude", "codex:gpt-5", "command:python agent.py", "scripted:script.py"

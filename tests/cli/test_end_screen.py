@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from trued.cli.end_screen import VALUE, Need, RunEnd, exact, need_lines, result_lines
+from trued.cli.end_screen import VALUE, EndScreen, Need, exact, need_lines, result_lines
 from trued.cli.summary import headline
 from trued.engine.pending import Wait
 from trued.model import (
@@ -95,9 +95,9 @@ def verdict(*, refuted: bool = False) -> Verdict:
     )
 
 
-def end(found: Verdict, *waits: Wait) -> RunEnd:
+def end(found: Verdict, *waits: Wait) -> EndScreen:
     record = RunRecord(id=RUN, workflow="purple", title="t", repository="/r", base="b" * 40, branch=f"trued/{RUN}")
-    return RunEnd(record, ledger(found, contract(), over=True), waits, contract())
+    return EndScreen(record, ledger(found, contract(), over=True), waits, contract())
 
 
 def wait(kind: str, requirement: str = "", what: str = "") -> Wait:
@@ -107,7 +107,7 @@ def wait(kind: str, requirement: str = "", what: str = "") -> Wait:
 WAITS = (wait("attest", "goal-1"), wait("attest", "ship-1"), wait("approve"))
 
 
-def screen(one: RunEnd, width: int = 80) -> list[str]:
+def screen(one: EndScreen, width: int = 80) -> list[str]:
     """The end screen's lines on a terminal of this width."""
     console = Console(file=io.StringIO(), force_terminal=True, width=width, no_color=True, highlight=False)
     for text in (*result_lines(one, console), *need_lines(one.needs(), console)):
@@ -194,7 +194,7 @@ def test_many_requirements_are_counted_and_hostile_names_are_harmless() -> None:
     )
     found = Verdict(subject="plan", commit="c" * 40, requirements=rows)
     record = end(verdict()).record
-    lines = screen(RunEnd(record, ledger(found, None, over=True), [wait("attest", name) for name in names]))
+    lines = screen(EndScreen(record, ledger(found, None, over=True), [wait("attest", name) for name in names]))
     assert len(lines) < 24
     assert "\x1b" not in " ".join(lines)
     assert any("and 28 more" in each for each in lines)
@@ -215,6 +215,6 @@ def test_a_question_a_limit_and_a_halt_have_their_command() -> None:
 def test_without_a_contract_nothing_is_counted() -> None:
     record = RunRecord(id=RUN, workflow="solo", title="t", repository="/r", base="b" * 40, branch=f"trued/{RUN}")
     found = {"grade": "unproven", "requirements": []}
-    said = headline(RunEnd(record, found), "waiting").plain
+    said = headline(EndScreen(record, found), "waiting").plain
     assert said.startswith(f"{RUN} waiting: no contract is sealed yet, branch ")
     assert "0 of 0" not in said

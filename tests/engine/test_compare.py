@@ -17,7 +17,7 @@ from tests.workflows.ticket.test_ticket import REQUIRED, TICKET
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
 from trued.engine.compare import Variant, begin_comparison, drive_comparison, prepare_variants
 from trued.engine.comparisons import ComparedRun, Comparison, comparison_with, comparisons, find_comparison
-from trued.engine.concurrent_runs import RunEnds, worst_exit_code
+from trued.engine.concurrent_runs import EndedRuns, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.errors import BadInput
@@ -62,7 +62,9 @@ def ways(ground: Ground, *workflows: str | None, required: bool = True, **more: 
     return [Variant(request(**{"workflow": one, **more})) for one in workflows]
 
 
-async def driven(engine: Engine, variants: Sequence[Variant], *, together: bool = False) -> tuple[Comparison, RunEnds]:
+async def driven(
+    engine: Engine, variants: Sequence[Variant], *, together: bool = False
+) -> tuple[Comparison, EndedRuns]:
     made = begin_comparison(engine, prepare_variants(engine, variants), together=together)
     return made, await drive_comparison(engine, made, engine.resume)
 
@@ -72,7 +74,7 @@ class Finished:
     ground: Ground
     engine: Engine
     comparison: Comparison
-    ended: RunEnds
+    ended: EndedRuns
     turns: tuple[str, ...]
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from trued.engine.pull_request import offer_pull_request
 from trued.engine.pull_request_body import (
     PullRequestWork,
     VerificationRound,
     body_of,
-    offer_pull_request,
     picture_pairs,
     rounds_document,
     title_of,

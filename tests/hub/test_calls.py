@@ -14,7 +14,7 @@ from trued.errors import Fenced, Postponed
 from trued.hub.postgres import PostgresJournal, PostgresRunJournal
 from trued.model import Settings
 from trued.protocols import Decide
-from trued.run.budget import Budget, CallRequest
+from trued.run.budget import AttemptRequest, Budget
 from trued.wire import Amount, Report, Spend, Usage
 
 CALL = Spend("dev", 1, "dev#1", "", "dev", "claude:opus")
@@ -154,7 +154,7 @@ def test_what_another_machine_did_not_finish_is_settled_while_the_cap_is_reached
         hub.end_lease()
         before = attempts(hub)
         with second.claim("r-one"):
-            lost = CallRequest("dev", 1, "dev#1", "dev", "claude:opus", "")
+            lost = AttemptRequest("dev", 1, "dev#1", "dev", "claude:opus", "")
             report = Report("dev", 1, "died", why="another machine began it", usage=Usage(estimated=True))
             Budget(second.of("r-one"), Settings()).existing_reservation(lost).settle(report)
             assert [one.state for one in second.spends("r-one")] == ["died"]
@@ -203,7 +203,7 @@ async def test_a_call_that_waits_for_its_own_run_takes_no_room_from_another_run(
         begun, ended = list[str](), asyncio.Event()
 
         async def call(budget: Budget, name: str, agent: str = "claude:opus") -> None:
-            async with budget.reserve(CallRequest(name, 1, f"{name}#1", "dev", agent, "")):
+            async with budget.reserve(AttemptRequest(name, 1, f"{name}#1", "dev", agent, "")):
                 begun.append(name)
                 await ended.wait()
 
@@ -230,7 +230,7 @@ async def test_a_call_that_waits_for_a_cap_takes_no_place_from_another_agent(hub
         budget, begun = Budget(one.of("r-one"), Settings(), at_once=1), list[str]()
 
         async def call(name: str, agent: str) -> None:
-            async with budget.reserve(CallRequest(name, 1, f"{name}#1", "dev", agent, "")):
+            async with budget.reserve(AttemptRequest(name, 1, f"{name}#1", "dev", agent, "")):
                 begun.append(name)
 
         async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
@@ -260,7 +260,7 @@ async def test_of_many_calls_that_wait_for_a_cap_one_asks_a_second_and_all_begin
         budget, begun = Budget(journal, Settings()), list[float]()
 
         async def wait(number: int) -> None:
-            request = CallRequest(f"dev{number}", 1, f"dev{number}#1", "dev", "claude:opus", "")
+            request = AttemptRequest(f"dev{number}", 1, f"dev{number}#1", "dev", "claude:opus", "")
             async with budget.reserve(request):
                 begun.append(time.monotonic())
                 journal.asked -= 1  # that one was needed

@@ -213,7 +213,7 @@ async def test_where_agents_can_read_the_password_nothing_is_held_out(world: Wor
     with closing(Engine(RunStore(world.home, environment(world)))) as engine:
         record = await start(world, engine, readable=[str(shown)])
         (sealed,) = engine.store.journal.events_of_kind(record.id, "contract sealed")
-        assert engine.store.secrets(engine.store.inputs(record.id))["TRUED_HUB"] == PASSWORD
+        assert engine.store.secret_values(engine.store.inputs(record.id))["TRUED_HUB"] == PASSWORD
     assert (sealed.data["held_out"], "can read pgpass" in sealed.data["why"]) == (False, True)
     assert record.grade is not Grade.PROVEN
 

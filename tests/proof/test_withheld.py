@@ -30,6 +30,7 @@ from trued.proof.cases.objections import MOST_A_ROUND, MOST_A_RUN, ObjectionLimi
 from trued.proof.disclosure import WITHHELD, held_out_texts
 from trued.proof.prove import prove
 from trued.proof.statistics import measure_tests
+from trued.proof.verdict.for_agents import reason_for_agents
 from trued.proof.verdict.gaps import AGAIN
 
 SECRET = "quicksilver-lantern-4711"
@@ -75,7 +76,7 @@ async def sealed(place: Path, *checks: dict[str, Any], base: Mapping[str, str | 
 def told(verdict: Verdict) -> str:
     """Everything about the verdict that agents may read."""
     judged = (*verdict.requirements, *verdict.beside)
-    reasons = [one.reason for one in judged]
+    reasons = [reason_for_agents(one) for one in judged]
     return "\n".join([*(f"{gap.what} {gap.where}" for gap in verdict.gaps), *reasons])
 
 
@@ -397,7 +398,7 @@ def test_a_reason_for_agents_names_no_existing_test_by_its_id() -> None:
     """The requirement is refuted only by existing tests. Which of them fail is said by their own gaps, if at all."""
     why = (f"{EXISTING_TESTS} passed on the base and fail now: tests/test_bits.py::test_bit[3]: failed", "4 cases pass")
     refuted = Judged(id="double", text="twice", grade=Grade.REFUTED, why=why, holds=False)
-    assert refuted.reason == f"{EXISTING_TESTS} fail"
+    assert reason_for_agents(refuted) == f"{EXISTING_TESTS} fail"
     shown = refuted.model_copy(update={"gaps": (Finding(what="double: it fails\nwith many words"),)})
-    assert shown.reason == "double: it fails"
-    assert refuted.model_copy(update={"why": ()}).reason == "it does not hold"
+    assert reason_for_agents(shown) == "double: it fails"
+    assert reason_for_agents(refuted.model_copy(update={"why": ()})) == "it does not hold"

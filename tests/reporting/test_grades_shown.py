@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from trued.cli.format import GRADES
+from trued.cli.format import GRADE_COLOURS
 from trued.model import Grade
 
 PAGE = files("trued.page")
@@ -15,7 +15,7 @@ REPORT = files("trued.reporting.html")
 @pytest.mark.parametrize("grade", list(Grade))
 def test_a_grade_is_drawn_everywhere(grade: Grade) -> None:
     places = {
-        "GRADES in cli/format.py": grade in GRADES,
+        "GRADE_COLOURS in cli/format.py": grade in GRADE_COLOURS,
         "page/static/page.css": f".g-{grade} " in (PAGE / "static/page.css").read_text(),
         "scale in page/templates/parts.html.j2": f'"{grade}"' in (PAGE / "templates/parts.html.j2").read_text(),
         "reporting/html/templates/style.css": f".g-{grade} " in (REPORT / "templates/style.css").read_text(),

@@ -14,7 +14,7 @@ from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import LimitReached
 from trued.inputs.settings.limits import parse_limits
 from trued.model import Limit, Rate, RunLimits, RunRecord, Settings
-from trued.run.budget import Budget, CallRequest, QuotaWindow, command_for_more, reason_of_limit
+from trued.run.budget import AttemptRequest, Budget, QuotaWindow, command_for_more, reason_of_limit
 from trued.wire import Amount, Price, Report, Usage
 
 RUN = "r-one"
@@ -32,8 +32,8 @@ def budget(journal: SqliteJournal, source: str = "a table", **limits: Any) -> Bu
     return Budget(journal.of(RUN), settings, RUN, lambda agent, model: Price(3.0, 15.0, 0.3, source))
 
 
-def wanted(key: str, attempt: int = 1, role: str = "team-a") -> CallRequest:
-    return CallRequest(key, attempt, key, role, "claude")
+def wanted(key: str, attempt: int = 1, role: str = "team-a") -> AttemptRequest:
+    return AttemptRequest(key, attempt, key, role, "claude")
 
 
 async def called(house: Budget, key: str, usage: Usage, *, attempt: int = 1, **more: Any) -> tuple[Amount, Report]:

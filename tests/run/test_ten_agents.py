@@ -15,7 +15,7 @@ import pytest
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.errors import LimitReached
 from trued.model import RunLimits, RunRecord, Settings
-from trued.run.budget import LEAST, Budget, CallRequest
+from trued.run.budget import LEAST, AttemptRequest, Budget
 from trued.wire import Amount, Price, Report, Usage
 
 AGENTS, CALLS = 10, 2
@@ -68,7 +68,7 @@ class House:
         role = key.partition("/")[2].partition("#")[0]
         for attempt in range(1, 5):
             try:
-                async with budget.reserve(CallRequest(key, attempt, key, role, agent)) as reserved:
+                async with budget.reserve(AttemptRequest(key, attempt, key, role, agent)) as reserved:
                     report = await self.work((key, attempt), reserved.allowance)
                     if self.dice.random() < 0.04:
                         raise Crash
@@ -153,7 +153,7 @@ async def test_ten_agents_in_many_more_histories(journal: SqliteJournal, seed: i
 OTHER = """
 import asyncio, sys
 from pathlib import Path
-from trued.run.budget import Budget, CallRequest
+from trued.run.budget import Budget, AttemptRequest
 from trued.errors import LimitReached
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Settings, RunLimits
@@ -163,7 +163,7 @@ async def main(path, name):
     granted = 0
     try:
         for number in range(12):
-            async with budget.reserve(CallRequest(f"{name}-{number}", 1, f"{name}#{number}", "role", "agent")):
+            async with budget.reserve(AttemptRequest(f"{name}-{number}", 1, f"{name}#{number}", "role", "agent")):
                 granted += 1  # and the process never comes to pay: it stays reserved
     except LimitReached:
         pass
@@ -187,7 +187,7 @@ async def test_who_finds_all_reserved_waits_for_those_at_work_and_is_not_refused
     order: list[str] = []
 
     async def call(name: str) -> None:
-        async with budget.reserve(CallRequest(name, 1, name, "role", "agent")) as reserved:
+        async with budget.reserve(AttemptRequest(name, 1, name, "role", "agent")) as reserved:
             order.append(f"{name} begins with {reserved.allowance.usd:.2f}")
             await asyncio.sleep(0)
             now = time.time()
@@ -203,7 +203,7 @@ async def test_a_limit_that_is_reached_breaks_off_nobody_who_is_at_work(journal:
     ended: list[str] = []
 
     async def call(name: str) -> None:
-        async with budget.reserve(CallRequest(name, 1, name, "role", "agent")) as reserved:
+        async with budget.reserve(AttemptRequest(name, 1, name, "role", "agent")) as reserved:
             for _ in range(20):
                 await asyncio.sleep(0)
             reserved.settle(Report(name, 1, "done", usage=Usage(cost_usd=0.5, cost="reported"), ended=time.time()))

@@ -30,7 +30,7 @@ from trued.cli.terminal import (
 )
 from trued.engine.compare import Variant, begin_comparison, drive_comparison, prepare_variants
 from trued.engine.comparisons import FEWEST, ComparedRun, Comparison, comparisons, find_comparison, unique_names
-from trued.engine.concurrent_runs import RunEnds, worst_exit_code
+from trued.engine.concurrent_runs import EndedRuns, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
@@ -289,7 +289,7 @@ def _announce(store: RunStore, comparison: Comparison) -> None:
     err().print(Text(f"{comparison.id or 'comparing'}: {runs}; {how}, from {base[:10]}"), soft_wrap=True)
 
 
-def _conclude(store: RunStore, comparison: Comparison, ended: RunEnds, show: ShowComparison) -> None:
+def _conclude(store: RunStore, comparison: Comparison, ended: EndedRuns, show: ShowComparison) -> None:
     for error in (end for end in ended if isinstance(end, TruedError)):
         complain(str(error))
     show(store, comparison)

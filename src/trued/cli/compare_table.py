@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trued.cli.format import GRADES, STATES, line, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATES, line, spent, tokens
 from trued.cli.terminal import out
 from trued.support.durations import duration
 from trued.support.plurals import counted
@@ -43,7 +43,7 @@ def _cost(run: RunFigures) -> Text:
 ROWS: dict[str, Callable[[RunFigures], Text]] = {
     "run": lambda run: Text(run["id"]),
     "state": lambda run: Text(run["state"], STATES.get(run["state"], "yellow")),
-    "grade": lambda run: Text(run["grade"], GRADES.get(run["grade"], "")),
+    "grade": lambda run: Text(run["grade"], GRADE_COLOURS.get(run["grade"], "")),
     "proven": lambda run: Text(f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE),
     ALIKE: lambda run: Text(f"{run['asked_alike']['proven']}/{run['asked_alike']['requirements']}"),
     "gaps found": _gaps,

@@ -12,9 +12,9 @@ from trued.cli.context import open_store, run_ledger
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.notify import users_notifier
-from trued.cli.summary import conclude, run_as_json
+from trued.cli.summary import print_end, run_as_json
 from trued.cli.terminal import ask_person, complain, err, exit_on_interrupt, print_json
-from trued.engine.concurrent_runs import RunEnds, worst_exit_code
+from trued.engine.concurrent_runs import EndedRuns, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import TruedError
@@ -54,7 +54,7 @@ def name_of(store: RunStore, record: RunRecord) -> str:
 
 
 def drive_all(
-    work: Callable[[Engine], Coroutine[Any, Any, RunEnds]], *, as_json: bool, notify: bool | None = None
+    work: Callable[[Engine], Coroutine[Any, Any, EndedRuns]], *, as_json: bool, notify: bool | None = None
 ) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
     interrupted = "interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)"
@@ -67,7 +67,7 @@ def drive_all(
     raise typer.Exit(worst_exit_code(ended))
 
 
-def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
+def _conclude(store: RunStore, ended: EndedRuns, *, as_json: bool) -> None:
     records = [end for end in ended if isinstance(end, RunRecord)]
     for error in (end for end in ended if isinstance(end, TruedError)):
         complain(str(error))
@@ -81,4 +81,4 @@ def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
         return
     for record in records:
         err().print(Text(f"\n{name_of(store, record)} ({record.id}) on {line(record.branch)}", style="bold"))
-        conclude(store, record, as_json=False)
+        print_end(store, record, as_json=False)

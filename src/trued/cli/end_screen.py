@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from rich.console import Console
 from rich.text import Text
 
-from trued.cli.format import GRADES, ago, line, short_agent
+from trued.cli.format import GRADE_COLOURS, ago, line, short_agent
 from trued.engine.pending import Wait
 from trued.model import Case, Contract, ExamplesCheck, Grade, RunRecord
 from trued.proof.hashes import check_hash
@@ -38,7 +38,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnd:
+class EndScreen:
     """What a run's end screen shows: its ledger, what it waits for, its contract, and findings."""
 
     record: RunRecord
@@ -184,10 +184,10 @@ def _few_names(names: Sequence[str]) -> str:
 # -- lines -------------------------------------------------------------------------------------------------------------
 
 
-def result_lines(end: RunEnd, console: Console) -> Iterator[Text]:
+def result_lines(end: EndScreen, console: Console) -> Iterator[Text]:
     """The results: one line per grade for met requirements; each unmet one with expected and actual results."""
     for mark, grade, names, why in end.results():
-        style = GRADES.get(grade, "")
+        style = GRADE_COLOURS.get(grade, "")
         head = Text.assemble((f"{mark} ", style), (f"{grade:<12}", style), (names, "bold"))
         yield from wrapped(head, f"  {why}" if why else "", 14, console)
         if mark == "✗":

@@ -12,7 +12,7 @@ from trued.support.plain_text import plain, plain_line
 if TYPE_CHECKING:
     from trued.model import Case
 
-GRADES = {  # colour of each grade
+GRADE_COLOURS = {  # colour of each grade
     "refuted": "bold red",
     "unjudged": "magenta",
     "unproven": "yellow",

@@ -50,7 +50,7 @@ from trued.gate.state import Gate, GateStore, check_outside
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
-from trued.proof.verdict.conclusion import exit_code
+from trued.proof.verdict.conclusion import exit_code_of_run
 from trued.reporting.views.ledger import ledger_for_agents
 from trued.support.plain_text import plain
 from trued.support.plurals import counted
@@ -109,7 +109,7 @@ def ask(
     judge = site.judge(gate, _print_event)
     judged = _run_to_end(judge.judge_commit(_commit(site.checkout, head)) if head else judge.judge_worktree())
     _print_verdict(site, gate, judged, as_json=as_json)
-    raise typer.Exit(exit_code(judged.outcome))
+    raise typer.Exit(exit_code_of_run(judged.outcome))
 
 
 @gate_app.command()

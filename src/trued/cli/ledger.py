@@ -12,7 +12,7 @@ from rich.text import Text
 from trued.cli.check_lines import check_lines
 from trued.cli.context import AsJson, RunName, is_over, open_store, run_ledger, runs_of, selected_run, top_of
 from trued.cli.end_screen import case_lines, cases_of
-from trued.cli.format import GRADES, line
+from trued.cli.format import GRADE_COLOURS, line
 from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
 from trued.model import Approval, Case, RunRecord
@@ -139,7 +139,7 @@ def _print_explanation(row: dict[str, Any], explanation: Explained, *, as_json: 
     console = out()
     # the existing tests have no grade: they pass or fail
     grade = row.get("grade") or ("passes" if row["holds"] else "fails")
-    console.print(Text.assemble((line(row["id"]), "bold"), " ", (grade, GRADES.get(grade, ""))), soft_wrap=True)
+    console.print(Text.assemble((line(row["id"]), "bold"), " ", (grade, GRADE_COLOURS.get(grade, ""))), soft_wrap=True)
     console.print(Text(f"  {line(row['text'])}", "italic"), soft_wrap=True)
     facts = (("from", row["source"]), ("because", row["why"]), *(("no case", note) for note in explanation.notes))
     for label, text in (*facts, ("rests on", "; ".join(explanation.basis))):

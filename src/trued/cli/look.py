@@ -22,7 +22,7 @@ from trued.cli.context import (
     selected_run,
     top_of,
 )
-from trued.cli.format import GRADES, STATES, ago, line, local_time, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATES, ago, line, local_time, spent, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, exit_on_interrupt, hint, out, print_json
 from trued.errors import BadInput
@@ -118,7 +118,11 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     width = {name: max(len(name), *(len(row[name]) for row in rows)) + 2 for name in columns}
     console.print(Text("".join(f"{name:<{width[name]}}" for name in columns) + f"{'when':<12}title", "dim"))
     for row in rows:
-        styles = {"id": "bold", "state": STATES.get(row["word"], "yellow"), "grade": GRADES.get(row["grade"], "")}
+        styles = {
+            "id": "bold",
+            "state": STATES.get(row["word"], "yellow"),
+            "grade": GRADE_COLOURS.get(row["grade"], ""),
+        }
         cells = [(f"{row[name]:<{width[name]}}", styles.get(name, "")) for name in columns]
         console.print(Text.assemble(*cells, f"{ago(row['updated_at']):<12}{line(row['title'], 60)}"), soft_wrap=True)
     if any(row["waits"] for row in rows):
@@ -222,7 +226,7 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
 def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
     """Show the run until it is neither driven nor queued; then exit with the run's exit code."""
     from trued.cli.live import Lines, LiveTree
-    from trued.cli.summary import conclude, run_as_json
+    from trued.cli.summary import print_end, run_as_json
     from trued.cli.terminal import is_plain_output
 
     screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
@@ -237,7 +241,7 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
     if as_json:
         print_json(run_as_json(store, record))
     else:
-        conclude(store, record, as_json=False)
+        print_end(store, record, as_json=False)
     raise typer.Exit(130 if as_seen(record, store.journal).state == "interrupted" else record.code)
 
 

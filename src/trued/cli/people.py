@@ -12,7 +12,7 @@ from rich.text import Text
 from trued.cli.context import AsJson, open_store, repository_here, run_completions, selected_run
 from trued.cli.format import line
 from trued.cli.options import Reason, RepositoryOption, Who
-from trued.cli.summary import conclude, contract_lines
+from trued.cli.summary import contract_lines, print_end
 from trued.cli.terminal import (
     ask_name_and_reason,
     err,
@@ -26,7 +26,7 @@ from trued.cli.terminal import (
     whoami,
 )
 from trued.engine.approvals import Decision, decide, is_settled
-from trued.errors import BadInput
+from trued.errors import BadInput, Waiting
 from trued.model import Contract, RunRecord
 from trued.support.plain_text import plain
 from trued.support.plurals import counted
@@ -103,7 +103,7 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
             from trued.engine.engine import Engine
 
             record = asyncio.run(Engine(store).resume(record.id))
-        conclude(store, record, as_json=as_json)
+        print_end(store, record, as_json=as_json)
         if store.journal.driver(record.id):
             hint("the run is still working: look again at what it changes after that commit")
 
@@ -217,7 +217,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
         record = asyncio.run(amend_contract(store, record.id, change, contract))
         if sealed := store.contract(record.id):
             contract_lines(store, record, sealed, console=err(), cases=True)
-        conclude(store, record, as_json=as_json)
+        print_end(store, record, as_json=as_json)
 
 
 def _parse_superseded(pairs: list[str]) -> dict[str, tuple[str, ...]]:
@@ -272,7 +272,7 @@ def trust(
         out().print(f"trusted: {what.digest}")
     else:
         hint(f"not trusted; without a terminal: trued trust {what.digest}")
-        raise typer.Exit(3)
+        raise typer.Exit(Waiting.code)
 
 
 def _show(top: Path, files: tuple[str, ...], digest: str) -> None:

@@ -18,7 +18,7 @@ from trued.cli.look import watch_run
 from trued.cli.notify import users_notifier
 from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, YesOption, is_file, take_options
 from trued.cli.page import page_beside
-from trued.cli.summary import conclude
+from trued.cli.summary import print_end
 from trued.cli.terminal import (
     exit_on_interrupt,
     hint,
@@ -299,7 +299,7 @@ def cancel(run: RunName = None, as_json: AsJson = False) -> None:
         if run is None:
             _confirm_cancel(named)
         record = asyncio.run(Engine(store).cancel(named.id))
-        conclude(store, record, as_json=as_json)
+        print_end(store, record, as_json=as_json)
     raise typer.Exit(0 if record.state == "cancelled" else record.code)
 
 
@@ -335,7 +335,7 @@ def drive(
         store.listen = listen
         with screen:
             record = asyncio.run(work(Engine(store, person=screen.ask)))
-        conclude(store, record, as_json=as_json)
+        print_end(store, record, as_json=as_json)
     raise typer.Exit(record.code)
 
 

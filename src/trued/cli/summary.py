@@ -11,8 +11,8 @@ from rich.text import Text
 
 from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_at, newest, run_ledger
-from trued.cli.end_screen import RunEnd, need_lines, result_lines, wrapped
-from trued.cli.format import GRADES, STATES, line
+from trued.cli.end_screen import EndScreen, need_lines, result_lines, wrapped
+from trued.cli.format import GRADE_COLOURS, STATES, line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ASKING = ("waiting", "running", "queued", "interrupted", "limited")
 
 
-def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
+def print_end(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
     """Print a run's result, as JSON or as lines, and the next steps."""
     contract, ledger_data = store.contract(record.id), run_ledger(store, record)
     if as_json:
@@ -48,7 +48,7 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         # imported here, because it loads all event kinds, which `ledger` does not need
         from trued.reporting.views.progress import Progress
 
-        seen, end = Progress(store.journal.events(record.id), record.workflow), run_end(store, record, ledger_data)
+        seen, end = Progress(store.journal.events(record.id), record.workflow), _end_screen(store, record, ledger_data)
         console = out()
         workflow_lines = list(ending(seen))
         first = wrapped(headline(end, usage="" if workflow_lines else usage(seen)), "", 2, console)
@@ -99,7 +99,7 @@ def ledger_lines(
     width = min(32, max((len(line(row["id"])) for row in rows), default=0))
     for row in rows:
         text = Text.assemble(
-            (f"{row['grade']:<12}", GRADES.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
+            (f"{row['grade']:<12}", GRADE_COLOURS.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
         )
         console.print(text.append(line(row["why"])), soft_wrap=True)
     notes = sort_notes(ledger_data)
@@ -111,15 +111,17 @@ def ledger_lines(
             console.print(Text(f"{label:<12}{line(note)}", "dim"), soft_wrap=True)
     if accept.is_lowered_bar:
         console.print(Text(f"--accept {accept}: a requirement counts as met if it is {accept} or better", "yellow"))
-    console.print(headline(RunEnd(record, ledger_data, accept=accept), state), soft_wrap=True)
+    console.print(headline(EndScreen(record, ledger_data, accept=accept), state), soft_wrap=True)
 
 
-def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
+def headline(end: EndScreen, state: str = "", *, usage: str = "") -> Text:
     """The run in one line: state, grade, how much is met, where the work is, and what it took."""
     record, ledger_data, state = end.record, end.ledger, state or end.record.state
     number = len(ledger_data["requirements"])
     grade = (
-        (ledger_data["grade"], GRADES.get(ledger_data["grade"], "")) if number else ("no contract is sealed yet", "")
+        (ledger_data["grade"], GRADE_COLOURS.get(ledger_data["grade"], ""))
+        if number
+        else ("no contract is sealed yet", "")
     )
     met = f"{end.met} of {counted(number, 'requirement')} met, " if number else ""
     return Text.assemble(
@@ -132,12 +134,12 @@ def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
     )
 
 
-def run_end(store: RunStore, record: RunRecord, ledger_data: dict[str, Any]) -> RunEnd:
+def _end_screen(store: RunStore, record: RunRecord, ledger_data: dict[str, Any]) -> EndScreen:
     """The data for the end screen of a run that has ended or halted."""
     verdict = store.final_verdict(record.id)
     now = as_seen(record, store.journal)
     findings = (*verdict.remarks, *verdict.objections) if verdict else ()
-    return RunEnd(
+    return EndScreen(
         record,
         ledger_data,
         waits(store, now) if now.state in ASKING else [],
@@ -278,7 +280,7 @@ def advise(store: RunStore, record: RunRecord, ledger_data: dict[str, Any]) -> N
     """Print what needs a person, each thing with its command, and the next steps, which depend on the run's state."""
     from trued.engine.continuations import continuations  # imported here, because only the end of a run needs it
 
-    name, end, console = record.id, run_end(store, record, ledger_data), err()
+    name, end, console = record.id, _end_screen(store, record, ledger_data), err()
     state = as_seen(record, store.journal).state
     needs = end.needs()
     judged = store.final_verdict(name) is not None and state in ("waiting", "done", "not proven", "unjudged")

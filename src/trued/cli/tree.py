@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from rich.text import Text
 
-from trued.cli.format import GRADES, line, sentences_line, short_agent, spent, tokens, until
+from trued.cli.format import GRADE_COLOURS, line, sentences_line, short_agent, spent, tokens, until
 from trued.cli.status_line import status_lines
 from trued.model import Grade
 from trued.model.events.call import QuotaReported
@@ -103,14 +103,16 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
     text = Text.assemble((f"{mark} ", style), f"{ENGINE.get(name, line(name)):<{width}} ", ("engine  ", "dim"))
     text.append("  ".join(fact for fact in facts if fact))
     grade = checks.summary.partition(",")[0]
-    return text.append(f"  {line(checks.summary, 200)}", GRADES.get(grade, "")) if checks.summary else text
+    return text.append(f"  {line(checks.summary, 200)}", GRADE_COLOURS.get(grade, "")) if checks.summary else text
 
 
 def _unmet_lines(checks: Checks) -> list[Text]:
     """The requirements that are not met, with the reason."""
     unmet = [judged for judged in checks.grades if judged[1] and not Grade(judged[1]).is_met()]
     return [
-        Text.assemble("    ", (line(name, 60), "bold"), " ", (grade, GRADES.get(grade, "")), f"  {line(why, 300)}")
+        Text.assemble(
+            "    ", (line(name, 60), "bold"), " ", (grade, GRADE_COLOURS.get(grade, "")), f"  {line(why, 300)}"
+        )
         for name, grade, why in unmet
     ]
 

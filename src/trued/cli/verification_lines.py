@@ -9,7 +9,7 @@ from rich.status import Status
 from rich.text import Text
 
 from trued.cli.end_screen import case_lines
-from trued.cli.format import GRADES, line
+from trued.cli.format import GRADE_COLOURS, line
 from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
 from trued.reporting.views.verification import CheckedSides, Verification, reasons_sentence, short_source
@@ -66,7 +66,7 @@ def _print_requirement(console: Console, verification: Verification, row: Judged
     met = row.grade.is_met(verification.accept)
     mark, style = ("✓", "green") if met else ("○", "yellow") if row.holds else ("✗", "red")
     head = Text.assemble(
-        (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
+        (f"{mark} ", style), (f"{row.grade:<12}", GRADE_COLOURS[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
     )
     _print_wrapped(console, head, line(reasons_sentence(row.why)), " " * (width + 16))
     if met and len(verification.verdict.requirements) > MANY:

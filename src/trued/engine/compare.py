@@ -14,7 +14,7 @@ from trued.engine.comparisons import (
     unique_names,
     without_front_matter,
 )
-from trued.engine.concurrent_runs import RunEnds, resume_runs
+from trued.engine.concurrent_runs import EndedRuns, resume_runs
 from trued.engine.engine import Engine
 from trued.engine.inputs import Inputs, Request
 from trued.engine.start import prepare_inputs
@@ -133,7 +133,7 @@ def _with_local_forge(inputs: Inputs) -> Inputs:
 
 async def drive_comparison(
     engine: Engine, comparison: Comparison, resume: Resume, turn: Callable[[RunRecord], None] = lambda _: None
-) -> RunEnds:
+) -> EndedRuns:
     """Drive every unfinished run: all together (`comparison.together`), or one after the other.
 
     In the second case, `turn` is called with each run before it is driven, and after an interrupt the remaining runs
@@ -141,7 +141,7 @@ async def drive_comparison(
     """
     if comparison.together:
         return await resume_runs(engine, [variant.run for variant in comparison.runs], resume)
-    ended: RunEnds = []
+    ended: EndedRuns = []
     for variant in comparison.runs:
         turn(engine.store.journal.run(variant.run))
         try:

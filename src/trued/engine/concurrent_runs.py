@@ -11,11 +11,11 @@ from trued.engine.signals import call_on_signals
 from trued.errors import BadInput, TruedError
 from trued.model import RunRecord
 
-RunEnds: TypeAlias = list[RunRecord | TruedError]
+EndedRuns: TypeAlias = list[RunRecord | TruedError]
 WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, worst first
 
 
-async def start_runs(engine: Engine, requests: Sequence[Request]) -> RunEnds:
+async def start_runs(engine: Engine, requests: Sequence[Request]) -> EndedRuns:
     """Start all runs, or none: everything is checked before the first one is recorded."""
     ready = [await engine.ready(request) for request in requests]
     if words := [request.goal for request, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
@@ -31,14 +31,14 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> RunEnds:
 
 async def resume_runs(
     engine: Engine, runs: Sequence[str], resume: Callable[[str], Coroutine[Any, Any, RunRecord]]
-) -> RunEnds:
+) -> EndedRuns:
     """Resume all runs, under the smallest of their limits on agents."""
     records = [engine.store.journal.run(run) for run in dict.fromkeys(runs)]
     engine.shared = SharedSlots.of(min(engine.store.inputs(record.id).settings.cap for record in records))
     return await _await_all(engine, [(record, resume(record.id)) for record in records])
 
 
-async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> RunEnds:
+async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> EndedRuns:
     """Await all runs. If one fails, the others continue. A signal ends the runs that were cancelled (`trued
     cancel` sends it); if none was cancelled, it ends all runs."""
     tasks = [(record.id, asyncio.create_task(driving)) for record, driving in work]

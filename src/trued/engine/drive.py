@@ -5,7 +5,7 @@ from collections.abc import Callable
 from shlex import quote
 
 from trued.engine.inputs import Inputs
-from trued.engine.run_end import End
+from trued.engine.run_end import DriveEnd
 from trued.engine.signals import STOPPING, stop_on_signals
 from trued.errors import (
     AgentFailed,
@@ -36,7 +36,7 @@ STATES: dict[type[Exception], str] = {
 
 async def drive_workflow(
     run: Run, is_cancelled: Callable[[], bool], must_end: asyncio.Event, *, alone: bool = True
-) -> End:
+) -> DriveEnd:
     """Run the workflow to its end and return how it ended.
 
     `is_cancelled`: whether somebody cancelled the run. `must_end`: set when the run's driver has to end. `alone`:
@@ -48,8 +48,8 @@ async def drive_workflow(
             await run.context.workspace.begin()
             outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
-        return End(states[type(end)], end.code, str(end), halted=True)
-    return End(outcome.state, outcome=outcome)
+        return DriveEnd(states[type(end)], end.code, str(end), halted=True)
+    return DriveEnd(outcome.state, outcome=outcome)
 
 
 def refuse_other_edition(record: RunRecord, inputs: Inputs) -> None:

@@ -32,7 +32,7 @@ from trued.engine.limits import (
 )
 from trued.engine.pull_request import offer_run
 from trued.engine.resume_from_branch import KnownRuns
-from trued.engine.run_end import End, conclude_run, end_run
+from trued.engine.run_end import DriveEnd, conclude_run, end_run
 from trued.engine.run_store import RunStore
 from trued.engine.shared_slots import SharedSlots
 from trued.engine.start import new_record, prepare_inputs
@@ -64,7 +64,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 START_S = 5.0  # seconds to wait for the store's answer before a run begins, because its address may be wrong
 CANCEL_S = 30.0  # seconds that a cancelled run's driver may take to end its agents
-CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
+CANCELLED = DriveEnd("cancelled", Cancelled.code, "cancelled by the user")
 
 
 async def nobody(_: Question) -> PersonAnswer | None:
@@ -303,7 +303,9 @@ class Engine:
             record = record.model_copy(update={"head": run.branch.head})
             # the run's branch could not be moved: a person has to see to that first
             if end.outcome and run.steps.state.position.unpublished:
-                return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
+                return end_run(
+                    self.store, record, DriveEnd("waiting", Waiting.code, run.steps.state.position.unpublished)
+                )
             if end.outcome or end.state == "cancelled":
                 await run.context.workspace.clean_up()
             return conclude_run(self.store, record, end.outcome) if end.outcome else end_run(self.store, record, end)
@@ -332,7 +334,7 @@ class Engine:
             roles=inputs.roles,
             goal=inputs.goal,
             requirements=inputs.requirements,
-            secrets=(*inputs.held_out_paths(), *self.store.private_files()),
+            hidden_paths=(*inputs.held_out_paths(), *self.store.private_files()),
             secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
             redact=self.store.redact(inputs),
@@ -377,7 +379,7 @@ class Engine:
             slots=self.shared.slots if self.shared else Slots(inputs.settings.cap),
             cap=inputs.settings.cap,
             supervisor=self.supervisor or SUPERVISOR,
-            secrets=self.store.secrets(inputs),
+            secrets=self.store.secret_values(inputs),
             variables=lambda agent: self._agent_variables(inputs, agent),
             lease=self.store.journal.lease_file(record.id),
         )

@@ -1,5 +1,6 @@
-"""Gathers what a pull request says about a run, from its journal."""
+"""Gathers what a pull request says about a run, pushes the work, and opens or updates the pull request."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,15 @@ from typing import Any
 from trued.engine.pull_request_body import (
     PullRequestWork,
     VerificationRound,
-    offer_pull_request,
+    body_of,
+    picture_names,
     rounds_document,
+    title_of,
 )
 from trued.engine.role_spending import orchestrator_spending, spending_by_role
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import sensitive_changes
+from trued.errors import BadInput
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, RunRecord, Ticket, Verdict
@@ -22,7 +26,7 @@ from trued.model.events.proof import ClaimRefuted
 from trued.model.step_keys import is_verdict
 from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import is_success
-from trued.protocols import Forge, ForgePullRequest
+from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
 from trued.support import atomic_files
 from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.landing import TargetBranch
@@ -63,6 +67,43 @@ async def offer_run(
     accept = store.inputs(record.id).settings.accept
     work = await pull_request_work(store, record, workspace, proven=is_success(verdict, accept), draft=draft)
     return await offer_pull_request(forge_for(store, record, workspace), workspace, work)
+
+
+async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullRequestWork) -> ForgePullRequest:
+    """Push the commit and open its pull request, or update the open one.
+
+    Safe to repeat after a kill: a second push changes nothing, and the forge is asked for the branch's pull request
+    before one is opened. A closed or merged pull request is left as it is.
+    """
+    await asyncio.to_thread(forge.ready)
+    there = await asyncio.to_thread(forge.offered, work.branch)
+    if there and there.state != "open":
+        return there
+    links = await _pictures_pushed(forge, workspace, work)
+    if forge.remote and (why := await workspace.push(forge.remote, work.head, f"refs/heads/{work.branch}")):
+        raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
+    offer = PullRequestProposal(
+        work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft
+    )
+    return await asyncio.to_thread(forge.offer, offer)
+
+
+async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequestWork) -> dict[str, str]:
+    """Push pictures to a branch of their own, and return hash → address."""
+    names = picture_names(work)
+    contents = {name: await workspace.load_artifact(sha256) for sha256, name in names.items()}
+    files = {name: content for name, content in contents.items() if content is not None}
+    if not files:
+        return {}
+    message = f"docs: pictures of run {work.run}\n\nEvidence that was taken on {work.head}."
+    commit = await workspace.commit_without_history(files, message=message, when=work.when)
+    if forge.remote:
+        ref = f"refs/heads/trued/evidence/{work.run}"
+        why = await workspace.push(forge.remote, commit, ref)
+        # a second name, in case `ref` has other pictures already
+        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):
+            raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
+    return {sha256: forge.picture(commit, name) for sha256, name in names.items() if name in files}
 
 
 async def used_by_git(store: RunStore, workspace: GitWorkspace) -> set[str]:

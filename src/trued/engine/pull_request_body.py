@@ -1,22 +1,19 @@
-"""Pushes finished work, and opens or updates its pull request, with the evidence in its body."""
+"""The text of a pull request: its title, its body with the evidence, and the names of its pictures."""
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trued.engine.role_spending import RoleSpending
-from trued.errors import BadInput
-from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
+from trued.model import Evidence, Judged, Outcomes, Picture, Verdict
+from trued.model.grades import GRADE_MARKS
 from trued.proof.screenshots import evidence_pictures
-from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
 from trued.support.markdown_escape import escaped, folded, quotation
 from trued.support.plain_text import inert, plain
 
 MOST_PICTURES = 24
 MOST_ROWS = 200  # at most this many rows of one table: a pull request is for people
 NOT_PROVEN = "not proven: "
-MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,47 +53,10 @@ class PullRequestWork:
     when: float = 0.0
 
 
-async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullRequestWork) -> ForgePullRequest:
-    """Push the commit and open its pull request, or update the open one.
-
-    Safe to repeat after a kill: a second push changes nothing, and the forge is asked for the branch's pull request
-    before one is opened. A closed or merged pull request is left as it is.
-    """
-    await asyncio.to_thread(forge.ready)
-    there = await asyncio.to_thread(forge.offered, work.branch)
-    if there and there.state != "open":
-        return there
-    links = await _pictures_pushed(forge, workspace, work)
-    if forge.remote and (why := await workspace.push(forge.remote, work.head, f"refs/heads/{work.branch}")):
-        raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
-    offer = PullRequestProposal(
-        work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft
-    )
-    return await asyncio.to_thread(forge.offer, offer)
-
-
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
-async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequestWork) -> dict[str, str]:
-    """Push pictures to a branch of their own, and return hash → address."""
-    names = _file_names(work)
-    contents = {name: await workspace.load_artifact(sha256) for sha256, name in names.items()}
-    files = {name: content for name, content in contents.items() if content is not None}
-    if not files:
-        return {}
-    message = f"docs: pictures of run {work.run}\n\nEvidence that was taken on {work.head}."
-    commit = await workspace.commit_without_history(files, message=message, when=work.when)
-    if forge.remote:
-        ref = f"refs/heads/trued/evidence/{work.run}"
-        why = await workspace.push(forge.remote, commit, ref)
-        # a second name, in case `ref` has other pictures already
-        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):
-            raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
-    return {sha256: forge.picture(commit, name) for sha256, name in names.items() if name in files}
-
-
-def _file_names(work: PullRequestWork) -> dict[str, str]:
+def picture_names(work: PullRequestWork) -> dict[str, str]:
     """Hash → a file name that says what the picture shows."""
     names: dict[str, str] = {}
     for page, pair in picture_pairs(work.evidence).items():
@@ -159,7 +119,7 @@ def body_of(work: PullRequestWork, links: Mapping[str, str]) -> str:
 
 def _headline(work: PullRequestWork) -> str:
     grade = work.verdict.grade
-    mark = MARKS.get(grade, "✅" if work.proven else "❌")
+    mark = GRADE_MARKS.get(grade, "✅" if work.proven else "❌")
     state = "" if work.proven else ": **not proven**"
     ticket = f" for {escaped(work.key)}" if work.key else ""
     where = f"\n\nTicket: {_address(work.url)}" if work.url else ""
@@ -181,7 +141,7 @@ def _requirements(work: PullRequestWork) -> str:
 
 
 def _mark(judged: Judged) -> str:
-    return MARKS.get(judged.grade, "🟡" if judged.holds else "❌")
+    return GRADE_MARKS.get(judged.grade, "🟡" if judged.holds else "❌")
 
 
 def _pictures(work: PullRequestWork, links: Mapping[str, str]) -> str:

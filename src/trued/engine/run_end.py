@@ -7,12 +7,12 @@ from trued.engine.run_store import RunStore
 from trued.errors import Waiting
 from trued.model import Approval, Outcome, RunRecord, Verdict
 from trued.model.events.run import HandoverWritten, RunEnded
-from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code
+from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code_of_run
 from trued.support import atomic_files
 
 
 @dataclass(frozen=True)
-class End:
+class DriveEnd:
     """How a drive ended: with an outcome, or without one."""
 
     state: str
@@ -29,7 +29,7 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
         outcome = conclude(verdict, store.inputs(record.id).settings.accept)
     _tick_plan(store, record, outcome.verdict)
     record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
-    return end_run(store, record, End(outcome.state, exit_code(outcome), "; ".join(outcome.why)))
+    return end_run(store, record, DriveEnd(outcome.state, exit_code_of_run(outcome), "; ".join(outcome.why)))
 
 
 def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
@@ -52,7 +52,7 @@ def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome
         why = f"an edit of the run's file has not been read; continue with: trued resume {record.id}"
     else:
         return conclude_run(store, record, outcome)
-    return end_run(store, record.model_copy(update={"grade": outcome.grade}), End("waiting", Waiting.code, why))
+    return end_run(store, record.model_copy(update={"grade": outcome.grade}), DriveEnd("waiting", Waiting.code, why))
 
 
 def _next_step(record: RunRecord, news: list[Approval]) -> str:
@@ -63,7 +63,7 @@ def _next_step(record: RunRecord, news: list[Approval]) -> str:
     return f"{said}; `trued resume {record.id}` passes it to the agents"
 
 
-def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
+def end_run(store: RunStore, record: RunRecord, end: DriveEnd) -> RunRecord:
     """Record the state in which the run ended, and write HANDOVER.md and ROUNDS.md if they are due."""
     from trued.engine.handover_file import write_handover  # imported here, because it is needed only when a run ends
     from trued.engine.pull_request import write_rounds

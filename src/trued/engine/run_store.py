@@ -165,7 +165,7 @@ class RunStore:
             workspace.store.travel, workspace.publishes = travel, travel.is_origin
         return workspace
 
-    def secrets(self, inputs: "Inputs") -> dict[str, str]:
+    def secret_values(self, inputs: "Inputs") -> dict[str, str]:
         """Name → value of every secret that must not appear in anything stored."""
         settings = inputs.settings
         names = (*settings.variables, settings.forge.token_env, settings.tickets.token_env)
@@ -187,7 +187,7 @@ class RunStore:
 
     def redact(self, inputs: "Inputs") -> Callable[[Any], Any]:
         """A function that removes the secrets from a string, or from the strings in a list or dict."""
-        return Redactor(self.secrets(inputs)).within
+        return Redactor(self.secret_values(inputs)).within
 
     # -- contract and verdicts -----------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from trued.proof.own_files import with_advice
 from trued.proof.prove import prove
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.seal import SealTerms, seal
-from trued.proof.verdict.conclusion import conclude, exit_code
+from trued.proof.verdict.conclusion import conclude, exit_code_of_run
 from trued.proof.without_requirements import judge_without_requirements
 from trued.protocols import Emit
 from trued.run.examination.existing_tests import with_existing_tests
@@ -64,7 +64,7 @@ class VerifyResult:
 
     @property
     def code(self) -> int:
-        return exit_code(self.outcome)
+        return exit_code_of_run(self.outcome)
 
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:

@@ -7,6 +7,7 @@ The text around the reasons is elsewhere: for a blocked agent `_block_reason` in
 
 from trued.model import Grade, Judged, Outcome, Verdict
 from trued.proof.verdict.conclusion import is_success
+from trued.proof.verdict.for_agents import reason_for_agents
 from trued.support.plurals import counted, few
 
 MOST = 8  # reasons shown at once; the next attempt shows more
@@ -29,7 +30,7 @@ def reasons(verdict: Verdict, accept: Grade) -> list[str]:
 
 def _reasons_for(requirement: Judged) -> list[str]:
     if not requirement.gaps:
-        return [f"{requirement.id} is {requirement.grade}: {requirement.reason}"]
+        return [f"{requirement.id} is {requirement.grade}: {reason_for_agents(requirement)}"]
     return [
         f"{gap.what} (requirement: {_shorten(gap.where, 160)})" if gap.where else gap.what for gap in requirement.gaps
     ]

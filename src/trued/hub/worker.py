@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from trued.engine.engine import Engine
-from trued.engine.run_end import End, end_run
+from trued.engine.run_end import DriveEnd, end_run
 from trued.engine.run_store import RunStore
 from trued.errors import AgentFailed, BadInput, Busy, Fenced, StateFailed, TruedError
 from trued.hub.claim import RENEWALS
@@ -182,7 +182,7 @@ class Worker:
         self._failed = failed
 
     def _interrupt_all(self) -> None:
-        """End the agents of all drives; their runs go back to their queue."""
+        """DriveEnd the agents of all drives; their runs go back to their queue."""
         self._takes = False
         self._workers.ask_again(self.name)  # before the runs are released, so that watchers wait for the next driver
         until = time.monotonic() + ENDING_S
@@ -328,7 +328,7 @@ class Worker:
         record = store.journal.run(run)
         if not record.has_ended:
             code = error.code if isinstance(error, TruedError) else AgentFailed.code
-            end_run(store, record, End("failed", code, " ".join(words.split())[:500]))
+            end_run(store, record, DriveEnd("failed", code, " ".join(words.split())[:500]))
 
 
 def run_worker(url: str, home: Path, environ: Mapping[str, str], offer: Offer, lease_s: float = LEASE_S) -> int:

@@ -8,7 +8,7 @@ from pydantic import Field
 from trued.model.checks import Case
 from trued.model.grades import Grade, Outcomes, OutcomeState
 from trued.model.replies import Finding
-from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
+from trued.model.requests import Environment, Requirement, Serve
 from trued.model.value import Value, newer_fields
 
 HELD_BACK = "(held out until the run has ended)"
@@ -129,7 +129,7 @@ class Judged(Value):
     text: str
     source: str = ""
     grade: Grade
-    why: tuple[str, ...]  # for people; programs read `basis`
+    why: tuple[str, ...]  # for people; programs read `basis`, agents `reason_for_agents` in proof/verdict/for_agents.py
     basis: Basis = ""
     evidence: tuple[str, ...] = ()  # ids of Evidence
     gaps: tuple[Finding, ...] = ()  # what is missing, as far as the implementer may know it
@@ -143,23 +143,6 @@ class Judged(Value):
     # (such as a chunk) that the criterion belongs to.
     outside: str = ""
     author: str = ""  # of a criterion that is not in the contract: the role that wrote it; "" if a person did
-
-    @property
-    def reason(self) -> str:
-        """Why the requirement has this grade, in words that any agent may read.
-
-        `why` is for people only: it can mention held-out tests. It can also mention a visible test that failed after a
-        held-out case had run. The code under proof could choose which visible test fails, and so tell agents what it
-        saw.
-        """
-        shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
-        first = next(iter(self.why), "it does not hold")
-        return "; ".join([*shown][:2]) or (f"{EXISTING_TESTS} fail" if first.startswith(EXISTING_TESTS) else first)
-
-    @property
-    def as_gap(self) -> Finding:
-        """The requirement itself as a gap, for one that does not hold although it has no gaps."""
-        return Finding(what=f"{self.id}: {self.reason}", requirement=self.id)
 
 
 class FactNote(str):

@@ -86,3 +86,7 @@ class Outcomes(StrEnum):
 
 # how a workflow ends
 OutcomeState: TypeAlias = Literal["done", "not proven", "unjudged", "waiting", "stopped", "planned"]
+
+
+# The mark in front of a grade in Markdown; for any other grade it depends on more than the grade.
+GRADE_MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}

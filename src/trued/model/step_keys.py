@@ -1,4 +1,5 @@
-"""Step keys: the names under which the journal stores steps and events. Only this module builds and parses them.
+"""Step keys: the names under which the journal stores steps and events. Only this module numbers and parses them; a
+step's own name is written where the step is taken.
 
 A key is a path of scopes and a name: `feature F1/task F1-T2/dev#3` is the third time that `dev` is asked for task
 F1-T2 of feature F1. Keys are stored, so their format must never change.
@@ -19,6 +20,11 @@ SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # a regular expression for both Python and
 
 EXAMINERS = ("examiner", "second-examiner")  # roles that know held-out cases
 _AGAIN = " (asked again, "
+
+
+def numbered(name: str, number: int) -> str:
+    """The key of the n-th step with this name: `dev#3`."""
+    return f"{name}#{number}"
 
 
 def scope_of(key: str) -> str:
@@ -83,6 +89,14 @@ def is_sent(key: str) -> bool:
     """Whether a step records what was sent to the hub's store. Its key ends with 16 hex digits; a workflow's own step
     called `sent` has a small number there."""
     return re.search(SENT_KEY, key) is not None
+
+
+def task_scope(key: str) -> str:
+    """The scopes down to the task, such as `feature F1/task F1-T2`; if none is a task, the first scope. Empty for a
+    step of the run itself."""
+    scopes = key.split("/")[:-1]
+    depth = next((number for number, scope in enumerate(scopes, 1) if scope.startswith("task ")), 1)
+    return "/".join(scopes[:depth])
 
 
 def feature_scope(key: str) -> str:

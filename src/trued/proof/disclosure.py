@@ -44,8 +44,8 @@ class Scanner:
         return WITHHELD
 
     async def judged(self, judged: Judged) -> Judged:
-        """The verdict after its gaps were scanned, so that agents may read them. Its reasons are only for people and
-        stay as they are."""
+        """The verdict after its gaps were scanned, so that agents may read them. Its reasons stay as they are:
+        they are for people, and agents read only what `for_agents` lets through."""
         gaps = []
         for gap in judged.gaps:
             what = await self(gap.what, f"why {judged.id} fails")

@@ -68,9 +68,9 @@ async def run_check(check: Check, bench: Bench, selection: CaseSelection) -> Fac
 
 def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:
     """Write the contract's own test files that this check names, and no others, into the room while it runs."""
-    own_files = files_named_by(check, bench.withheld, bench.folders)
+    own_files = files_named_by(check, bench.held_out_files, bench.folders)
     named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-    return write_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own_files)}, named)
+    return write_held_out_files(bench, {path: bench.held_out_files[path] for path in sorted(own_files)}, named)
 
 
 def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:

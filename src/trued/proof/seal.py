@@ -475,7 +475,10 @@ async def _run_on_base(
         return tuple(evidence)
     files = await project_files(workspace, contract.base)
     known = {*files.paths, *contract.carried}
-    async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
+    async with clean_room(workspace, contract, contract.base, interpreter, held_out_files=contract.carried) as (
+        bench,
+        _,
+    ):
         for shared in shared_runs(unfinished, known):
             facts = await run_and_repeat_failures(shared.check, bench)
             for name, check in shared.serves.items():

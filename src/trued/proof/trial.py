@@ -192,7 +192,7 @@ class CommitTrial:
         which tests passed with other expected values, too."""
         carried = self.contract.carried
         head_room = partial(
-            clean_room, self.workspace, self.contract, self.commit, interpreter, withheld=carried, kept=self.kept
+            clean_room, self.workspace, self.contract, self.commit, interpreter, held_out_files=carried, kept=self.kept
         )
         async with head_room() as (bench, graft):
             here = await self.workspace.blobs(self.commit)
@@ -276,7 +276,9 @@ class CommitTrial:
         base, carried = self.contract.base, self.contract.carried
         recorder = EvidenceRecorder(self.contract, interpreter, base, await workspace.tree(base))
         recorder, taken = recorder.with_versions(versions), list[Evidence]()
-        async with clean_room(workspace, self.contract, base, interpreter, withheld=carried, packages_of=commit) as (
+        async with clean_room(
+            workspace, self.contract, base, interpreter, held_out_files=carried, packages_of=commit
+        ) as (
             bench,
             _,
         ):
@@ -322,7 +324,9 @@ class CommitTrial:
         failing: list[str] = []
         over = {path: base64.b64encode(text.encode()).decode() for path, text in (texts or {}).items()}
         kept = (*kept, *self.kept)
-        room = clean_room(self.workspace, contract, self.commit, interpreter, over=over, withheld=carried, kept=kept)
+        room = clean_room(
+            self.workspace, contract, self.commit, interpreter, over=over, held_out_files=carried, kept=kept
+        )
         async with room as (bench, _):
             for shared in shared_runs(contract.suites, known, carried):
                 guards = {name for name, state in self._base_states(shared).items() if state is Base.GUARD}
@@ -361,7 +365,9 @@ class CommitTrial:
         if not doubted:
             return frozenset()
         carried, tests = self.contract.carried, set[str]()
-        async with clean_room(self.workspace, self.contract, self.contract.base, interpreter, withheld=carried) as (
+        async with clean_room(
+            self.workspace, self.contract, self.contract.base, interpreter, held_out_files=carried
+        ) as (
             bench,
             _,
         ):
@@ -401,7 +407,7 @@ class CommitTrial:
         if not suspects:
             return frozenset()
         carried, tests = self.contract.carried, set[str]()
-        room = clean_room(self.workspace, self.contract, commit, interpreter, withheld=carried, kept=self.kept)
+        room = clean_room(self.workspace, self.contract, commit, interpreter, held_out_files=carried, kept=self.kept)
         async with room as (bench, _):
             for shared, ids in suspects:
                 known_ids = self._known_ids(shared)

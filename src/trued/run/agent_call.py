@@ -30,7 +30,7 @@ from trued.model.settings import agent_kind
 from trued.protocols import AgentCommit, StoppableRuntime
 from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
 from trued.run.briefs.brief import brief_after_stop
-from trued.run.budget import CallRequest, Reservation
+from trued.run.budget import AttemptRequest, Reservation
 from trued.run.comments import comments_after_stop, has_to_stop
 from trued.run.context import RunContext
 from trued.run.questions import answer_for_agent, question_text
@@ -40,7 +40,10 @@ from trued.support.plain_text import inert
 from trued.wire import Confinement, EmitAgentEvent, Limits, Order, Report, Usage, add_usage
 
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
-DEATHS = 20  # a call fails after dying this often in this process: something on the machine kills every attempt
+# A call fails after so many attempts died in this process: something on the machine kills every one. The limits nest:
+# an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and in each start its runtime
+# restarts a killed program at most `MOST_RESTARTS` times (`agents/driver/streaming_runtime.py`).
+MOST_ATTEMPTS = 20
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
 QUESTIONS = 5  # an agent that asks more questions in one call is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
@@ -166,7 +169,7 @@ class FailedAttempts:
 
     def check_limits(self, key: str) -> None:
         """Raise AgentFailed if there were too many failed attempts for one cause."""
-        if self.deaths >= DEATHS:
+        if self.deaths >= MOST_ATTEMPTS:
             raise AgentFailed(f"{key}: the call died {self.deaths} times; something on this machine kills it")
         if self.lapses >= LAPSES:
             raise AgentFailed(
@@ -180,8 +183,8 @@ class FailedAttempts:
 class AgentCall:
     """One call: the agent's work until it has an answer, and the commit of what it left.
 
-    A call consists of orders: the first one, and one more after each question, comment or refusal. An order whose
-    process dies gets a further attempt, with a new clone and a new session.
+    A call consists of orders: the first one, and one more after each question, comment or refusal. Each order has
+    attempts: the first one, and one more whenever its process dies, with a new clone and a new session.
     """
 
     def __init__(self, context: RunContext, position: Position, request: AgentRequest) -> None:
@@ -316,7 +319,9 @@ class AgentCall:
 
         for number in count(1):
             clone = f"{request.clone}.{progress.deaths + 1}" if progress.deaths else request.clone
-            attempt = CallRequest(progress.name, number, request.key, request.role.name, request.agent, request.model)
+            attempt = AttemptRequest(
+                progress.name, number, request.key, request.role.name, request.agent, request.model
+            )
             if context.is_begun_elsewhere(progress.name, number):
                 report = await self._settle_lost(attempt)
             elif await self._stop_if_repeated_elsewhere(attempt, record_event):
@@ -335,7 +340,7 @@ class AgentCall:
             context.journal.emit(CallRepeated(attempt=number + 1, why=report.why), request.key)
         raise AssertionError("there is always a next attempt")
 
-    async def _attempt(self, attempt: CallRequest, clone: str, emit: EmitAgentEvent) -> Report:
+    async def _attempt(self, attempt: AttemptRequest, clone: str, emit: EmitAgentEvent) -> Report:
         """Reserve budget, provide the clone and let the agent work in it. Returns the settled report."""
         context = self.context
         async with context.budget.reserve(attempt) as reservation:
@@ -353,13 +358,13 @@ class AgentCall:
                 context.journal.emit(QuotaReported(agent=self.request.agent, **report.quota), self.request.key)
         return report
 
-    async def _settle_lost(self, attempt: CallRequest) -> Report:
+    async def _settle_lost(self, attempt: AttemptRequest) -> Report:
         """Settle an attempt that began on another machine: its usage there is unknown."""
         await self.context.journal.available()
         lost = self._died(attempt, "another machine began it and did not finish it")
         return self.context.budget.existing_reservation(attempt).settle(lost)
 
-    async def _stop_if_repeated_elsewhere(self, attempt: CallRequest, emit: EmitAgentEvent) -> bool:
+    async def _stop_if_repeated_elsewhere(self, attempt: AttemptRequest, emit: EmitAgentEvent) -> bool:
         """Stop the agent of this attempt, which began on this machine, if another machine has settled the attempt and
         made the next one. Returns whether the agent was stopped: then it must not be started again. It is not stopped
         if the attempt's report has arrived, because the report can still be used."""
@@ -370,7 +375,7 @@ class AgentCall:
         order = self._order(context.budget.existing_reservation(attempt))
         return (await runtime.stop(order, emit)).state == "stopped"
 
-    def _died(self, attempt: CallRequest, why: str) -> Report:
+    def _died(self, attempt: AttemptRequest, why: str) -> Report:
         return Report(
             attempt.call, attempt.attempt, "died", why=why, session=self.request.session, usage=Usage(estimated=True)
         )

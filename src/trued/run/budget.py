@@ -18,7 +18,7 @@ from trued.inputs.settings.limits import FEATURE, TASK, apply_limits, limit_of
 from trued.model import Limit, Settings
 from trued.model.events.call import CallPostponed
 from trued.model.settings import agent_kind
-from trued.model.step_keys import feature_scope
+from trued.model.step_keys import feature_scope, task_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
@@ -27,7 +27,7 @@ LEAST = 0.05  # a call is not started if less than this share of what it usually
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
 # A call may use this many times the median of past calls, or a little more than the largest of them. Then it is
 # stopped, and continues if the limits leave room.
-WITHIN = 3.0
+TIMES_USUAL = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
 LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
@@ -48,7 +48,7 @@ def reason_of_limit(why: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRequest:
+class AttemptRequest:
     """One attempt of one order, before it starts."""
 
     call: str
@@ -60,11 +60,8 @@ class CallRequest:
 
     @property
     def task(self) -> str:
-        """The key's scopes down to the task, such as `feature F1/task F1-T2`; if none is a task, the first scope. Empty
-        for a call of the run itself."""
-        parts = self.key.split("/")[:-1]
-        depth = next((number for number, scope in enumerate(parts, 1) if scope.startswith("task ")), 1)
-        return "/".join(parts[:depth])
+        """The part of the run: see `task_scope`."""
+        return task_scope(self.key)
 
     @property
     def feature(self) -> str:
@@ -159,7 +156,7 @@ class Budget:
         self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # kind of agent → its queue: a cap is for a kind
 
     @asynccontextmanager
-    async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:
+    async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
         little.
 
@@ -178,7 +175,7 @@ class Budget:
             self._places.release()
             self._freed.set()
 
-    def existing_reservation(self, request: CallRequest) -> "Reservation":
+    def existing_reservation(self, request: AttemptRequest) -> "Reservation":
         """The reservation that a call already has, made here or on another machine, so that the call can be settled.
         This reserves nothing, never waits, and counts against no cap."""
         row = request.row(self._rows())
@@ -209,7 +206,7 @@ class Budget:
         self._journal.spend(read)
         return spends
 
-    def _check_quota(self, request: CallRequest) -> None:
+    def _check_quota(self, request: AttemptRequest) -> None:
         window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota
         if window and most and window.used >= most and window.until > time.time():
             until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
@@ -223,7 +220,7 @@ class Budget:
 
     # -- reserve -------------------------------------------------------------------------------------------------------
 
-    async def _wait_for_room(self, request: CallRequest) -> Spend:
+    async def _wait_for_room(self, request: AttemptRequest) -> Spend:
         """Wait until the call has a reservation and one of the run's places, which the caller releases."""
         looked, reported = False, ""
         for turn in count():
@@ -255,7 +252,7 @@ class Budget:
                 raise LimitReached(self._limit_message(request, short))
         raise AssertionError("there is always a next turn")
 
-    async def _try_in_a_place(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
+    async def _try_in_a_place(self, request: AttemptRequest) -> tuple[Spend | None, Shortage | None]:
         """Wait for one of the run's places, then try to reserve. The place is kept only with a reservation."""
         await self._places.acquire()
         row = None
@@ -266,7 +263,7 @@ class Budget:
                 self._places.release()
         return row, short
 
-    def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
+    def _try_to_reserve(self, request: AttemptRequest) -> tuple[Spend | None, Shortage | None]:
         usual = self._usual_amount(request) if any(self._limits_of(request)) else Amount()
         short: list[Shortage] = []
 
@@ -280,12 +277,12 @@ class Budget:
             iter(sorted(short, key=lambda shortage: bool(shortage.reserved))), None
         )
 
-    def _row(self, request: CallRequest, reserved: Amount) -> Spend:
+    def _row(self, request: AttemptRequest, reserved: Amount) -> Spend:
         return Spend(
             request.call, request.attempt, request.key, request.task, request.role, request.agent, reserved=reserved
         )
 
-    def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
+    def _shortages(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little for the call."""
         for scope, limit in self._limits_of(request):
             rows_in_scope = request.sharing(rows, scope)
@@ -303,7 +300,7 @@ class Budget:
                     room = most - spent >= LEAST * min(getattr(usual, what), most)
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
-    def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
+    def _allowance(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
         """What a call may use: what it usually takes, but not more than the tightest limit leaves. 0: this amount
         has no limit."""
         allowed: dict[str, float] = {}
@@ -317,7 +314,7 @@ class Budget:
             usd=allowed.get("usd", 0.0), tokens=int(allowed.get("tokens", 0)), seconds=allowed.get("seconds", 0.0)
         )
 
-    def _usual_amount(self, request: CallRequest) -> Amount:
+    def _usual_amount(self, request: AttemptRequest) -> Amount:
         """A generous estimate from past calls of this role by this agent; the configured amount while there are too
         few."""
         past = self._journal.past(request.role, request.agent)
@@ -329,7 +326,7 @@ class Budget:
             seconds=self.wall_s,
         )
 
-    def _limits_of(self, request: CallRequest) -> Iterator[tuple[str, Amount]]:
+    def _limits_of(self, request: AttemptRequest) -> Iterator[tuple[str, Amount]]:
         """The scopes of a call that have a limit, each with its limit."""
         limits = ((scope, self._limit(scope)) for scope in request.scopes())
         return ((scope, limit) for scope, limit in limits if limit != Amount())
@@ -340,7 +337,7 @@ class Budget:
 
     # -- settle --------------------------------------------------------------------------------------------------------
 
-    def settle(self, request: CallRequest, report: Report) -> None:
+    def settle(self, request: AttemptRequest, report: Report) -> None:
         """Record what a call used; the rest of its reservation is free again. A report that is settled again is not
         charged twice."""
         usage = report.usage
@@ -363,7 +360,7 @@ class Budget:
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _limit_message(self, request: CallRequest, short: Shortage) -> str:
+    def _limit_message(self, request: AttemptRequest, short: Shortage) -> str:
         parts = {"": "the run", FEATURE: request.feature, TASK: request.task}
         whose = parts.get(short.scope, f"the role {short.scope}")
         held = f" and {_amount_text(short.what, short.reserved)} reserved" if short.reserved else ""
@@ -382,7 +379,7 @@ class Reservation:
     """What one call may use, and the price that its usage is charged at."""
 
     budget: Budget
-    request: CallRequest
+    request: AttemptRequest
     allowance: Amount = field(default_factory=Amount)
     price: Price = field(default_factory=Price)
 
@@ -421,7 +418,7 @@ def _is_used_up(row: Spend, what: str) -> bool:
 
 
 def _generous_estimate(past: Sequence[float]) -> float:
-    return max(WITHIN * statistics.median(past), 1.2 * max(past))
+    return max(TIMES_USUAL * statistics.median(past), 1.2 * max(past))
 
 
 def _amount_text(what: str, number: float) -> str:

@@ -51,7 +51,7 @@ class RunContext:
     roles: Mapping[str, Role]
     goal: Goal
     requirements: Requirements | None
-    secrets: tuple[Path, ...]  # files that agents must not be able to read; the user's requirements file comes first
+    hidden_paths: tuple[Path, ...]  # agents must not read them; the user's requirements file comes first
     secret_blobs: frozenset[str]  # git blob ids of the requirements file: a copy that is in the base is not secret
     instructions: str  # the project's own instructions to agents
     redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written

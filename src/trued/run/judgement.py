@@ -37,7 +37,9 @@ from trued.proof.room.bench import ROOM
 from trued.proof.room.held_out import is_hidden_data
 from trued.proof.statistics import measure_tests
 from trued.proof.verdict.case_status import Base, on_base
+from trued.proof.verdict.for_agents import reason_for_agents
 from trued.run.branch import TAIL
+from trued.run.counted_tests import CountedTests, missing_test_files
 from trued.run.examination.independence import weaken_authors
 from trued.run.examination.replacement import (
     answer_dispute,
@@ -46,7 +48,6 @@ from trued.run.examination.replacement import (
     has_check_by_agent,
     replace_case,
 )
-from trued.run.named_tests import CountedTests, missing_test_files
 from trued.run.session import Session
 from trued.run.state import LastVerdict, RoundsInARow
 from trued.run.steps import Steps
@@ -133,7 +134,7 @@ class Judgement:
         unsure = [objection for objection in verdict.objections if objection.case is None]
         if by and unsure and not any(part.gaps for part in (*verdict.suites, *verdict.requirements)):
             evidence = [
-                Finding(what=f"{requirement.id} is {requirement.grade}: {requirement.reason}")
+                Finding(what=f"{requirement.id} is {requirement.grade}: {reason_for_agents(requirement)}")
                 for requirement in verdict.requirements
                 if requirement.why
             ]

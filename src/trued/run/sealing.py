@@ -15,9 +15,9 @@ from trued.proof.seal import SealTerms, seal
 from trued.proof.verdict.missing import missing_on_base
 from trued.run.examination.admissibility import is_open
 from trued.run.examination.existing_tests import with_existing_tests
-from trued.run.examination.held_out import check_held_out
 from trued.run.examination.independence import authors_of
 from trued.run.examination.no_cases import examine_before_work
+from trued.run.examination.readability import check_held_out
 from trued.run.examination.start_command import run_server, with_server
 from trued.run.steps import Steps
 from trued.support.hashing import digest

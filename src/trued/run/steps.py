@@ -7,6 +7,7 @@ from typing import TypeVar
 from trued.model import Value
 from trued.model.events import JournalEvent
 from trued.model.events.run import BranchNotMoved
+from trued.model.step_keys import numbered
 from trued.protocols import Emit
 from trued.run.context import RunContext
 from trued.run.editable_files import protected_files
@@ -36,7 +37,7 @@ class Steps:
         """The next key for this name in this scope. If a scope is entered again, its numbers continue."""
         key = f"{self.path}{name}"
         self.state.counts[key] += 1
-        return f"{key}#{self.state.counts[key]}"
+        return numbered(key, self.state.counts[key])
 
     async def once(self, key: str, inputs: str, step: Callable[[], Awaitable[str]]) -> str:
         """The result of a step: from the journal if it is there, else computed and recorded.

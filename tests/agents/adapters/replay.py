@@ -9,8 +9,8 @@ from typing import Any
 
 from tests.agents.supervisor.world import World
 from trued.agents.adapters import load_agent
-from trued.agents.driver.conversation import ConversationRuntime
 from trued.agents.driver.program import LogLine, Program, ProgramExit
+from trued.agents.driver.streaming_runtime import StreamingRuntime
 from trued.wire import Order, Report
 
 STREAMS = Path(__file__).parent / "streams"
@@ -49,7 +49,7 @@ def recorded(name: str) -> list[str]:
 
 def replayed(world: World, agent: str, replay: Replay, **changes: Any) -> Report:
     """The report of an order when the agent prints the recorded lines."""
-    runtime = ConversationRuntime(load_agent(agent.partition(":")[0]), replay)
+    runtime = StreamingRuntime(load_agent(agent.partition(":")[0]), replay)
     given = {"tools": ("read", "edit", "search", "execute"), "schema": {}} | changes
     return asyncio.run(runtime.work(world.order(agent, **given), world.tell))
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.conversation import ConversationRuntime
 from trued.agents.driver.program import LogLine, Program, ProgramExit
 from trued.agents.driver.reply_contract import ask_with_retry
+from trued.agents.driver.streaming_runtime import StreamingRuntime
 from trued.agents.driver.transcript import Transcript
 from trued.agents.spool.call_folder import usage_reported
 from trued.wire import Capabilities, Order, Report, Usage
@@ -45,9 +45,9 @@ class Played:
         return ended
 
 
-def talking(launch: Played) -> ConversationRuntime:
+def talking(launch: Played) -> StreamingRuntime:
     can = Capabilities(resume=True)
-    return ConversationRuntime(
+    return StreamingRuntime(
         Agent("X", can, program="sh", build_program=lambda *_: Program(("sh",)), fold=fold, lost=("lost",)), launch
     )
 

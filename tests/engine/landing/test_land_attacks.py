@@ -75,7 +75,7 @@ async def test_a_token_is_a_secret_whatever_its_variable_is_called(place: Landab
     engine = place.engine()
     engine.store.environ = {**engine.store.environ, "GH_PAT": "0123456789abcdef", "TRACKER": "fedcba9876543210"}
     assert {"0123456789abcdef", "fedcba9876543210"} <= set(
-        engine.store.secrets(engine.store.inputs(record.id)).values()
+        engine.store.secret_values(engine.store.inputs(record.id)).values()
     )
 
 

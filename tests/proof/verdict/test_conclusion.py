@@ -3,7 +3,7 @@
 import pytest
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Verdict
-from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code, is_success
+from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code_of_run, is_success
 from trued.proof.verdict.reasons import ALL_GREEN_BEFORE, STAYS
 
 CONTRACT = Contract(base="b" * 40, requirements=(Requirement(id="r", text="it works"),))
@@ -79,7 +79,7 @@ def test_success_is_every_requirement_at_the_bar(grade: Grade, accept: Grade) ->
 @pytest.mark.spec("LAW-2")
 def test_nothing_asked_is_nothing_proven() -> None:
     outcome = conclude(verdict())
-    assert (outcome.state, exit_code(outcome)) == ("not proven", 1)
+    assert (outcome.state, exit_code_of_run(outcome)) == ("not proven", 1)
     assert "no requirement" in outcome.why[0]
 
 
@@ -101,7 +101,7 @@ def test_nothing_asked_is_nothing_proven() -> None:
 )
 def test_a_run_ends_as_its_last_verdict_says(given: Verdict, state: str, code: int) -> None:
     outcome = conclude(given)
-    assert (outcome.state, exit_code(outcome)) == (state, code)
+    assert (outcome.state, exit_code_of_run(outcome)) == (state, code)
     assert outcome.lacking == tuple(one.id for one in given.requirements if one.lacks)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from trued.model import CommandCheck, Outcomes, Requirement, TestsCheck, Tried
-from trued.proof.verdict.gaps import gap, reason
+from trued.proof.verdict.gaps import gap, reason_for_people
 
 ASKED = Requirement(id="r", text="it works")
 
@@ -13,7 +13,7 @@ ASKED = Requirement(id="r", text="it works")
 def test_an_agent_reads_how_a_visible_test_failed_in_the_same_words_as_a_person(kind: str) -> None:
     tried = Tried(id="tests/test_a.py::t", outcome=Outcomes.FAILED, kind=kind, detail="assert 1 == 2")
     told = gap(ASKED, TestsCheck(), tried.id, tried, held_out=True).what
-    assert told == f"r: {reason(TestsCheck(), tried.id, tried)}\nassert 1 == 2"
+    assert told == f"r: {reason_for_people(TestsCheck(), tried.id, tried)}\nassert 1 == 2"
 
 
 @pytest.mark.spec("AGT-4")

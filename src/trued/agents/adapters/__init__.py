@@ -51,9 +51,9 @@ def runtime_of(agent: str, launch: ProgramLauncher) -> "Runtime":
     agent_entry = agent_of(agent)
     if agent_entry.runtime:
         return agent_entry.runtime(launch)
-    from trued.agents.driver.conversation import ConversationRuntime  # loaded only if needed
+    from trued.agents.driver.streaming_runtime import StreamingRuntime  # loaded only if needed
 
-    return ConversationRuntime(agent_entry, launch)
+    return StreamingRuntime(agent_entry, launch)
 
 
 def capabilities_of(agent: str) -> Capabilities:

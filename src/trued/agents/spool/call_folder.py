@@ -1,4 +1,4 @@
-"""The folder of one call. Every process can read the call's state from it at any time.
+"""The folder of one attempt of an order. Every process can read its state from it at any time.
 
 order.json     the order                               lock           held by the supervisor while it lives
 starts         one line for each start of the agent    session        exists if the agent can resume it
@@ -26,7 +26,7 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # a session that died three times will not survive a fourth start
+MOST_STARTS = 3  # of an attempt's agent: a session that died three times will not survive a fourth start
 LAUNCHES = 5  # supervisors in a row that can end before they start an agent; one more raises StateFailed
 # The kind of an event that is also shown in the run's log, not only in the call's.
 STARTED_AGENT = "tried to start an agent"
@@ -46,7 +46,7 @@ _ANEW = (
 
 
 class CallFolder:
-    """One order and its folder."""
+    """One attempt of an order, and its folder."""
 
     def __init__(self, folder: Path, order: Order, emit: EmitAgentEvent) -> None:
         name = f"{order.call}.{order.attempt}"
@@ -112,7 +112,7 @@ class CallFolder:
             (self.path / name).unlink(missing_ok=True)
         self.emit("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
         counted = begun - _count_lines(self.path / "lapses")  # starts that ended because the lease expired do not count
-        if (self.path / "session").exists() and counted < STARTS:
+        if (self.path / "session").exists() and counted < MOST_STARTS:
             self.emit("session resumed", session=self.order.session)
             return True
         if lapsed:

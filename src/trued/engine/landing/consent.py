@@ -2,6 +2,7 @@
 
 from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult
 from trued.engine.sensitive_files import SensitiveChanges, describe_changes
+from trued.errors import Waiting
 from trued.model import Question
 from trued.model.events.landing import ConsentGiven
 
@@ -28,7 +29,7 @@ async def ask_consent(
             return _refusal(context, candidate, found, code=1, why="you did not agree to these changes")
     if not who:
         what = "changes files that tools execute or trust automatically (CI, hooks, agent settings)"
-        return _refusal(context, candidate, found, code=3, why=f"run {context.record.id} {what}")
+        return _refusal(context, candidate, found, code=Waiting.code, why=f"run {context.record.id} {what}")
 
     async def step() -> str:
         return who

@@ -21,13 +21,13 @@ from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import SensitiveChanges, sensitive_changes
 from trued.engine.signals import stop_on_signals
-from trued.errors import BadInput
+from trued.errors import BadInput, Waiting
 from trued.model import Approval, Question, RunRecord
 from trued.model.events import of_kind
 from trued.model.events.landing import ApprovalsCarried, WorkLanded
 from trued.model.step_keys import landing_key
 from trued.proof.hashes import contract_hash
-from trued.proof.verdict.conclusion import exit_code, is_success
+from trued.proof.verdict.conclusion import exit_code_of_run, is_success
 from trued.run.context import Person
 from trued.support.hashing import digest
 from trued.support.plain_text import inert
@@ -311,7 +311,7 @@ def _not_proven(context: LandingContext, candidate: LandingCandidate, again: Sec
         then = f"the approvals of {approved} also count with: trued land {name} --carry"
     why = f"{candidate.how} onto {context.onto} is not proven: {'; '.join(outcome.why)}"
     return context.result(
-        code=3 if lacking else exit_code(outcome),
+        code=Waiting.code if lacking else exit_code_of_run(outcome),
         why=why,
         then=then,
         how=candidate.how,

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from trued.engine.landing.consent import ask_consent
 from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult, journal_part
-from trued.engine.pull_request import forge_for, pull_request_work
-from trued.engine.pull_request_body import offer_pull_request
+from trued.engine.pull_request import forge_for, offer_pull_request, pull_request_work
 from trued.engine.sensitive_files import sensitive_changes
 from trued.errors import BadInput
 from trued.integrations.git_remotes import remote_address

@@ -8,6 +8,7 @@ from trued.engine.run_store import RunStore
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Outcome, Requirement, RunRecord, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import ProvingAgain, RequirementJudged, VerdictReached
+from trued.model.step_keys import numbered
 from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.prove import prove
 from trued.proof.seal import SealTerms, requirements_of, seal
@@ -153,11 +154,11 @@ class RebasedProof:
         """The key of the verdict that counts. An `unjudged` verdict does not count: the next attempt has the next
         key."""
         number = 1
-        while (found := self.store.journal.step(self.record.id, f"{name}#{number}")) is not None:
+        while (found := self.store.journal.step(self.record.id, numbered(name, number))) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
                 break
             number += 1
-        return f"{name}#{number}"
+        return numbered(name, number)
 
     async def _sealed(self, contract: Contract, base: str, emit: Emit) -> Contract:
         if base == contract.base and contract.base_facts:

@@ -66,7 +66,7 @@ class Bench:
     plain: Mapping[str, str] = field(default_factory=dict)  # variables for commands; PYTHONPATH only if the user asks
     serve: Serve | None = None  # the server for http and browser checks, from the contract, never from the head
     carried: Mapping[str, str] = field(default_factory=dict)  # files written over the checkout: path → base64
-    withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests: path → base64
+    held_out_files: Mapping[str, str] = field(default_factory=dict)  # held-out tests: path → base64
     folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # folder named by `from` → held-out tests in it
     # the environment that `prepare` filled, in which the head's code may have run; without `prepare`, the environment
     # with packages that only the commit declares; "" if there is neither

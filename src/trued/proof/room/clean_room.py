@@ -81,7 +81,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     interpreter: Interpreter,
     *,
     over: Mapping[str, str] | None = None,
-    withheld: Mapping[str, str] | None = None,
+    held_out_files: Mapping[str, str] | None = None,
     packages_of: str = "",
     as_committed: bool = False,
     kept: Collection[str] = (),
@@ -89,14 +89,14 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     """Make a fresh checkout that is ready to run checks. It contains nothing that is held out.
 
     `over` (path → base64): files that replace the commit's as long as the room exists; never anything held out.
-    `withheld`: the contract's own test files; `write_held_out_files` writes those of one check while it runs. Callers
-    that use the room for something else pass none, so that no code in the room can read them.
+    `held_out_files`: the contract's own test files; `write_held_out_files` writes those of one check while it runs.
+    Callers that use the room for something else pass none, so that no code in the room can read them.
     `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
     `as_committed`: leave all files as the commit has them, tests and their settings included. Only for cases and pages:
     nothing in the room can influence how they are judged.
     `kept`: files of which the room has the commit's version, although tests usually take them from the base.
     """
-    over, withheld = over or {}, withheld or {}
+    over, held_out_files = over or {}, held_out_files or {}
     frozen_here = {path: blob for path, blob in contract.frozen.items() if path not in kept and not as_committed}
     contract = contract.model_copy(update={"frozen": frozen_here})
     on_base = await workspace.blobs(contract.base)
@@ -116,7 +116,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
         replaced_files = {*graft.restored, *graft.removed, *manifests} - over.keys()
         for path in carried:
             _write_carried(room, path, carried)
-        known = {*on_base, *in_commit, *over, *withheld}
+        known = {*on_base, *in_commit, *over, *held_out_files}
         graft = replace(graft, made_up=await _write_placeholders(workspace, contract, known, room, interpreter))
         packages = await node_modules(workspace, contract, packages_of or commit)
         for place, folder in packages.folders.items():
@@ -157,8 +157,8 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             replaced=tuple(
                 sorted(path for path in replaced_files if not any(is_below(path, folder) for folder in linked))
             ),
-            withheld={} if as_committed else withheld,
-            folders=files_by_folder(contract) if withheld else {},
+            held_out_files={} if as_committed else held_out_files,
+            folders=files_by_folder(contract) if held_out_files else {},
             node_modules=packages.readable,
             frozen={path: file_digest(room / path) for path in (*frozen, *carried)},
             guarded=_guarded(contract, over),
@@ -734,7 +734,7 @@ def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
 
 def held_out_files_left(bench: Bench) -> list[str]:
     """Held-out files that are in the room although no check that names them is running."""
-    digests = {path: _as_digest(content) for path, content in bench.withheld.items()}
+    digests = {path: _as_digest(content) for path, content in bench.held_out_files.items()}
     return [
         path for path, digest in digests.items() if file_digest(bench.room / path) == digest != bench.frozen.get(path)
     ]

@@ -40,9 +40,9 @@ def fail_with_product(judged: Judged, failing: Sequence[str], files: Sequence[st
     a gap. It is not refuted, because such a file may also be a helper that the change's own tests need."""
     if not failing or judged.grade <= Grade.UNPROVEN:
         return judged
-    lowered = _lowered(judged, Grade.UNPROVEN, [reasons.replaced_product(files)], "")
+    lowered = _lowered(judged, Grade.UNPROVEN, [reasons.tests_need_base_version(files)], "")
     # Nothing held out was ever in the room in which they failed, so their names may be told.
-    gap = Finding(what=f"{judged.id}: {reasons.fail_with_product(failing, files)}", requirement=judged.id)
+    gap = Finding(what=f"{judged.id}: {reasons.tests_fail_with_files(failing, files)}", requirement=judged.id)
     return lowered.model_copy(update={"holds": False, "lacks": "", "gaps": (*judged.gaps, gap)})
 
 

@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Mapping
 
 from trued.model import Approval, Grade, Judged, Outcome, Verdict
-from trued.proof.verdict.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, PARTS, STAYS, without_unapproved
+from trued.proof.verdict.reasons import (
+    ACCEPTED,
+    ALL_GREEN_BEFORE,
+    CASES_APPROVED,
+    CONTRACT_APPROVED,
+    PARTS,
+    STAYS,
+    without_unapproved,
+)
 from trued.support.plurals import counted
 
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
@@ -58,21 +66,21 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     judged = _with_stale_approval(judged, own) if own and own.stale else judged
     contract = next((approval for approval in approvals if approval.is_of_contract), None)
     if contract and judged.grade is Grade.EXAMINED:
-        why = f"the contract is approved by {contract.who}{_because(contract)}"
+        why = f"{CONTRACT_APPROVED}{contract.who}{_because(contract)}"
         before = without_unapproved(judged.why)
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *before), "basis": ""})
     needs_contract = judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts
     if contract and needs_contract and judged.basis == "green before":
         before = tuple(reason for reason in judged.why if reason not in (ALL_GREEN_BEFORE, STAYS))
-        why = f"{ALREADY_SATISFIED}, by cases that {contract.who} approved{_because(contract)}"
+        why = f"{CASES_APPROVED}{contract.who} approved{_because(contract)}"
         update: dict[str, object] = {"grade": Grade.PROVEN, "basis": "already satisfied"}
         return judged.model_copy(update={**update, "lacks": "", "holds": True, "why": (why, *before)})
     if contract and needs_contract:
-        return _attested(judged, f"accepted with the contract by {contract.who}{_because(contract)}")
+        return _attested(judged, f"{ACCEPTED}with the contract by {contract.who}{_because(contract)}")
     settled = judged.grade is Grade.REFUTED or judged.grade.is_met()
     if settled or own is None or own.stale or not own.who:
         return judged
-    return _attested(judged, f"accepted by {own.who}{_because(own)}").model_copy(update={"gaps": ()})
+    return _attested(judged, f"{ACCEPTED}by {own.who}{_because(own)}").model_copy(update={"gaps": ()})
 
 
 def _attested(judged: Judged, why: str) -> Judged:
@@ -133,6 +141,6 @@ def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
     )
 
 
-def exit_code(outcome: Outcome) -> int:
+def exit_code_of_run(outcome: Outcome) -> int:
     """The exit code of the command line for this outcome."""
     return _CODES.get(outcome.state, 1)

@@ -107,7 +107,7 @@ def how_it_failed(check: Check, kind: str) -> str:
     return _VISIBLE.get(kind) or _KINDS.get(kind, kind)
 
 
-def reason(check: Check, case: str, result: Tried) -> str:
+def reason_for_people(check: Check, case: str, result: Tried) -> str:
     """Why a case failed, in words for people: `case 2: it does not return the expected value`. `trued why` also shows
     the two values."""
     what = how_it_failed(check, result.kind) or str(result.outcome)

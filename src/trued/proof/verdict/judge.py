@@ -47,7 +47,7 @@ from trued.proof.verdict.case_status import (
     on_head,
     results_with_id,
 )
-from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason
+from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason_for_people
 from trued.proof.verdict.missing import each_once, missing_part
 from trued.support.plurals import counted
 
@@ -122,7 +122,7 @@ class _Count:
     # red before, green now, but only with build files, scripts or settings that the change wrote
     self_made: list[str] = field(default_factory=list)
     guarding: list[str] = field(default_factory=list)
-    held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
+    still_green: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
     unjudged: list[tuple[str, Tried]] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
@@ -194,11 +194,11 @@ def _lower_for_objections(grading: _Grading, facts: Facts) -> _Grading:
 
 
 def _confirmed(finding: Finding) -> str:
-    return f"an objection is confirmed, its case fails on this commit: {finding.what}"
+    return f"{reasons.CONFIRMED}{finding.what}"
 
 
 def _disputed(finding: Finding) -> str:
-    return f"disputed{f' by {finding.by}' if finding.by else ''}: {finding.what}"
+    return f"{reasons.DISPUTED}{f' by {finding.by}' if finding.by else ''}: {finding.what}"
 
 
 def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
@@ -289,7 +289,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
                 count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _add_details_of_whole_check(count, base)
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
-    count.missing += _missing_for(check, count, base, facts)
+    may_quote = any(fact.held_out for fact in (*base, *head))
+    count.missing += _missing_for(check, count, base, facts, may_quote=may_quote)
     return count
 
 
@@ -310,11 +311,13 @@ def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bo
     return None
 
 
-def _missing_for(check: Check, count: _Count, base: Sequence[Evidence], facts: Facts) -> list[MissingFromEnvironment]:
+def _missing_for(
+    check: Check, count: _Count, base: Sequence[Evidence], facts: Facts, *, may_quote: bool
+) -> list[MissingFromEnvironment]:
     """What the environment lacked for the cases that could not be judged.
 
     Where the base lacked it, too (cases not judged there, whole checks, failed imports), the base's text is quoted,
-    because the head could put anything into its own.
+    because the head could put anything into its own. `may_quote`: their text might quote something held out.
     """
     unjudged_on_both = {
         *count.blind,
@@ -328,7 +331,9 @@ def _missing_for(check: Check, count: _Count, base: Sequence[Evidence], facts: F
     ]
     on_base_too = [tried for fact in base for tried in fact.tried if tried.id in unjudged_on_both]
     unjudged += [tried for tried in on_base_too if is_unjudged_on_base(tried) or tried.kind == IMPORT]
-    return [facts.awaited.get(tried.kind) or missing_part(check, tried) for tried in unjudged]
+    return [
+        facts.awaited.get(tried.kind) or missing_part(check, tried, may_quote_held_out=may_quote) for tried in unjudged
+    ]
 
 
 def _is_setup(check: Check, case: str) -> bool:
@@ -373,7 +378,7 @@ def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]
         count.unjudged.append((case, bad[0]))
     elif stood is Base.GUARD:
         count.guarding.append(case)
-        count.held += [case] if must else []
+        count.still_green += [case] if must else []
     elif stood is Base.RED:
         count.proving.append(case)
     else:
@@ -450,17 +455,18 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
     """The grade, its reasons, and the approval that it lacks."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
-        lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
+        undeclared = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
         meant = [case for _, case, _ in failed if facts.suite and case.split("::")[0] in facts.edited]
-        why = [*(reason(*failure) for failure in failed), *lacking, *([reasons.if_meant(meant)] if meant else [])]
+        why = [*(reason_for_people(*failure) for failure in failed), *undeclared]
+        why += [reasons.if_meant(meant)] if meant else []
         return _Grading(Grade.REFUTED, tuple(dict.fromkeys(why)), "more")
     if any(count.unjudged for _, count in counts):
         return _unjudged(part for _, count in counts for part in count.missing)
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
         steps = "; ".join(step for check in manual for step in check.steps)
-        return _Grading(Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest")
+        return _Grading(Grade.UNPROVEN, (f"{reasons.BY_HAND}{steps}",), "attest")
     if not requirement.checks and requirement.aside:
-        return _Grading(Grade.UNPROVEN, (f"{requirement.aside}: approve the contract to agree",), "approve")
+        return _Grading(Grade.UNPROVEN, (f"{requirement.aside}{reasons.TO_AGREE}",), "approve")
     if not requirement.checks:
         return _Grading(Grade.UNPROVEN, (reasons.NO_CHECK,), "attest", "no check")
     return _grading_without_failure(requirement, counts, facts)
@@ -537,8 +543,8 @@ def _still_red(counts: _Counts) -> list[str]:
 def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     """The grade if every case passed on the base. Only the user's own cases can show that nothing had to be built."""
     if all(_is_users_data(check, facts) for check, _ in counts):
-        held = [(check, count.held) for check, count in counts]
-        return _shown_green(held, reasons.already_satisfied(guards), facts)._replace(basis="already satisfied")
+        still_green = [(check, count.still_green) for check, count in counts]
+        return _shown_green(still_green, reasons.already_satisfied(guards), facts)._replace(basis="already satisfied")
     if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
         # An agent wrote these cases about behaviour that must not change. A person who approves the contract adopts
         # them.
@@ -548,9 +554,9 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     return _Grading(Grade.UNPROVEN, tuple(why), "attest")
 
 
-def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], sentence: str, facts: Facts) -> _Grading:
+def _shown_green(still_green: Sequence[tuple[Check, Sequence[str]]], sentence: str, facts: Facts) -> _Grading:
     """The grade of cases that still pass. It is above `tested` only if held-out cases of the user are among them."""
-    data = [check for check, cases in held if cases and _is_users_data(check, facts)]
+    data = [check for check, cases in still_green if cases and _is_users_data(check, facts)]
     if not data:
         return _Grading(Grade.TESTED, (sentence, reasons.INFLUENCED), "attest")
     if not facts.held_out:
@@ -600,7 +606,7 @@ def _still_pass(counts: _Counts) -> str:
 
 def _is_all_green(counts: _Counts) -> bool:
     doubtful = any(count.broken or count.blind or count.unstable for _, count in counts)
-    return not doubtful and all(count.held for _, count in counts)
+    return not doubtful and all(count.still_green for _, count in counts)
 
 
 def _nothing_proven(counts: _Counts, guards: int) -> _Grading:

@@ -42,8 +42,9 @@ MOST_NAMED = 5  # at most this many packages are named in a sentence
 LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
 
 
-def missing_part(check: Check, result: Tried) -> MissingFromEnvironment:
-    """What kept this case from being judged."""
+def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = False) -> MissingFromEnvironment:
+    """What kept this case from being judged. `may_quote_held_out`: what the checks printed may quote something held
+    out, so it is not repeated here: agents read what is missing."""
     kind, _, name = result.kind.partition(" ")
     if kind == "module" and name:
         return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
@@ -79,9 +80,11 @@ def missing_part(check: Check, result: Tried) -> MissingFromEnvironment:
         what = f"it takes {limit} on the base"
         return MissingFromEnvironment(name=kind, what=what, fix=f"raise its limit, or {TRY_AGAIN} on an idle machine")
     if result.id == WHOLE_CHECK and result.outcome is not Outcomes.UNJUDGED:
-        what = f"{NO_WORK}{f': {output}' if output else ''}"
+        what = f"{NO_WORK}{f': {output}' if output and not may_quote_held_out else ''}"
         return MissingFromEnvironment(name=_command(check), what=what, fix="correct the check, or the base")
-    what = f"the environment of the checks broke{f': {output}' if output and kind == 'environment' else ''}"
+    # A page's browser can quote the page; for every other check, the engine's own words say what broke.
+    is_quotable = kind == "environment" and not (may_quote_held_out and isinstance(check, BrowserCheck))
+    what = f"the environment of the checks broke{f': {output}' if output and is_quotable else ''}"
     return MissingFromEnvironment(name=kind or "environment", what=what, fix=TRY_AGAIN)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from trued.model import Evidence, FactNote, Grade, Judged
 from trued.proof.verdict.case_status import GREEN_TURNS
+from trued.proof.verdict.reasons import QUICK
 
 QUICK_TURNS = 1
 QUICK_CEILING = Grade.TESTED
@@ -23,5 +24,5 @@ def cap_grade(judged: Judged) -> Judged:
     """The verdict with a grade of at most `tested`. It asks for no approval."""
     update: dict[str, object] = {"holds": False, "lacks": "", "own": judged.own and cap_grade(judged.own)}
     if judged.grade > QUICK_CEILING:
-        update |= {"grade": QUICK_CEILING, "why": (f"quick: run once, not twice ({judged.why[0]})", *judged.why[1:])}
+        update |= {"grade": QUICK_CEILING, "why": (f"{QUICK} ({judged.why[0]})", *judged.why[1:])}
     return judged.model_copy(update=update)

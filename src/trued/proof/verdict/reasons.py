@@ -1,11 +1,12 @@
 """Sentences that explain a grade: why it is as high as it is, and why it is not higher. Pure. `judge` and the modules
 beside it choose among the sentences.
 
-Reasons that refute are worded elsewhere: failed cases in `gaps.reason`; objections, existing tests and parts in
-`judge.py`; rejections by a person in `conclusion.py`.
+Reasons that refute are worded elsewhere: failed cases in `gaps.reason_for_people`; objections in `judge.py`; existing
+tests in `caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
 
-No grade depends on these sentences: programs read `Judged.basis` instead. Only `OBJECTION_CLOSED`, `IF_MEANT` and
-`UNAPPROVED` are recognised again, to leave out or repeat a sentence.
+No grade depends on these sentences: programs read `Judged.basis` instead. `OBJECTION_CLOSED`, `IF_MEANT` and
+`UNAPPROVED` are recognised again, to leave out or repeat a sentence, and `for_agents` recognises those that agents may
+read.
 """
 
 import json
@@ -41,6 +42,18 @@ NOTHING_COUNTED = "no case could be counted"
 OBJECTION_CLOSED = "objection closed, its case passes: "
 IF_MEANT = "the change edits "  # the reason that suggests `supersedes` begins with this
 PARTS = "as good as the worst of its"
+NOT_JUDGED = "could not be judged: "
+BY_HAND = "only a person can judge this: "
+TO_AGREE = ": approve the contract to agree"
+CASES_WRITTEN = "the cases were written by "
+PROPOSAL = "an agent proposes that it supersedes "
+LOST = "cases were withdrawn or disclosed, and nothing replaced them: "
+CONFIRMED = "an objection is confirmed, its case fails on this commit: "
+DISPUTED = "disputed"
+ACCEPTED = "accepted "
+CONTRACT_APPROVED = "the contract is approved by "
+CASES_APPROVED = f"{ALREADY_SATISFIED}, by cases that "
+QUICK = "quick: run once, not twice"
 RUN_TWICE_FAILED = (
     "passed the first time and failed the second, in the same checkout: "
     "a case that writes files must write them to {files}"
@@ -141,13 +154,13 @@ def skipped_on_base(ids: Sequence[str]) -> str:
 
 def not_judged(missing: str) -> str:
     """A sentence saying that something is missing which the checks need, so that they neither pass nor fail."""
-    return f"could not be judged: {missing}"
+    return f"{NOT_JUDGED}{missing}"
 
 
 def written_by(authors: Iterable[Author | None]) -> str:
     """A sentence saying that an agent wrote the cases, and neither a person nor another vendor confirmed them."""
     names = dict.fromkeys(author.agent or author.role for author in authors if author)
-    return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
+    return f"{CASES_WRITTEN}{', '.join(names)}; {UNAPPROVED}"
 
 
 def without_unapproved(why: Iterable[str]) -> tuple[str, ...]:
@@ -157,14 +170,13 @@ def without_unapproved(why: Iterable[str]) -> tuple[str, ...]:
 
 def proposes_to_supersede(tests: Sequence[str]) -> str:
     """A sentence saying that an agent wants these tests of the base not to count, and that no person has agreed."""
-    return f"an agent proposes that it supersedes {', '.join(tests)}: {Grade.UNPROVEN} until a person agrees"
+    return f"{PROPOSAL}{', '.join(tests)}: {Grade.UNPROVEN} until a person agrees"
 
 
 def lost_cases(clauses: Sequence[str]) -> str:
     """A sentence saying that these clauses have fewer cases than at sealing, and that no person has agreed."""
     quoted = listed([f"“{clause}”" for clause in dict.fromkeys(clauses)])
-    lost = f"cases were withdrawn or disclosed, and nothing replaced them: {quoted}"
-    return f"{lost}: {Grade.UNPROVEN} until a person agrees"
+    return f"{LOST}{quoted}: {Grade.UNPROVEN} until a person agrees"
 
 
 def not_run_by_any_check(paths: Sequence[str]) -> str:
@@ -197,12 +209,12 @@ def used_by_tests_only(paths: Sequence[str]) -> str:
     return f"on the base, only tests use {listed(paths)}, and those tests were not seen to pass with the base's version"
 
 
-def replaced_product(paths: Sequence[str]) -> str:
+def tests_need_base_version(paths: Sequence[str]) -> str:
     """A sentence about files of the product of which tests use the base's version."""
     return f"existing tests pass only with the base's version of {listed(paths)}: they fail with the change's"
 
 
-def fail_with_product(tests: Sequence[str], paths: Sequence[str]) -> str:
+def tests_fail_with_files(tests: Sequence[str], paths: Sequence[str]) -> str:
     """A sentence for agents: which existing tests fail with which files of the change."""
     many = "an existing test fails" if len(tests) == 1 else f"{len(tests)} existing tests fail"
     return f"{many} with the change's own version of {listed(paths)}: {listed(tests)}"

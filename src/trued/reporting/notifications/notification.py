@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from trued.errors import Waiting
 from trued.model import Event, Grade, RunRecord
 from trued.model.events.people import QuestionAsked
 from trued.model.events.proof import VerdictReached
@@ -86,7 +87,7 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
         repository=record.repository,
         state="waiting",
         grade=str(record.grade),
-        code=3,
+        code=Waiting.code,
         requirements=(),
         text=f"{record.id} waits for your answer: trued answer {record.id}",
     )

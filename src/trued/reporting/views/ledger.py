@@ -5,6 +5,7 @@ from typing import Any
 
 from trued.model import Contract, Evidence, Grade, Judged, Outcomes, Requirement, Verdict
 from trued.proof.screenshots import evidence_pictures
+from trued.proof.verdict.for_agents import reason_for_agents, reasons_for_agents
 from trued.proof.verdict.notes import facts_of
 from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
 
@@ -48,13 +49,14 @@ def not_judged_yet(requirement: Requirement) -> Judged:
 
 def ledger_for_agents(verdict: Verdict, contract: Contract | None) -> dict[str, Any]:
     """`ledger` for the gate, whose reader may be the agent whose work is checked. For a requirement that does not hold,
-    it gives only the reason that agents may read (see `Judged.reason`): other reasons may name held-out tests."""
+    it gives the reason that agents may read; for any other, the reasons that they may read."""
     ledger_data = ledger(verdict, contract, over=False)
-    unmet = {
-        judgement.id: judgement.reason for judgement in (*verdict.requirements, *verdict.suites) if not judgement.holds
+    shown = {
+        judged.id: "; ".join(reasons_for_agents(judged)) if judged.holds else reason_for_agents(judged)
+        for judged in (*verdict.requirements, *verdict.suites)
     }
     for row in (*ledger_data["requirements"], *ledger_data["existing_tests"]):
-        row["why"] = unmet.get(row["id"], row["why"])
+        row["why"] = shown.get(row["id"], row["why"])
     return ledger_data
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from trued.model import Grade, Judged
+from trued.model.grades import GRADE_MARKS
 from trued.reporting.views.verification import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.markdown_escape import code_block, escaped, folded
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
-GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 MOST_DETAIL = 1500
 MOST_FAILING = 10  # failing cases of one check; the others are counted
 
@@ -35,7 +35,7 @@ def markdown(verification: Verification) -> str:
 
 def _row(judged: Judged, accept: Grade) -> str:
     met = judged.grade.is_met(accept)
-    mark = GRADES.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
+    mark = GRADE_MARKS.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
     what, why = f"{escaped(judged.id)}<br>{escaped(judged.text)}", escaped(reasons_sentence(judged.why))
     return f"| {mark} | {what} | {judged.grade} | {why} |"
 

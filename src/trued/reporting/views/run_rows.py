@@ -31,8 +31,9 @@ def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRe
 
 
 def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
-    """One run as `ls --json` lists it; also a part of `run_data`. `record`: has the state that people see (see
-    `as_seen`). `landed`: branches that contain its work."""
+    """What `ls --json` has of a run from the record; `ls` adds how many things wait for a person (`waits`), and the
+    usage. Also a part of `run_data`. `record`: has the state that people see (see `as_seen`). `landed`: branches that
+    contain its work."""
     queued = record.why if record.state == "queued" else ""
     return {**record.model_dump(mode="json"), "landed": list(landed), "queued": queued}
 

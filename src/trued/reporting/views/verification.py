@@ -21,7 +21,7 @@ from trued.model import (
     Verdict,
 )
 from trued.proof.hashes import contract_hash
-from trued.proof.verdict.conclusion import exit_code
+from trued.proof.verdict.conclusion import exit_code_of_run
 from trued.proof.verdict.notes import facts_of
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.ledger import ledger
@@ -50,7 +50,7 @@ class Verification:
     @property
     def code(self) -> int:
         """The exit code."""
-        return exit_code(self.outcome)
+        return exit_code_of_run(self.outcome)
 
     @property
     def met(self) -> int:

@@ -121,9 +121,9 @@ class ExaminerConversation:
 
     async def run(self) -> Examination:
         """Ask for cases, put them to the second examiner, and return the result."""
-        return await self.conclude(await self.ask_for_cases())
+        return await self.examination_of(await self.ask_for_cases())
 
-    async def conclude(self, weighed: WeighedCases) -> Examination:
+    async def examination_of(self, weighed: WeighedCases) -> Examination:
         """Put these cases to the second examiner, if there is one, and return the result."""
         if self.second and weighed.kept:
             weighed = await self.put_to_second_examiner(weighed)

@@ -71,7 +71,7 @@ async def replace_case(steps: Steps, contract: Contract, disclosed: FailingCase)
         for case in _cases_known_from(contract, requirement, disclosed.case)
     ]
     weighed = await conversation.ask_for_cases(*gaps)
-    return await _seal_again(steps, known, contract, requirements, await conversation.conclude(weighed))
+    return await _seal_again(steps, known, contract, requirements, await conversation.examination_of(weighed))
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:

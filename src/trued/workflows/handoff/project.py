@@ -8,6 +8,7 @@ from pydantic import Field
 from trued.inputs.sentences import sentence_criteria
 from trued.model import Figures, Finding, Goal, Grade, Judged, Plan, Source, Task, Value, Verdict
 from trued.model.titles import cut_title
+from trued.proof.verdict.for_agents import reason_for_agents
 from trued.support.plain_text import printable_line
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
@@ -169,10 +170,12 @@ class HandoffProject(Value):
             and all(judgement.grade.is_met() or judgement.id in attested for judgement in judged)
         )
         lacking = (
-            [judgement.why[0] for judgement in judged if judgement.lacks or not judgement.holds] if not met else []
+            [reason_for_agents(judgement) for judgement in judged if judgement.lacks or not judgement.holds]
+            if not met
+            else []
         )
         accepted = "; ".join(
-            dict.fromkeys(judgement.why[0] for judgement in judged if judgement.grade is Grade.ATTESTED)
+            dict.fromkeys(reason_for_agents(judgement) for judgement in judged if judgement.grade is Grade.ATTESTED)
         )
         notes = f"{HOLDS if verdict.holds else KEPT}: {'; '.join(dict.fromkeys(lacking))}" if lacking else accepted
         now = self.features[feature.id].model_copy(

@@ -22,9 +22,10 @@ from trued.model import (
     Verdict,
 )
 from trued.model.events.run import SealedFileEdited, StepRepeated
+from trued.proof.verdict.for_agents import as_gap, reason_for_agents, reasons_for_agents
 from trued.run.agent_call import AgentAnswer
 from trued.run.branch import SetUp
-from trued.run.named_tests import CountedTests
+from trued.run.counted_tests import CountedTests
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.path_sets import paths_outside
@@ -76,7 +77,7 @@ class Attempt:
         idle = () if self.changed or is_met(self.verdict) else (NOTHING_CHANGED,)
         test_gaps = self.tests.gaps if self.tests and not unjudged(self.verdict) else ()
         refuted = [judgement for judgement in self.verdict.requirements if judgement.grade is Grade.REFUTED]
-        requirement_gaps = self.verdict.gaps or tuple(judgement.as_gap for judgement in refuted)
+        requirement_gaps = self.verdict.gaps or tuple(map(as_gap, refuted))
         return (*requirement_gaps, *test_gaps, *idle)
 
 
@@ -89,9 +90,12 @@ def unjudged(verdict: Verdict) -> tuple[str, ...]:
     """Why requirements or existing tests could not be judged, each with its fix; () if all were judged. No agent could
     fix these causes."""
     held_up = [judgement for judgement in (*verdict.requirements, *verdict.suites) if _is_unjudged(judgement)]
-    return tuple(
-        dict.fromkeys(reason for judgement in held_up for reason in map(str, judgement.missing or judgement.why))
-    )
+    return tuple(dict.fromkeys(reason for judgement in held_up for reason in _reasons_not_judged(judgement)))
+
+
+def _reasons_not_judged(judged: Judged) -> tuple[str, ...]:
+    """What is missing, or else the reasons. Both are committed, and agents read them there."""
+    return tuple(map(str, judged.missing)) or reasons_for_agents(judged)
 
 
 def _is_unjudged(judged: Judged) -> bool:
@@ -402,7 +406,10 @@ def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Fi
     """A gap for each requirement of a finished feature that does not hold in this verdict."""
     finished = {name: run.judgement.verdict_on(name, verdict).requirements for name in project.finished}
     return tuple(
-        Finding(what=f"{name} was finished, and this work breaks it: {judgement.reason}", requirement=judgement.id)
+        Finding(
+            what=f"{name} was finished, and this work breaks it: {reason_for_agents(judgement)}",
+            requirement=judgement.id,
+        )
         for name, judged in finished.items()
         for judgement in judged
         if not judgement.holds and not _is_unjudged(judgement)

@@ -87,7 +87,7 @@ async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
     """Verify in rounds, then review. Findings that a reviewer calls Major are fixed once; then everything is checked
     again."""
     verified = await lead.run.clusters.repeat(lambda _: verify(lead, plan), lambda result: replan(lead, result))
-    return await conclude(lead, plan, verified, await review(lead, plan))
+    return await prove_last_commit(lead, plan, verified, await review(lead, plan))
 
 
 async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Outcome, CheckEnd]:
@@ -97,19 +97,19 @@ async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Ou
     if end.verified.silent:
         verified = await verify(lead, plan, end.verified.good)
         if verified.settled:
-            return await conclude(lead, plan, verified, await review(lead, plan, end.reviewed.good))
+            return await prove_last_commit(lead, plan, verified, await review(lead, plan, end.reviewed.good))
         await replan(lead, verified)
         return await check(lead, plan)
     if not end.verified.settled:
         await replan(lead, end.verified)
         return await check(lead, plan)
     if end.reviewed.silent:
-        return await conclude(lead, plan, end.verified, await review(lead, plan, end.reviewed.good))
+        return await prove_last_commit(lead, plan, end.verified, await review(lead, plan, end.reviewed.good))
     await fix(lead, verification.gaps_by_task(lead, (*end.reviewed.findings, *end.critiques)))
     return await check(lead, plan)
 
 
-async def conclude(
+async def prove_last_commit(
     lead: Orchestrator, plan: Plan, verified: CheckResult, reviewed: CheckResult
 ) -> tuple[Outcome, CheckEnd]:
     """If the review asks for a revision, have its findings fixed once, and verify and review again. Then record what is

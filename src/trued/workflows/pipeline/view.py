@@ -6,7 +6,7 @@ from typing import Any
 
 from trued.model import Event, Status
 from trued.model.events import JournalEvent, call, of_kind, run
-from trued.model.step_keys import label_of, step_name
+from trued.model.step_keys import call_name, label_of, step_name
 from trued.support.plurals import counted, few
 from trued.workflows.pipeline.events import (
     EVENTS,
@@ -105,7 +105,7 @@ class Stages:
     def place(self, key: str) -> str:
         """Where an event without a scope of its own is shown: at the running step, with "second time" if it repeats. ""
         if no step is running, or if the event belongs to sealing or to the end of the run."""
-        if not self.current or key.partition("#")[0] in APART:
+        if not self.current or call_name(key) in APART:
             return ""
         times = self.all[self.current].times
         return self.current if times < 2 else f"{self.current}, {ORDINALS.get(times, f'{times}th')} time"

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from trued.model import Grade, Verdict
 from trued.model.value import Value, newer_fields
+from trued.proof.verdict.for_agents import reason_for_agents
 from trued.support.markdown import Heading, split_lines
 from trued.support.markdown import parse as parse_markdown
 from trued.support.plain_text import unix_lines, without_controls
@@ -155,10 +156,10 @@ def status_of(verdict: Verdict) -> ChunkStatus:
 
 def reasons_of(verdict: Verdict) -> tuple[str, ...]:
     """The reasons for a verdict that an implementer may know: nothing about held-out cases."""
-    states = (
-        f"{judgement.id} is {judgement.grade}{f': {judgement.why[0]}' if judgement.holds and judgement.why else ''}"
-        for judgement in verdict.requirements
-    )
+    states = [
+        f"{judged.id} is {judged.grade}{f': {reason_for_agents(judged)}' if judged.holds and judged.why else ''}"
+        for judged in verdict.requirements
+    ]
     return (*states, *(located(gap.what, gap.where) for gap in verdict.gaps))
 
 

@@ -7,6 +7,7 @@ from trued.inputs.goals import parse_goal
 from trued.inputs.project.kind import ProjectKind
 from trued.model import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
 from trued.model.titles import cut_title
+from trued.proof.verdict.for_agents import reason_for_agents
 from trued.workflows.team.backlog import render
 from trued.workflows.team.backlog.items import Backlog, BacklogFeature, BacklogTask
 from trued.workflows.team.backlog.reading import NAME
@@ -338,7 +339,7 @@ class Crew(Value):
     def regressions(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
         """A gap for each requirement that held before this work and no longer does."""
         lost = [judgement for judgement in judged if not judgement.holds and judgement.id in self.held]
-        with_gaps = [(judgement, judgement.gaps or (Finding(what=judgement.reason),)) for judgement in lost]
+        with_gaps = [(judgement, judgement.gaps or (Finding(what=reason_for_agents(judgement)),)) for judgement in lost]
         return tuple(
             Finding(what=f"{judgement.id} held before this work: {gap.what}", where=gap.where, requirement=judgement.id)
             for judgement, gaps in with_gaps

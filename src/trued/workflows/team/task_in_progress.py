@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
 from trued.model.events.proof import ClaimRefuted, TestsNotCounted
+from trued.proof.verdict.for_agents import as_gap
 from trued.run.claims import unchanged_files
 from trued.run.parallel import ConflictingFile
 from trued.run.project import is_countable
@@ -130,7 +131,7 @@ class TaskInProgress:
             for judgement in verdict.beside
             if judgement.id in covering and not judgement.holds and not judgement.missing
         ]
-        return tuple(gap for judgement in due for gap in judgement.gaps or (judgement.as_gap,))
+        return tuple(gap for judgement in due for gap in judgement.gaps or (as_gap(judgement),))
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
         """A gap if the task changed nothing, unless evidence shows every criterion of its feature."""
@@ -189,7 +190,7 @@ def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
     the environment lacks something, that is not a gap in the work and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
-    return tuple(judged.as_gap for judged in verdict.requirements if not judged.holds)
+    return tuple(as_gap(judged) for judged in verdict.requirements if not judged.holds)
 
 
 async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from trued.model import Figures
-from trued.run.named_tests import ENGINE, CountedTests, missing_test_files
+from trued.run.counted_tests import ENGINE, CountedTests, missing_test_files
 
 COMMAND = "pytest -q tests/test_a.py"
 

@@ -27,7 +27,7 @@ async def check_held_out(
         return False, f"{copies[0]} in the repository is a copy of the requirements file: its cases count as visible"
     if copies := _copied_tests(context, blobs):
         return False, f"{copies[0]} in the repository is a copy of a test that is held out: the cases count as visible"
-    for path in context.secrets:
+    for path in context.hidden_paths:
         if (file := _some_file(path)) and await workspace.can_agents_read(file):
             return False, f"agents can read {path.name}: its cases count as visible"
     for folder in {folder: None for clone, key in examiners for folder in _places(context.folder, clone, key)}:

@@ -22,14 +22,14 @@ from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
 from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
-DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
+MOST_RESTARTS = 2  # of an agent that was killed from outside, within one start; more will not help
 SIGNALS = (6, 9, 11, 15)
 LOGGED = 2000  # characters of a line that is not a known event
 # the errors that an event of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
-class ConversationRuntime:
+class StreamingRuntime:
     """The runtime of an agent that has a `build_program` and a `fold`."""
 
     def __init__(self, agent: Agent, launch: ProgramLauncher) -> None:
@@ -47,7 +47,7 @@ class ConversationRuntime:
             order, transcript, ended = await self._ask(order, emit)
             report = _report(order, transcript, ended)
             spent, lost = add_usage(spent, report.usage), lost or (first_order.resume and not order.resume)
-            if not _was_killed(transcript, ended) or death > DEATHS or not self.capabilities.resume:
+            if not _was_killed(transcript, ended) or death > MOST_RESTARTS or not self.capabilities.resume:
                 return replace(report, usage=spent, resumed=report.resumed and not lost)
             emit("agent died", why=report.why)
             resumes = order.resume or bool(transcript.native)
@@ -59,7 +59,7 @@ class ConversationRuntime:
                 before=add_usage(order.before, report.usage),
                 allowance=remaining(first_order.allowance, spent),
             )
-        raise AssertionError("the loop ends after DEATHS")
+        raise AssertionError("the loop ends after MOST_RESTARTS")
 
     async def _ask(self, order: Order, emit: EmitAgentEvent) -> tuple[Order, Transcript, ProgramExit]:
         """Ask the agent. If the session to resume is lost, start over with the full brief. If the session to begin
