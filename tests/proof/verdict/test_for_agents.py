@@ -4,6 +4,7 @@ import pytest
 
 from trued.model import (
     BrowserCheck,
+    Contract,
     Evidence,
     Finding,
     Grade,
@@ -72,6 +73,16 @@ def test_no_name_that_a_run_of_checks_brought_up_reaches_an_agent(sentence: str,
     assert all(shown)
     assert SECRET not in "\n".join(shown)
     assert SECRET not in str([row["why"] for row in ledger_for_agents(verdict, None)["requirements"]])
+
+
+@pytest.mark.spec("LAW-7", "LAW-11")
+def test_of_notes_agents_read_only_which_existing_tests_did_not_run() -> None:
+    contract = Contract(base="0" * 40, requirements=(), held_out=True, unguarded=("cargo test: no runner",))
+    notes = ("existing tests not run: cargo test: no runner", f"no check runs src/{SECRET}.py")
+    shown = ledger_for_agents(Verdict.open("x").model_copy(update={"undecided": notes}), contract)
+    assert shown["undecided"][0] == notes[0]
+    assert len(shown["undecided"]) == 2
+    assert SECRET not in str(shown)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trued.model import Contract, Evidence, Grade, Judged, Outcomes, Requirement, Verdict
+from trued.model.evidence import HELD_BACK
 from trued.proof.screenshots import evidence_pictures
 from trued.proof.verdict.for_agents import reason_for_agents, reasons_for_agents
-from trued.proof.verdict.notes import facts_of
+from trued.proof.verdict.notes import facts_of, not_collected, not_run
+from trued.proof.verdict.reasons import on_one_line
 from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
+from trued.support.plurals import counted
 
 NOT_CHECKED_YET = ("no check has been run on it yet",)
 
@@ -49,8 +52,15 @@ def not_judged_yet(requirement: Requirement) -> Judged:
 
 def ledger_for_agents(verdict: Verdict, contract: Contract | None) -> dict[str, Any]:
     """`ledger` for the gate, whose reader may be the agent whose work is checked. For a requirement that does not hold,
-    it gives the reason that agents may read; for any other, the reasons that they may read."""
+    it gives the reason that agents may read; for any other, the reasons that they may read. Notes can quote a held-out
+    case. So if cases are held out, only notes on existing tests that did not run are shown, and the others counted."""
     ledger_data = ledger(verdict, contract, over=False)
+    if contract and contract.held_out:
+        left_out = {*map(on_one_line, (*map(not_run, contract.unguarded), *not_collected(contract.uncollected)))}
+        shown_notes = [note for note in verdict.undecided if note in left_out]
+        hidden = len(verdict.undecided) - len(shown_notes)
+        number = [f"{counted(hidden, 'other note' if shown_notes else 'note')} {HELD_BACK}"] if hidden else []
+        ledger_data |= {"undecided": [*shown_notes, *number], "reported": []}
     shown = {
         judged.id: "; ".join(reasons_for_agents(judged)) if judged.holds else reason_for_agents(judged)
         for judged in (*verdict.requirements, *verdict.suites)
