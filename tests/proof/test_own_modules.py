@@ -24,3 +24,13 @@ async def test_a_file_in_place_of_a_package_that_is_not_installed_is_no_work_of_
     modules = frozenset(one.split(".")[0] for one in names)
     contract = Contract(base=trial.workspace.base, requirements=())
     assert await own_modules(trial.workspace, contract, [lacks(*names)], modules) == {"textkit"}
+
+
+@pytest.mark.spec("LAW-5")
+async def test_a_setup_py_that_computes_what_it_requires_may_require_whatever_it_names(tmp_path: Path) -> None:
+    setup = "from setuptools import setup\nneeds = ['flask']\nneeds.append('six')\nsetup(install_requires=needs)\n"
+    trial = Trial(tmp_path, {"setup.py": setup}, [])
+    await trial.workspace.begin()
+    contract = Contract(base=trial.workspace.base, requirements=())
+    modules = frozenset({"six", "textkit"})
+    assert await own_modules(trial.workspace, contract, [lacks(*modules)], modules) == {"textkit"}

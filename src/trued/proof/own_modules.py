@@ -5,10 +5,12 @@ from collections.abc import Iterable
 
 from trued.model import Contract, Evidence
 from trued.proof.checks.dependencies import declared_by
+from trued.proof.checks.package_manifests import is_read_whole, own_name
 from trued.proof.room.dependencies import provides_module
+from trued.proof.text.commit_texts import as_text
 from trued.protocols import Workspace
 
-MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
+SETUP = "setup.py"
 
 
 async def own_modules(
@@ -27,8 +29,13 @@ async def own_modules(
     }
     if not lacking & modules:
         return frozenset()
-    texts = await workspace.read_all(contract.base, MANIFESTS)
-    declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts.values()).decode("utf-8", "replace").lower().replace("-", "_"))
     packages = await declared_by(workspace, contract.base)
-    not_declared = (module for module in lacking & modules if module.lower() not in declared)
-    return frozenset(module for module in not_declared if not any(provides_module(name, module) for name in packages))
+    manifests = await workspace.read_all(contract.base, {*packages.values(), SETUP})
+    texts = {path: as_text(content) for path, content in manifests.items()}
+    # Extras may refer to the project itself: `all = ["textkit[docs]"]`
+    declared = [name for name, path in packages.items() if name != own_name(path, texts.get(path, ""))]
+    if not is_read_whole(SETUP, "", setup := texts.get(SETUP, ""), own_modules=(), known_paths=()):
+        declared += re.findall(r"[\w-]+", setup)  # it computes what it requires, so any of its words may be a package
+    return frozenset(
+        module for module in lacking & modules if not any(provides_module(name, module) for name in declared)
+    )
