@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
+from typing import Any
 
 from trued.model import (
     Author,
@@ -88,30 +89,28 @@ class SealTerms:
 
     @classmethod
     def of(cls, contract: Contract) -> "SealTerms":
-        """The terms of a sealed contract, to seal it again. Results on the base are left out: its checks run again."""
+        """The terms of a sealed contract, to seal it again on the same base. Results there are left out: its checks run
+        again."""
         return cls(
             contract.held_out,
             contract.held_out_why,
             authors=contract.authors,
             guards=contract.guards,
             caps=contract.caps,
-            undecided=contract.undecided,
+            undecided=[FactNote(note) if note in contract.reported else note for note in contract.undecided],
+            unserved=contract.unserved,
+            project_roots=None if contract.environment.path else contract.project_roots,
         )
 
 
 def requirements_of(contract: Contract) -> Requirements:
     """The requirements of a sealed contract with everything they were sealed with, to seal them again."""
-    return Requirements(
-        requirements=contract.requirements,
-        environment=contract.environment,
-        serve=contract.serve,
-        interface=contract.interface,
-        carried=contract.carried,
-        suites=contract.suites,
-        unguarded=contract.unguarded,
-        red_suites=contract.red_suites,
-        disclosed=contract.disclosed,
-    )
+    return Requirements(**_in_both(contract))
+
+
+def _in_both(source: Requirements | Contract) -> dict[str, Any]:
+    """Field → value, for the fields that requirements and their contract have in common."""
+    return {name: getattr(source, name) for name in Requirements.model_fields if name in Contract.model_fields}
 
 
 async def seal(
@@ -246,15 +245,7 @@ async def _seal_with_all_guards(
     scripts = [text for several in packages.values() for text in several.values()]
     contract = Contract(
         base=workspace.base,
-        requirements=requirements.requirements,
-        suites=requirements.suites,
-        unguarded=requirements.unguarded,
-        red_suites=requirements.red_suites,
-        disclosed=requirements.disclosed,
-        environment=requirements.environment,
-        serve=requirements.serve,
-        interface=requirements.interface,
-        carried=requirements.carried,
+        **_in_both(requirements),
         project_roots=_project_roots(requirements, terms, blobs),
         frozen=files_to_freeze(with_red_suites, blobs, scripts)
         | await _every_test_file(workspace, with_red_suites, blobs)
@@ -265,10 +256,10 @@ async def _seal_with_all_guards(
         authors=dict(terms.authors),
         guards=tuple(terms.guards),
         caps=dict(terms.caps),
-        undecided=(*terms.undecided, *([PREPARED] if requirements.environment.prepare else [])),
-        reported=tuple(note for note in terms.undecided if isinstance(note, FactNote)),
-        unserved=terms.unserved,
+        unserved="" if requirements.serve else terms.unserved,
     )
+    contract = _with_notes(contract, terms.undecided)
+    contract = _with_notes(contract, [PREPARED] if requirements.environment.prepare else [])
     contract, facts = (
         await _choose_interpreter_and_run(workspace, contract, tell, terms)
         if distinct_checks(run_here)
@@ -282,6 +273,15 @@ async def _seal_with_all_guards(
     notes = [note for note in contract.undecided if NO_SUCH_TEST not in note]
     notes += _notes_on_unknown_names(contract, list(dict.fromkeys(ids)))
     return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": tuple(notes)})
+
+
+def _with_notes(contract: Contract, notes: Iterable[str]) -> Contract:
+    """The contract with these notes, as far as it does not have them: it may be sealed again."""
+    new = [note for note in notes if note not in contract.undecided]
+    facts = [note for note in new if isinstance(note, FactNote)]
+    return contract.model_copy(
+        update={"undecided": (*contract.undecided, *new), "reported": (*contract.reported, *facts)}
+    )
 
 
 async def _packages_of_checks(
@@ -424,10 +424,7 @@ async def _choose_interpreter_and_run(
     )
     if chosen.notes:
         tell(EnvironmentBuilt(said=tuple(chosen.notes), why=chosen.why))
-    reported = tuple(note for note in chosen.notes if isinstance(note, FactNote))
-    notes = {"undecided": (*contract.undecided, *chosen.notes), "reported": (*contract.reported, *reported)}
-    update = {**notes, "interpreter": chosen.interpreter.identity}
-    contract = contract.model_copy(update=update)
+    contract = _with_notes(contract, chosen.notes).model_copy(update={"interpreter": chosen.interpreter.identity})
     if facts and caller and chosen.interpreter.identity == caller.identity:
         return contract, facts
     same = [fact for fact in known if fact.interpreter == chosen.interpreter.description]
