@@ -25,7 +25,7 @@ from trued.proof.checks.examples import with_time_limit
 from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import try_own_tests
 from trued.proof.imported_by_tests import imported_by_tests
-from trued.proof.own_modules import own_modules
+from trued.proof.new_modules import new_modules
 from trued.proof.reach.replaced_product import new_product
 from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact
@@ -63,7 +63,7 @@ class HeadRoom:
     packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
     standard: frozenset[str] = frozenset()  # modules of Python's standard library
     modules: frozenset[str] = frozenset()  # these, and modules of the project
-    own_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
+    new_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
     unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
     replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
     edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
@@ -204,7 +204,7 @@ class CommitTrial:
                 packages=frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown)),
                 standard=interpreter.standard,
                 modules=bench.modules | interpreter.standard,
-                own_modules=await own_modules(self.workspace, self.contract, self.base_facts, bench.modules),
+                new_modules=await new_modules(self.workspace, self.contract, self.base_facts, bench.modules),
                 unseen=graft.paths,
                 replaced=frozenset((*graft.restored, *graft.removed)),
                 edited=frozenset(path for path in graft.restored if path in here),
@@ -224,7 +224,7 @@ class CommitTrial:
         imported: dict[str, frozenset[str]] = {}
         for name, check in distinct_checks(self.due).items():
             if isinstance(check, TestsCheck) and not self.ran.get(name):
-                states = on_base([fact for fact in self.base_facts if fact.check == name], self.room.own_modules)
+                states = on_base([fact for fact in self.base_facts if fact.check == name], self.room.new_modules)
                 tests = {case.split("::")[0] for case, state in states.items() if state is Base.GUARD}
                 imported[name] = await imported_by_tests(self.workspace, self.contract.base, tests)
         return imported
@@ -448,7 +448,7 @@ class CommitTrial:
         return tuple(name for name, state in self._base_states(shared).items() if state is Base.RED)
 
     def _base_states(self, shared: SharedRun) -> dict[str, Base]:
-        return on_base([fact for fact in self.base_facts if fact.check in shared.serves], self.room.own_modules)
+        return on_base([fact for fact in self.base_facts if fact.check in shared.serves], self.room.new_modules)
 
     async def _run_objections(self, interpreter: Interpreter, recorder: EvidenceRecorder) -> None:
         """Run the cases of objections as checks. An objection whose case passes is closed; one whose case fails
@@ -526,7 +526,7 @@ class CommitTrial:
             proposed=[name for other in contract.requirements for name in other.proposed],
             suite=requirement in contract.suites,
             edited=self.room.edited,
-            own_modules=self.room.own_modules,
+            new_modules=self.room.new_modules,
             awaited=awaited_packages(self.room.added, evidence),
             undeclared=change.undeclared,
             unread=change.unread,

@@ -467,7 +467,7 @@ class UnguardedCode:
         for check in (check for suite in self.contract.suites for check in suite.checks):
             before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]
             here = [fact for fact in self.trial.evidence if fact.check == check_hash(check)]
-            for name, state in on_base(before, self.trial.room.own_modules).items():
+            for name, state in on_base(before, self.trial.room.new_modules).items():
                 idle = state is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
                 (failing if idle and not self._is_superseded(name) else passing).append(name)
         return failing, passing

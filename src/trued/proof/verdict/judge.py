@@ -104,7 +104,7 @@ class Facts:
     # tests that are not counted: they depend on the date, or they fail on the base, too, in another order or with other
     # expected values
     uncounted: frozenset[str] = frozenset()
-    own_modules: frozenset[str] = frozenset()
+    new_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
     undeclared: Sequence[str] = ()  # sentences about what the head imports without declaring it
@@ -268,7 +268,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     head = [fact for fact in facts.head if fact.check == name and fact.requirement == requirement.id]
     lacks = lacking(base) | lasting(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
     is_guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
-    status_on_base = on_base(base, facts.own_modules)
+    status_on_base = on_base(base, facts.new_modules)
     if not status_on_base:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in status_on_base.items():

@@ -13,7 +13,7 @@ from trued.protocols import Workspace
 SETUP = "setup.py"
 
 
-async def own_modules(
+async def new_modules(
     workspace: Workspace, contract: Contract, facts: Iterable[Evidence], modules: frozenset[str]
 ) -> frozenset[str]:
     """The modules that are missing on the base, as these facts show, and that the project itself provides on the head.

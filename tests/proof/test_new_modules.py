@@ -6,7 +6,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Contract, Evidence, Outcomes, Tried
-from trued.proof.own_modules import own_modules
+from trued.proof.new_modules import new_modules
 
 
 def lacks(*modules: str) -> Evidence:
@@ -23,7 +23,7 @@ async def test_a_file_in_place_of_a_package_that_is_not_installed_is_no_work_of_
     names = ("flask", "six", "yaml.loader", "textkit.slug")
     modules = frozenset(one.split(".")[0] for one in names)
     contract = Contract(base=trial.workspace.base, requirements=())
-    assert await own_modules(trial.workspace, contract, [lacks(*names)], modules) == {"textkit"}
+    assert await new_modules(trial.workspace, contract, [lacks(*names)], modules) == {"textkit"}
 
 
 @pytest.mark.spec("LAW-5")
@@ -33,4 +33,4 @@ async def test_a_setup_py_that_computes_what_it_requires_may_require_whatever_it
     await trial.workspace.begin()
     contract = Contract(base=trial.workspace.base, requirements=())
     modules = frozenset({"six", "textkit"})
-    assert await own_modules(trial.workspace, contract, [lacks(*modules)], modules) == {"textkit"}
+    assert await new_modules(trial.workspace, contract, [lacks(*modules)], modules) == {"textkit"}
