@@ -8,7 +8,7 @@ from pydantic import Field
 from trued.model.checks import Case
 from trued.model.grades import Grade, Outcomes, OutcomeState
 from trued.model.replies import Finding
-from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
+from trued.model.requirements import EXISTING_TESTS, Environment, Requirement, Serve
 from trued.model.value import Value, newer_fields
 
 HELD_BACK = "(held out until the run has ended)"

@@ -25,10 +25,10 @@ from trued.model import (
     Tried,
 )
 from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilding, EnvironmentBuilt
+from trued.proof.advice import project_files
 from trued.proof.checks.tests import package_scripts
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.hashes import check_hash
-from trued.proof.own_files import project_files
 from trued.proof.reach.uncollected_tests import uncollected_tests
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, footprint

@@ -8,8 +8,8 @@ from trued.inputs.requirements.coverage import user_requirements, with_named_com
 from trued.inputs.tickets.plan import servable_requirements
 from trued.model import Answer, Contract, MissingFromEnvironment, Plan, Requirements
 from trued.model.events.proof import ContractSealed
+from trued.proof.advice import project_files
 from trued.proof.hashes import contract_hash
-from trued.proof.own_files import project_files
 from trued.proof.room.environment import declarations_of
 from trued.proof.seal import SealTerms, seal
 from trued.proof.verdict.missing import missing_on_base

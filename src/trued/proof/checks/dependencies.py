@@ -38,7 +38,7 @@ from trued.proof.checks.package_words import (
     read_names,
 )
 from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
-from trued.proof.checks.source_imports import COMPILED, SourceText, Words, is_known_command, read_source
+from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
 from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
@@ -50,7 +50,7 @@ from trued.protocols import Workspace
 
 ID = "dependencies"
 SHORT = ("@/", "~/")  # these begin no package's name, so they stand for a folder, by the settings of some tool
-READ_AS_CODE = (".py", *SCRIPTS, *COMPILED)
+READ_AS_CODE = (".py", *SCRIPTS, *GO_AND_RUST)
 SOURCES = (
     ".py",
     ".js",
@@ -532,7 +532,7 @@ async def _files_with_new_programs(
     """The files that newly start a program which may install packages."""
     if not starts:
         return []
-    sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *COMPILED))]
+    sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *GO_AND_RUST))]
     programs = {words[0] for commands in starts.values() for words in commands if words and words[0]}
     program_names = [*programs, *(["sys.executable"] if "python" in programs else [])]
     texts = [(path, _text(content)) for path, content in (await workspace.read_all(base, sources)).items() if programs]
@@ -575,7 +575,7 @@ async def _files_with_packages(
     read_by_code = read_names(
         {path: _text(content) for path, content in (await workspace.read_all(base, code)).items()}
     )
-    tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *COMPILED))]
+    tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *GO_AND_RUST))]
     mentioning = [(path, _text(content)) for path, content in (await workspace.read_all(base, tools)).items()]
     # A new test that names a file reads it as data, unless a driver might run that test's code.
     driven = any(PurePosixPath(path).name in DRIVEN for path in changed_contents)

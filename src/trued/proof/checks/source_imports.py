@@ -24,7 +24,7 @@ from trued.proof.checks.harmless_modules import (
 from trued.proof.text.script_imports import imported_names
 
 # Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
-COMPILED = (".go", ".rs")
+GO_AND_RUST = (".go", ".rs")
 # Python's functions that import a module, load a library, or run code that is given as text.
 LOADERS = frozenset(
     {
@@ -176,7 +176,7 @@ def read_source(path: str, text: str, own_names: Collection[str] = ()) -> Source
             return _Python(ast.parse(text), own_names).read()
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return SourceText(parsed=False)
-    if path.endswith(COMPILED):
+    if path.endswith(GO_AND_RUST):
         hidden = _hidden_in_go(text, own_names) if path.endswith(".go") else _hidden_in_rust(text)
         return SourceText(hidden=hidden, starts=_commands_of_compiled(text))
     return _read_script(text)
