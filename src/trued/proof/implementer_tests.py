@@ -18,7 +18,7 @@ from trued.proof.seal import run_and_repeat_failures
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.verdict.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.verdict.judge import OwnTests
-from trued.proof.verdict.missing import awaited_packages, each_once, lacked_by_base, missing_part
+from trued.proof.verdict.missing import awaited_packages, each_once, lacked_by_base, missing_modules, missing_part
 from trued.protocols import Workspace
 
 MOST_BYTES = 4 * 2**20
@@ -208,7 +208,7 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
 
 
 async def _lacked_by_base(sides: BothSides, before: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-    if not any(result.kind.startswith("module ") for fact in before for result in fact.tried):
+    if not missing_modules(before):
         return {}
     python = [path for path in await sides.workspace.blobs(sides.contract.base) if path.endswith(".py")]
     texts = await sides.workspace.read_all(sides.contract.base, python[:MOST_FILES])

@@ -21,12 +21,7 @@ async def new_modules(
     `modules`: everything that the project's own folders provide on the head. Modules of packages that the base's
     manifests declare are left out, because a head that adds a file of the same name has not installed the package.
     """
-    lacking = {
-        result.kind.removeprefix("module ").split(".")[0]
-        for fact in facts
-        for result in fact.tried
-        if result.kind.startswith("module ")
-    }
+    lacking = {result.missing_module.split(".")[0] for fact in facts for result in fact.tried if result.missing_module}
     if not lacking & modules:
         return frozenset()
     packages = await declared_by(workspace, contract.base)

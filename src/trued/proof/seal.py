@@ -553,7 +553,7 @@ def _is_late(name: str, facts: Sequence[Fact]) -> bool:
 
 def _is_to_be_repeated(result: Tried) -> bool:
     """Whether the case failed, or lacks a module that the head may add."""
-    lacking = result.outcome is Outcomes.UNJUDGED and result.kind.startswith("module ")
+    lacking = result.outcome is Outcomes.UNJUDGED and bool(result.missing_module)
     return (result.outcome in (Outcomes.FAILED, Outcomes.MISSING) and result.kind not in NOT_OUR_FAILURE) or lacking
 
 

@@ -47,7 +47,7 @@ from trued.proof.verdict.judge import (
     is_own_case,
     is_superseded,
 )
-from trued.proof.verdict.missing import awaited_packages, undeclared_imports
+from trued.proof.verdict.missing import awaited_packages, missing_modules, undeclared_imports
 from trued.proof.verdict.notes import base_taken_again, files_used, kept_as_product
 from trued.protocols import Emit, Workspace
 
@@ -237,9 +237,9 @@ class CommitTrial:
         that an earlier version of the engine ran in another kind of room."""
         workspace, commit = self.workspace, self.commit
         outdated = [shared for shared in runs if any(fact.room != ROOM for fact in self._facts_when_sealed(shared))]
-        lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
+        lost = missing_modules(self.contract.base_facts)
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
-        provided = {kind for kind in lost if added.provides(kind.removeprefix("module "))}
+        provided = {kind for kind, module in lost.items() if added.provides(module)}
         again = [
             shared for shared in runs if any(kind in provided for _, kind in lacking(self._facts_when_sealed(shared)))
         ]
@@ -496,8 +496,7 @@ class CommitTrial:
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
         """Sentences about modules that the head's files import and nothing provides; none if no check lacked a
         module."""
-        kinds = {result.kind for fact in self.evidence for result in fact.tried}
-        if not any(kind.startswith("module ") for kind in kinds):
+        if not any(result.missing_module for fact in self.evidence for result in fact.tried):
             return []
         product = {path: text for path, text in texts.items() if not is_test(path)}
         return undeclared_imports(product, self.room.modules, self.room.packages)

@@ -76,8 +76,7 @@ def _outcome_and_kind(result: Tried, new_modules: frozenset[str]) -> tuple[Outco
     """The outcome and the kind of failure, as they count on the base."""
     if result.id == WHOLE_CHECK and result.outcome in _FAILING:
         return Outcomes.UNJUDGED, result.kind  # never red, because a crash of the runner shows nothing about a case
-    lacks_module = result.outcome is Outcomes.UNJUDGED and result.kind.startswith("module ")
-    if lacks_module and result.kind.removeprefix("module ").split(".")[0] in new_modules:
+    if result.outcome is Outcomes.UNJUDGED and result.missing_module.split(".")[0] in new_modules:
         return Outcomes.MISSING, "missing"
     return result.outcome, result.kind
 

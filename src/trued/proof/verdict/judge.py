@@ -448,7 +448,7 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
     """The grade, its reasons, and the approval that it lacks."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
-        lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
+        lacking = facts.undeclared if any(tried.failure == "module" for _, _, tried in failed) else ()
         meant = [case for _, case, _ in failed if facts.suite and case.split("::")[0] in facts.edited]
         why = [*(reason(*failure) for failure in failed), *lacking, *([reasons.if_meant(meant)] if meant else [])]
         return _Grading(Grade.REFUTED, tuple(dict.fromkeys(why)), "more")
@@ -619,15 +619,11 @@ def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -
         gap(requirement, check, case, tried, held_out=facts.held_out, own_files=own_files)
         for case, tried in count.failed
     ]
-    if any(_lacks_module(tried) for _, tried in count.failed):
+    if any(tried.failure == "module" for _, tried in count.failed):
         failed += [
             Finding(what=f"{requirement.id}: {sentence}", requirement=requirement.id) for sentence in facts.undeclared
         ]
     return list(dict.fromkeys(failed))  # without unjudged cases: what the environment lacks is not a gap in the work
-
-
-def _lacks_module(tried: Tried) -> bool:
-    return tried.kind.split(" ")[0] == "module"
 
 
 def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding, ...]:
