@@ -4,8 +4,8 @@ beside it choose among the sentences.
 Reasons that refute are worded elsewhere: failed cases in `gaps.reason`; objections, existing tests and parts in
 `judge.py`; rejections by a person in `conclusion.py`.
 
-No grade depends on these sentences: programs read `Judged.basis` instead. Only `OBJECTION_CLOSED`, `IF_MEANT` and
-`UNAPPROVED` are recognised again, to leave out or repeat a sentence.
+No grade depends on these sentences: programs read `Judged.basis` instead. Only a few are recognised again, to leave
+them out or repeat them: `OBJECTION_CLOSED`, `IF_MEANT`, `UNAPPROVED`, `ALL_GREEN_BEFORE` and `STAYS`.
 """
 
 import json
