@@ -33,7 +33,6 @@ from trued.proof.reach.altered_python import (
     altered_names,
     computed_members,
     defined_names,
-    imported_modules,
     names_of_tests,
     new_statements,
     reached_names,
@@ -56,6 +55,7 @@ from trued.proof.room.project_folders import top_level_modules
 from trued.proof.run_check import distinct_checks
 from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
+from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.script_aliases import ScriptAliases, is_settings, leads_elsewhere
 from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced

@@ -16,12 +16,13 @@ from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
 from trued.proof.hashes import check_hash
-from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names, imported_modules
+from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, may_read
 from trued.proof.room.frozen_files import is_configuration, is_test
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import CODE, is_script
+from trued.proof.text.python_imports import UNREADABLE, imported_modules
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings, without_aliases
 from trued.protocols import Workspace
 
@@ -168,7 +169,7 @@ def with_new_definitions(before: str, after: str) -> str:
         old_statements = {ast.dump(statement) for statement in ast.parse(before).body} if added else set[str]()
         statements = ast.parse(after).body if added else []
         new_statements = [statement for statement in statements if ast.dump(statement) not in old_statements]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return ""
     texts = [
         ast.unparse(statement)

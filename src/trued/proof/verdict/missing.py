@@ -31,7 +31,7 @@ from trued.proof.room.chromium import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRI
 from trued.proof.room.dependencies import PROVIDED_BY, TOOLS, AddedPackages, package_name, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
-from trued.proof.text.python_names import modules_asked
+from trued.proof.text.python_imports import modules_asked
 from trued.proof.verdict.case_status import IMPORT
 from trued.proof.verdict.gaps import NO_WORK
 from trued.support.plurals import few
