@@ -46,6 +46,7 @@ from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
+from trued.proof.reach.uses import may_import
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
@@ -392,7 +393,7 @@ class UnguardedCode:
         sources = [*texts.items(), *((path, as_text(content)) for path, content in after.items() if content)]
         # The head may define new short names, so that its code imports a test by one of them.
         aliases = [await self._aliases(commit) for commit in (self.contract.base, self.trial.commit)]
-        return {imported for path, text in sources for imported in paths if _may_import(path, text, imported, aliases)}
+        return {imported for path, text in sources for imported in paths if _may_load(path, text, imported, aliases)}
 
     async def _aliases(self, commit: str) -> ScriptAliases:
         """The short names by which scripts of this commit import its files."""
@@ -580,14 +581,11 @@ def _takes_place_of_another(
     return place in elsewhere or not others.isdisjoint(known)
 
 
-def _may_import(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
-    """Whether the file at `path`, which has this text, may import the file `imported`."""
-    if not imported.endswith(".py"):
-        return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)
-    folders = ["src", *map(str, PurePosixPath(path).parents)]
-    names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
-    place = imported.removesuffix("/__init__.py").removesuffix(".py")
-    return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
+def _may_load(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
+    """Whether the file at `path`, which has this text, may load the file `imported`."""
+    if imported.endswith(".py"):
+        return may_import(path, text, imported)
+    return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)
 
 
 def _named_files(path: str, text: str, aliases: ScriptAliases) -> list[str]:
