@@ -54,7 +54,7 @@ from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.project_folders import import_roots
 from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
-from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
+from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.text.command_parser import package_folder, recognise_runner, starts_package_script
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import SCRIPTS, is_script
@@ -474,26 +474,25 @@ async def _run_on_base(
     known = {*files.paths, *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
         for shared in shared_runs(unfinished, known):
-            facts = await run_and_repeat_failures(shared.check, bench)
+            taken = await run_on_base(shared, bench, recorder)
             for name, check in shared.serves.items():
-                owners = [requirement for requirement in unfinished if name in distinct_checks((requirement,))]
-                taken = [
-                    recorder.record(owner.id, check, fact, turn=turn)
-                    for turn, fact in enumerate(facts, start=1)
-                    for owner in owners
-                ]
-                evidence += taken
-                cases = _count_states(on_base([fact for fact in taken if fact.requirement == owners[0].id]))
-                serves, lacks = (
-                    tuple(owner.id for owner in owners),
-                    tuple(map(files.advise, machine_lacks(check, taken))),
-                )
-                tell(
-                    CheckSealed(
-                        check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=tuple(map(str, lacks))
-                    )
-                )
+                of_check = [fact for fact in taken if fact.check == name]
+                evidence += of_check
+                serves = tuple(shared.owners[name])
+                cases = _count_states(on_base([fact for fact in of_check if fact.requirement == serves[0]]))
+                lacks = tuple(str(files.advise(part)) for part in machine_lacks(check, of_check))
+                tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=lacks))
     return tuple(evidence)
+
+
+async def run_on_base(shared: SharedRun, bench: Bench, recorder: EvidenceRecorder) -> list[Evidence]:
+    """Run the checks in this room of the base, failed cases `RED_TURNS` times, and record every run."""
+    facts = await run_and_repeat_failures(shared.check, bench)
+    return [
+        evidence
+        for turn, fact in enumerate(facts, start=1)
+        for evidence in recorder.record_run(shared, fact, turn=turn)
+    ]
 
 
 async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:

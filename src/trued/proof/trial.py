@@ -37,7 +37,7 @@ from trued.proof.room.held_out import DATA, hidden_files, is_held_out, is_hidden
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.runners.counting import EQUALS_ALL
-from trued.proof.seal import run_and_repeat_failures
+from trued.proof.seal import run_on_base
 from trued.proof.turns import PlannedRun, Rooms, take_turns
 from trued.proof.verdict.case_status import ENGINES, Base, full_name, lacking, on_base
 from trued.proof.verdict.judge import (
@@ -281,13 +281,7 @@ class CommitTrial:
             _,
         ):
             for shared in again:
-                for turn, fact in enumerate(await run_and_repeat_failures(shared.check, bench), start=1):
-                    taken += [
-                        recorder.record(requirement.id, check, fact, turn=turn)
-                        for name, check in shared.serves.items()
-                        for requirement in self.due
-                        if name in distinct_checks((requirement,))
-                    ]
+                taken += await run_on_base(shared, bench, recorder)
         self.retaken += taken
         return taken
 
@@ -575,13 +569,10 @@ class _HeadRecorder:
         trial = self._trial
         self._tainted = self._tainted or any(is_held_out(trial.contract, check) for check in shared.serves.values())
         trial.notes += fact.notes
-        for name, check in shared.serves.items():
-            owners = [requirement for requirement in trial.due if name in distinct_checks((requirement,))]
+        for name in shared.serves:
             if not trial.guards_nothing(name):
                 trial.ran[name] = trial.ran.get(name, frozenset()) | fact.ran
-            trial.evidence += [
-                self._recorder.record(owner.id, check, fact, turn=turn, tainted=self._tainted) for owner in owners
-            ]
+        trial.evidence += self._recorder.record_run(shared, fact, turn=turn, tainted=self._tainted)
         if equal := frozenset(result.id for result in fact.tried if result.kind == EQUALS_ALL):
             self.doubted.append(DoubtedRun(shared, fact.seed, equal))
         check_name = next(iter(shared.serves))[:12]
