@@ -85,6 +85,7 @@ class UnguardedCode:
         # Changed tests that were replaced or removed in the room are left out: they are not part of the product.
         self._changed = [path for path in changed if path not in trial.room.replaced or not is_test(path)]
         self._code: list[str] | None = None
+        self._unwatched: list[str] | None = None
         self._texts: dict[str, str] = {}  # texts of the base that were read already
         self._replaced: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
@@ -94,7 +95,7 @@ class UnguardedCode:
         it; {} if all existing tests were run."""
         if not self.contract.unguarded and not self.contract.uncollected:
             return {}
-        left = await self._unwatched_code(TurnedTests())
+        left = await self._unwatched_by_checks()
         if left and not self.contract.unguarded:
             left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
@@ -112,7 +113,7 @@ class UnguardedCode:
         checks = [check for suite in self.contract.suites for check in suite.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
-        return await self._by_requirement(await self._unwatched_code(TurnedTests()))
+        return await self._by_requirement(await self._unwatched_by_checks())
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
         """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
@@ -322,6 +323,12 @@ class UnguardedCode:
         code = [place for place in code if place in known or place.rpartition(" (")[0] in known]
         reached = await files_of_programs(self._read_base, known, commands) if code else None
         return [] if reached is None else [place for place in code if not {place, place.rpartition(" (")[0]} & reached]
+
+    async def _unwatched_by_checks(self) -> list[str]:
+        """The changed code that the checks were not seen to run or reach."""
+        if self._unwatched is None:
+            self._unwatched = await self._unwatched_code(TurnedTests())
+        return self._unwatched
 
     async def _unwatched_code(self, turned: TurnedTests) -> list[str]:
         """The changed code that neither the checks nor the red tests that pass now were seen to run or reach."""
