@@ -44,7 +44,7 @@ from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.proof.room.go_cache import module_name
-from trued.proof.text.languages import CODE, SCRIPTS
+from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 
@@ -372,15 +372,11 @@ def _is_copied(path: str, on_base: Collection[str]) -> bool:
     return False
 
 
-def _is_script(path: str) -> bool:
-    return path.endswith(SCRIPTS)
-
-
 async def _settings_of_scripts(
     workspace: Workspace, base: str, after: Mapping[str, bytes], known_paths: Collection[str]
 ) -> tuple[ScriptAliases, ToolSettings]:
     """The short names that the base defines, and the settings of tools with the changes in `after`."""
-    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(_is_script, after)) else []
+    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(is_script, after)) else []
     before = {path: _text(content) for path, content in (await workspace.read_all(base, paths)).items()}
     changed = {path: _text(content) for path, content in after.items() if is_settings(path)}
     return ScriptAliases(before), ToolSettings({**before, **changed}, known_paths)
@@ -687,7 +683,7 @@ async def _imports_missing_in_code(
     bundled = {
         imported.consumer: consumers.only_for_developers(imported.path)
         for imported in imports
-        if _is_script(imported.path)
+        if is_script(imported.path)
     }
     on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
     sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
