@@ -28,8 +28,17 @@ async def test_a_file_in_place_of_a_package_that_is_not_installed_is_no_work_of_
 
 @pytest.mark.spec("LAW-5")
 async def test_a_setup_py_that_computes_what_it_requires_may_require_whatever_it_names(tmp_path: Path) -> None:
-    setup = "from setuptools import setup\nneeds = ['flask']\nneeds.append('six')\nsetup(install_requires=needs)\n"
-    trial = Trial(tmp_path, {"setup.py": setup}, [])
+    setup = "from setuptools import setup\nneeds = ['flask']\nneeds.append('six')\n"
+    trial = Trial(tmp_path, {"setup.py": f"{setup}setup(name='textkit', install_requires=needs)\n"}, [])
+    await trial.workspace.begin()
+    contract = Contract(base=trial.workspace.base, requirements=())
+    modules = frozenset({"six", "textkit"})
+    assert await new_modules(trial.workspace, contract, [lacks(*modules)], modules) == {"textkit"}
+
+
+@pytest.mark.spec("LAW-5")
+async def test_a_manifest_that_cannot_be_parsed_may_declare_whatever_it_names(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {"pyproject.toml": '[project]\ndependencies = [\n  "six>=1",\n'}, [])
     await trial.workspace.begin()
     contract = Contract(base=trial.workspace.base, requirements=())
     modules = frozenset({"six", "textkit"})

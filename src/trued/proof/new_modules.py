@@ -11,6 +11,8 @@ from trued.proof.text.commit_texts import as_text
 from trued.protocols import Workspace
 
 SETUP = "setup.py"
+_WORD = re.compile(r"[\w.-]+")
+_OWN_NAME = re.compile(r"""\bsetup\(\s*name\s*=\s*["']([\w.-]+)["']""")
 
 
 async def new_modules(
@@ -28,9 +30,11 @@ async def new_modules(
     manifests = await workspace.read_all(contract.base, {*packages.values(), SETUP})
     texts = {path: as_text(content) for path, content in manifests.items()}
     # Extras may refer to the project itself: `all = ["textkit[docs]"]`
-    declared = [name for name, path in packages.items() if name != own_name(path, texts.get(path, ""))]
+    entries = [name for name, path in packages.items() if name != own_name(path, texts.get(path, ""))]
+    declared = {word for entry in entries for word in _WORD.findall(entry)}  # an entry may also be a line or address
     if not is_read_whole(SETUP, "", setup := texts.get(SETUP, ""), own_modules=(), known_paths=()):
-        declared += re.findall(r"[\w-]+", setup)  # it computes what it requires, so any of its words may be a package
+        # It may compute what it requires, so any of its words may be a package, but for its own name.
+        declared |= {*_WORD.findall(setup)} - {*_OWN_NAME.findall(setup)}
     return frozenset(
         module for module in lacking & modules if not any(provides_module(name, module) for name in declared)
     )
