@@ -205,7 +205,7 @@ def test_a_workflow_that_reaches_past_its_run_fails_the_check(line: str) -> None
 # Words that are a workflow's name and mean something else, or that only people read: (file, word) → why.
 NO_NAME = {
     ("model/settings.py", "purple"): "the default of a setting, which the input's kind overrules",
-    ("model/requests.py", "ticket"): "a branch's name for a ticket without a key",
+    ("model/requirements.py", "ticket"): "a branch's name for a ticket without a key",
     ("inputs/settings/loader.py", "team"): "the settings table [team]",
     ("inputs/settings/file_format.py", "team"): "the settings table [team]",
     ("inputs/tickets/ticket.py", "ticket"): "a field of a ticket's front matter",

@@ -49,7 +49,7 @@ def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 COLOURS = ("rich.console", "rich.text")
-CONTRACTS = ("trued.model.checks", "trued.model.evidence", "trued.model.requests", "trued.proof.verdict.conclusion")
+CONTRACTS = ("trued.model.checks", "trued.model.evidence", "trued.model.requirements", "trued.proof.verdict.conclusion")
 EVENTS = ("trued.model.events", "trued.reporting.views.progress", "trued.workflows.descriptor")
 INPUTS = ("trued.engine.inputs", "trued.inputs.validation", "trued.support.located", "tomllib")
 SETTINGS = ("trued.model.settings",)

@@ -509,3 +509,36 @@ def test_a_lock_that_was_removed_as_a_leftover_before_it_was_held_is_made_again(
             assert os.path.samestat(os.fstat(held.fileno()), path.stat())
             with path.open("r+") as other, pytest.raises(BlockingIOError):
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@pytest.mark.parametrize(
+    ("path", "manifest"),
+    [
+        ("pyproject.toml", '[project]\nname = "textkit"\nversion = "1"\ndependencies = []\n'),
+        ("pyproject.toml", '[project]\nname = "textkit"\n[project.optional-dependencies]\nall = ["textkit[dev]"]\n'),
+        ("setup.py", 'import setuptools\nsetuptools.setup(name="textkit", packages=["textkit"])\n'),
+    ],
+)
+@pytest.mark.spec("LAW-5")
+async def test_the_package_that_a_manifest_describes_is_the_projects_own_to_build(
+    tmp_path: Path, path: str, manifest: str
+) -> None:
+    """A manifest that names the project declares no dependency of this name."""
+    test = "from textkit.slug import slug\n\n\ndef test_slug():\n    assert slug('A b') == 'a-b'\n"
+    committed(tmp_path / "repo", {path: manifest, "tests/test_slug.py": test}, "base")
+    code = "def slug(text):\n    return text.lower().replace(' ', '-')\n"
+    main = "if __name__ == '__main__':\n    print(slug('A b'))\n"
+    committed(tmp_path / "repo", {"textkit/__init__.py": "", "textkit/slug.py": f"{code}\n\n{main}"})
+    (tmp_path / "asked.yaml").write_text(
+        """requirements:
+  - id: by-tests
+    text: slug makes a slug
+    checks: [{kind: tests, command: python -m pytest -q, files: [tests/test_slug.py]}]
+  - id: by-program
+    text: the program prints a slug
+    checks: [{kind: examples, cases: [{run: [python, -m, textkit.slug], stdout: "a-b\\n"}]}]
+"""
+    )
+    done = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=tmp_path / "asked.yaml")
+    grades = {judged.id: judged.grade for judged in done.verdict.requirements}
+    assert grades == {"by-tests": Grade.TESTED, "by-program": Grade.PROVEN}, done.verdict.requirements

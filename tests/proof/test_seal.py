@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Trial
-from trued.model import Contract
-from trued.proof.hashes import check_hash, contract_hash
+from tests.proof.trial import Trial, quiet
+from trued.model import Author, Contract, FactNote, RunCase
+from trued.proof.hashes import FACTS, check_hash, contract_hash
+from trued.proof.seal import SealTerms, requirements_of, seal
 from trued.proof.verdict.case_status import Base, on_base
 
 TESTS = r"""import pytest
@@ -180,3 +181,42 @@ async def test_an_error_that_all_tests_share_is_the_reason_why_they_guard_nothin
         trial = Trial(tmp_path / name, {"pay.py": setting, "test_pay.py": tests}, [])
         (why,) = (await trial.seal_with_existing_tests()).unguarded
         assert why.endswith(f"no test passes on the base{said}")
+
+
+@pytest.mark.spec("LAW-3")
+async def test_a_contract_that_is_sealed_again_keeps_everything_that_it_was_sealed_with(tmp_path: Path) -> None:
+    """Whoever adds a field to the contract has to say here where it comes from when the contract is sealed again."""
+    base = {
+        "sub/pyproject.toml": "[project]\nname = 'x'\n",
+        "sub/x.py": "",
+        "tests/test_it.py": "def test():\n    assert 1\n",
+    }
+    checks = [{"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_it.py"]}]
+    more = {"carried": {"tests/own.txt": "eA=="}, "interface": ("f(x)",), "prepare": ("true",)}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "it works", "checks": checks}], **more)
+    await trial.workspace.begin()
+    name = check_hash(trial.requirements[0].checks[0])
+    asked = trial.asked.model_copy(
+        update={
+            "suites": (trial.requirements[0].model_copy(update={"id": "existing tests"}),),
+            "unguarded": ("a suite",),
+            "red_suites": (trial.requirements[0].model_copy(update={"id": "red"}),),
+            "disclosed": (RunCase(run=("./a",)),),
+        }
+    )
+    terms = SealTerms(
+        held_out=True,
+        why="tried",
+        authors={name: Author(role="examiner")},
+        guards=[name],
+        caps={"r": ("why",)},
+        undecided=(FactNote("a fact"), "a note"),
+        unserved="no server was found",
+    )
+    contract = await seal(trial.workspace, asked, terms, tell=quiet)
+    empty = {field for field in Contract.model_fields if not getattr(contract, field)}
+    assert empty == {"serve", "uncollected"}, "a server excludes `unserved`; tests are compared with the base again"
+    for _ in range(2):
+        stored = Contract.model_validate_json(contract.model_dump_json())
+        again = await seal(trial.workspace, requirements_of(stored), SealTerms.of(stored), tell=quiet)
+        assert again.model_dump(exclude=FACTS) == contract.model_dump(exclude=FACTS)

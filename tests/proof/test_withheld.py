@@ -27,8 +27,8 @@ from trued.model import (
 from trued.model.events import JournalEvent
 from trued.proof.build import run_build
 from trued.proof.cases.objections import MOST_A_ROUND, MOST_A_RUN, ObjectionLimits
-from trued.proof.disclosure import WITHHELD, held_out_texts
 from trued.proof.prove import prove
+from trued.proof.scanner import WITHHELD, held_out_texts
 from trued.proof.statistics import measure_tests
 from trued.proof.verdict.for_agents import reason_for_agents
 from trued.proof.verdict.gaps import AGAIN

@@ -137,7 +137,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind
-    from trued.model import ManualCheck, requests
+    from trued.model import ManualCheck, Requirements
     from trued.proof.hashes import check_hash
 
     exported, left_out, unchecked = [], [], []
@@ -165,7 +165,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
             exported.append(requirement.model_copy(update={"checks": (ManualCheck(steps=(CONFIRM,)),), "covers": ()}))
         elif not requirement.checks:
             left_out.append(f"{requirement.id}: it has no check")
-    made = requests.Requirements(
+    made = Requirements(
         environment=contract.environment,
         serve=contract.serve,
         interface=contract.interface,

@@ -121,9 +121,7 @@ async def prove_again(
     contract = await _contract_with_visibility(sealed, base, head)
     async with temporary_workspace(request, home, base, head) as workspace:
         workspace.kept = None  # use no cached facts; cached environments are fine
-        terms = replace(
-            SealTerms.of(contract), recorded=recorded_versions(contract), project_roots=contract.project_roots
-        )
+        terms = replace(SealTerms.of(contract), recorded=recorded_versions(contract))
         fresh = await seal(workspace, requirements_of(contract), terms, tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await prove(

@@ -10,7 +10,7 @@ from trued.engine.impersonation import PREVIEWS, is_live_preview, preview_owner
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput, CannotJudge, StateFailed
 from trued.model import Contract, Serve, Value
-from trued.proof.disclosure import discard_event
+from trued.proof.scanner import discard_event
 from trued.run.examination.start_command import find_server
 from trued.run.preview import HOST, PreviewRequest, PreviewServer, free_port
 from trued.workspace.git.removal import remove_tree

@@ -16,7 +16,7 @@ from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
 from trued.model.events.proof import ProvingStarted, SealingStarted
 from trued.model.events.run import WorkingTreeDirty
-from trued.proof.own_files import with_advice
+from trued.proof.advice import with_advice
 from trued.proof.prove import prove
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.seal import SealTerms, seal

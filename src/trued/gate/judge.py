@@ -11,7 +11,7 @@ from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
 from trued.gate.state import CLAUDE_LOCAL, Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
-from trued.proof.own_files import MANIFEST, ProjectFiles
+from trued.proof.advice import MANIFEST, ProjectFiles
 from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
 from trued.proof.room.project_folders import project_folders
 from trued.proof.verdict.conclusion import apply_approvals, conclude

@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # for type checkers and readers; at run time `__getattr__` fi
         Way,
     )
     from trued.model.replies import Disputes, Finding, Reply, Spoken
-    from trued.model.requests import (
+    from trued.model.requirements import (
         EXISTING_TESTS,
         Criterion,
         CriterionKind,
@@ -110,7 +110,7 @@ else:
         "replies": """
             Disputes Finding Reply Spoken
         """,
-        "requests": """
+        "requirements": """
             EXISTING_TESTS Criterion CriterionKind Environment Goal LostCases Plan Ready Requirement Requirements Serve
             Source Task Ticket
         """,

@@ -8,7 +8,7 @@ from pydantic import Field
 from trued.model.checks import Case
 from trued.model.grades import Grade, Outcomes, OutcomeState
 from trued.model.replies import Finding
-from trued.model.requests import Environment, Requirement, Serve
+from trued.model.requirements import Environment, Requirement, Serve
 from trued.model.value import Value, newer_fields
 
 HELD_BACK = "(held out until the run has ended)"
@@ -28,10 +28,24 @@ class Tried(Value):
     detail: str = ""  # what the head printed or returned; for held-out cases it never leaves the engine
     seconds: float = 0.0
 
+    @property
+    def failure(self) -> str:
+        """The kind of failure without the name that may follow it: `module` of `module yaml`."""
+        return self.kind.split(" ")[0]
+
+    @property
+    def named(self) -> str:
+        """What follows in the kind of failure, such as the name of a module or program, or an exit code; or ""."""
+        return self.kind.partition(" ")[2]
+
+    @property
+    def missing_module(self) -> str:
+        """The module that is missing according to this result, or ""."""
+        return self.named if self.failure == "module" else ""
+
     def without_text(self, name: str) -> Self:
         """The result under another name, with nothing but its outcome and kind: no word that the head could choose."""
-        first = self.kind.split(" ")[0]
-        kind = first if first in _OPEN_ENDED else self.kind
+        kind = self.failure if self.failure in _OPEN_ENDED else self.kind
         return self.model_copy(update={"id": name, "kind": kind, "detail": "", "seconds": 0.0})
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 
 from trued.model.grades import Grade
-from trued.model.requests import Environment, Serve
+from trued.model.requirements import Environment, Serve
 from trued.model.value import Value
 
 RoleForm: TypeAlias = Literal["trued", "claude", "github", "opencode"]  # the tool whose format a role file has

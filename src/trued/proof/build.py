@@ -7,7 +7,6 @@ from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, Outcomes, Tried
 from trued.proof.checks.command import ID
 from trued.proof.checks.tests import package_scripts
-from trued.proof.disclosure import Scanner, discard_event
 from trued.proof.reach.replaced_product import new_product
 from trued.proof.room.bench import Bench, CaseSelection
 from trued.proof.room.clean_room import clean_room
@@ -15,6 +14,7 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import run_check
+from trued.proof.scanner import Scanner, discard_event
 from trued.protocols import Emit, Workspace
 
 _SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")

@@ -65,9 +65,7 @@ class FactCache:
         """Keep these facts, unless a case could not be judged for a reason that may be gone next time. A missing module
         is no such reason, because the cache key contains the interpreter. Returns whether the facts were kept."""
         if any(
-            result.outcome is Outcomes.UNJUDGED and not result.kind.startswith("module ")
-            for fact in facts
-            for result in fact.tried
+            result.outcome is Outcomes.UNJUDGED and not result.missing_module for fact in facts for result in fact.tried
         ):
             return False
         once = {(fact.check, fact.turn): fact for fact in facts}  # requirements may share a check

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck, Tried
 from trued.proof.checks.tests import files_of_check, runner_on_base
 from trued.proof.hashes import check_hash
-from trued.proof.own_modules import own_modules
+from trued.proof.new_modules import new_modules
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection
 from trued.proof.room.clean_room import Graft, clean_room
 from trued.proof.room.frozen_files import is_below, is_test
@@ -18,7 +18,7 @@ from trued.proof.seal import run_and_repeat_failures
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.verdict.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.verdict.judge import OwnTests
-from trued.proof.verdict.missing import awaited_packages, each_once, lacked_by_base, missing_part
+from trued.proof.verdict.missing import awaited_packages, each_once, lacked_by_base, missing_modules, missing_part
 from trued.protocols import Workspace
 
 MOST_BYTES = 4 * 2**20
@@ -158,13 +158,13 @@ class ResultsOnBothSides:
     """What the head's own tests showed on base and head."""
 
     facts: Sequence[Evidence]
-    own_modules: frozenset[str]  # modules that only the head has: on the base, a test file that imports one is red
+    new_modules: frozenset[str]  # modules that only the head has: on the base, a test file that imports one is red
     awaited: Mapping[str, MissingFromEnvironment]  # kind of failure → package or module that the machine lacks
     ran: frozenset[str] = frozenset()  # files of the head that the tests loaded
 
     @property
     def base_states(self) -> dict[str, Base]:
-        return on_base([fact for fact in self.facts if fact.side == "base"], self.own_modules)
+        return on_base([fact for fact in self.facts if fact.side == "base"], self.new_modules)
 
     @property
     def head_facts(self) -> list[Evidence]:
@@ -201,14 +201,14 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
             recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)
         ]
     before = [fact for fact in evidence if fact.side == "base"]
-    new_modules = await own_modules(sides.workspace, contract, before, modules)
     ran = frozenset[str]().union(*(fact.ran for fact in head_facts))
     awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, evidence)}
-    return ResultsOnBothSides(evidence, new_modules, awaited, ran)
+    new = await new_modules(sides.workspace, contract, before, modules)
+    return ResultsOnBothSides(evidence, new, awaited, ran)
 
 
 async def _lacked_by_base(sides: BothSides, before: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-    if not any(result.kind.startswith("module ") for fact in before for result in fact.tried):
+    if not missing_modules(before):
         return {}
     python = [path for path in await sides.workspace.blobs(sides.contract.base) if path.endswith(".py")]
     texts = await sides.workspace.read_all(sides.contract.base, python[:MOST_FILES])

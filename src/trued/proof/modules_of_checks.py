@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 from trued.model import BrowserCheck, CallCase, CommandCheck, Contract, ExamplesCheck, Requirement, RunCase, TestsCheck
 from trued.proof.hashes import check_hash
-from trued.proof.reach.altered_python import imported_modules
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.text.commit_texts import as_text
+from trued.proof.text.python_imports import imported_modules
 from trued.protocols import Workspace
 
 

@@ -13,16 +13,16 @@ from trued.model import (
     Verdict,
 )
 from trued.model.events.proof import RequirementJudged
+from trued.proof.advice import places_of_modules, with_advice
 from trued.proof.checks.dependencies import unread_additions
-from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.git_conversions import converted_files, unconverted_files
 from trued.proof.modules_of_checks import modules_of_checks
-from trued.proof.own_files import places_of_modules, with_advice
 from trued.proof.room.additions import packages_behind
 from trued.proof.room.dependencies import package_name
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests, is_below
+from trued.proof.scanner import Scanner
 from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitChange, CommitTrial

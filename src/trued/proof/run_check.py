@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -106,6 +106,7 @@ class SharedRun:
 
     check: Check
     serves: Mapping[str, Check]  # the checks, by their hash
+    owners: Mapping[str, Sequence[str]]  # hash → ids of the requirements that have this check
 
 
 def shared_runs(
@@ -118,12 +119,16 @@ def shared_runs(
     They may be grouped with each other, because they show `tested` at most, and agents never see them.
     """
     groups: dict[object, dict[str, Check]] = {}
+    owners: dict[str, list[str]] = {}
+    for requirement in requirements:
+        for name in distinct_checks((requirement,)):
+            owners.setdefault(name, []).append(requirement.id)
     for name, check in distinct_checks(requirements).items():
         joins = isinstance(check, TestsCheck) and all(_is_known(named, known) for named in check.files)
         hidden = bool(files_named_by(check, carried, {}))
         alike = (check.model_copy(update={"files": ()}), hidden) if joins else name
         groups.setdefault(alike, {})[name] = check
-    return [SharedRun(_merge(list(checks.values())), checks) for checks in groups.values()]
+    return [SharedRun(_merge([*checks.values()]), checks, owners) for checks in groups.values()]
 
 
 def _is_known(named: str, known: Collection[str]) -> bool:
@@ -147,6 +152,14 @@ class EvidenceRecorder:
         """The same recorder, with the versions of packages that only this commit declares."""
         versions = {**self.interpreter.versions, **more}
         return EvidenceRecorder(self.contract, replace(self.interpreter, versions=versions), self.commit, self.tree)
+
+    def record_run(self, shared: SharedRun, fact: Fact, *, turn: int, tainted: bool = False) -> list[Evidence]:
+        """The evidence of one run for every check that it serves, and every requirement that has the check."""
+        return [
+            self.record(owner, check, fact, turn=turn, tainted=tainted)
+            for name, check in shared.serves.items()
+            for owner in shared.owners[name]
+        ]
 
     def record(self, requirement: str, check: Check, fact: Fact, *, turn: int, tainted: bool = False) -> Evidence:
         """The evidence of one run. `tainted`: something held out had already run in the same room."""

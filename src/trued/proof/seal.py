@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
+from typing import Any
 
 from trued.model import (
     Author,
@@ -24,10 +25,10 @@ from trued.model import (
     Tried,
 )
 from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilding, EnvironmentBuilt
+from trued.proof.advice import project_files
 from trued.proof.checks.tests import package_scripts
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.hashes import check_hash
-from trued.proof.own_files import project_files
 from trued.proof.reach.uncollected_tests import uncollected_tests
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, footprint
@@ -53,7 +54,7 @@ from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.project_folders import import_roots
 from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
-from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
+from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.text.command_parser import package_folder, recognise_runner, starts_package_script
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import SCRIPTS, is_script
@@ -88,30 +89,28 @@ class SealTerms:
 
     @classmethod
     def of(cls, contract: Contract) -> "SealTerms":
-        """The terms of a sealed contract, to seal it again. Results on the base are left out: its checks run again."""
+        """The terms of a sealed contract, to seal it again on the same base. Results there are left out: its checks run
+        again."""
         return cls(
             contract.held_out,
             contract.held_out_why,
             authors=contract.authors,
             guards=contract.guards,
             caps=contract.caps,
-            undecided=contract.undecided,
+            undecided=[FactNote(note) if note in contract.reported else note for note in contract.undecided],
+            unserved=contract.unserved,
+            project_roots=None if contract.environment.path else contract.project_roots,
         )
 
 
 def requirements_of(contract: Contract) -> Requirements:
     """The requirements of a sealed contract with everything they were sealed with, to seal them again."""
-    return Requirements(
-        requirements=contract.requirements,
-        environment=contract.environment,
-        serve=contract.serve,
-        interface=contract.interface,
-        carried=contract.carried,
-        suites=contract.suites,
-        unguarded=contract.unguarded,
-        red_suites=contract.red_suites,
-        disclosed=contract.disclosed,
-    )
+    return Requirements(**_in_both(contract))
+
+
+def _in_both(source: Requirements | Contract) -> dict[str, Any]:
+    """Field → value, for the fields that requirements and their contract have in common."""
+    return {name: getattr(source, name) for name in Requirements.model_fields if name in Contract.model_fields}
 
 
 async def seal(
@@ -246,15 +245,7 @@ async def _seal_with_all_guards(
     scripts = [text for several in packages.values() for text in several.values()]
     contract = Contract(
         base=workspace.base,
-        requirements=requirements.requirements,
-        suites=requirements.suites,
-        unguarded=requirements.unguarded,
-        red_suites=requirements.red_suites,
-        disclosed=requirements.disclosed,
-        environment=requirements.environment,
-        serve=requirements.serve,
-        interface=requirements.interface,
-        carried=requirements.carried,
+        **_in_both(requirements),
         project_roots=_project_roots(requirements, terms, blobs),
         frozen=files_to_freeze(with_red_suites, blobs, scripts)
         | await _every_test_file(workspace, with_red_suites, blobs)
@@ -265,10 +256,10 @@ async def _seal_with_all_guards(
         authors=dict(terms.authors),
         guards=tuple(terms.guards),
         caps=dict(terms.caps),
-        undecided=(*terms.undecided, *([PREPARED] if requirements.environment.prepare else [])),
-        reported=tuple(note for note in terms.undecided if isinstance(note, FactNote)),
-        unserved=terms.unserved,
+        unserved="" if requirements.serve else terms.unserved,
     )
+    contract = _with_notes(contract, terms.undecided)
+    contract = _with_notes(contract, [PREPARED] if requirements.environment.prepare else [])
     contract, facts = (
         await _choose_interpreter_and_run(workspace, contract, tell, terms)
         if distinct_checks(run_here)
@@ -282,6 +273,15 @@ async def _seal_with_all_guards(
     notes = [note for note in contract.undecided if NO_SUCH_TEST not in note]
     notes += _notes_on_unknown_names(contract, list(dict.fromkeys(ids)))
     return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": tuple(notes)})
+
+
+def _with_notes(contract: Contract, notes: Iterable[str]) -> Contract:
+    """The contract with these notes, as far as it does not have them: it may be sealed again."""
+    new = [note for note in notes if note not in contract.undecided]
+    facts = [note for note in new if isinstance(note, FactNote)]
+    return contract.model_copy(
+        update={"undecided": (*contract.undecided, *new), "reported": (*contract.reported, *facts)}
+    )
 
 
 async def _packages_of_checks(
@@ -424,10 +424,7 @@ async def _choose_interpreter_and_run(
     )
     if chosen.notes:
         tell(EnvironmentBuilt(said=tuple(chosen.notes), why=chosen.why))
-    reported = tuple(note for note in chosen.notes if isinstance(note, FactNote))
-    notes = {"undecided": (*contract.undecided, *chosen.notes), "reported": (*contract.reported, *reported)}
-    update = {**notes, "interpreter": chosen.interpreter.identity}
-    contract = contract.model_copy(update=update)
+    contract = _with_notes(contract, chosen.notes).model_copy(update={"interpreter": chosen.interpreter.identity})
     if facts and caller and chosen.interpreter.identity == caller.identity:
         return contract, facts
     same = [fact for fact in known if fact.interpreter == chosen.interpreter.description]
@@ -480,26 +477,25 @@ async def _run_on_base(
         _,
     ):
         for shared in shared_runs(unfinished, known):
-            facts = await run_and_repeat_failures(shared.check, bench)
+            taken = await run_on_base(shared, bench, recorder)
             for name, check in shared.serves.items():
-                owners = [requirement for requirement in unfinished if name in distinct_checks((requirement,))]
-                taken = [
-                    recorder.record(owner.id, check, fact, turn=turn)
-                    for turn, fact in enumerate(facts, start=1)
-                    for owner in owners
-                ]
-                evidence += taken
-                cases = _count_states(on_base([fact for fact in taken if fact.requirement == owners[0].id]))
-                serves, lacks = (
-                    tuple(owner.id for owner in owners),
-                    tuple(map(files.advise, machine_lacks(check, taken))),
-                )
-                tell(
-                    CheckSealed(
-                        check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=tuple(map(str, lacks))
-                    )
-                )
+                of_check = [fact for fact in taken if fact.check == name]
+                evidence += of_check
+                serves = tuple(shared.owners[name])
+                cases = _count_states(on_base([fact for fact in of_check if fact.requirement == serves[0]]))
+                lacks = tuple(str(files.advise(part)) for part in machine_lacks(check, of_check))
+                tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=lacks))
     return tuple(evidence)
+
+
+async def run_on_base(shared: SharedRun, bench: Bench, recorder: EvidenceRecorder) -> list[Evidence]:
+    """Run the checks in this room of the base, failed cases `RED_TURNS` times, and record every run."""
+    facts = await run_and_repeat_failures(shared.check, bench)
+    return [
+        evidence
+        for turn, fact in enumerate(facts, start=1)
+        for evidence in recorder.record_run(shared, fact, turn=turn)
+    ]
 
 
 async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
@@ -559,7 +555,7 @@ def _is_late(name: str, facts: Sequence[Fact]) -> bool:
 
 def _is_to_be_repeated(result: Tried) -> bool:
     """Whether the case failed, or lacks a module that the head may add."""
-    lacking = result.outcome is Outcomes.UNJUDGED and result.kind.startswith("module ")
+    lacking = result.outcome is Outcomes.UNJUDGED and bool(result.missing_module)
     return (result.outcome in (Outcomes.FAILED, Outcomes.MISSING) and result.kind not in NOT_OUR_FAILURE) or lacking
 
 

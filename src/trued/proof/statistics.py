@@ -12,7 +12,6 @@ from pathlib import Path
 from trued.errors import CannotJudge
 from trued.model import Check, Contract, Evidence, Figures, Outcomes, TestsCheck, Tried
 from trued.proof.checks.tests import runner_of
-from trued.proof.disclosure import Scanner, discard_event
 from trued.proof.hashes import check_hash
 from trued.proof.room import node
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
@@ -22,6 +21,7 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_configuration, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import run_check
+from trued.proof.scanner import Scanner, discard_event
 from trued.proof.text.command_parser import RunnerCall, node_options
 from trued.protocols import Emit, Workspace
 

@@ -25,7 +25,7 @@ from trued.proof.checks.examples import with_time_limit
 from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import try_own_tests
 from trued.proof.imported_by_tests import imported_by_tests
-from trued.proof.own_modules import own_modules
+from trued.proof.new_modules import new_modules
 from trued.proof.reach.replaced_product import new_product
 from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact
@@ -37,7 +37,7 @@ from trued.proof.room.held_out import DATA, hidden_files, is_held_out, is_hidden
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.runners.counting import EQUALS_ALL
-from trued.proof.seal import run_and_repeat_failures
+from trued.proof.seal import run_on_base
 from trued.proof.turns import PlannedRun, Rooms, take_turns
 from trued.proof.verdict.case_status import ENGINES, Base, full_name, lacking, on_base
 from trued.proof.verdict.judge import (
@@ -47,7 +47,7 @@ from trued.proof.verdict.judge import (
     is_own_case,
     is_superseded,
 )
-from trued.proof.verdict.missing import awaited_packages, undeclared_imports
+from trued.proof.verdict.missing import awaited_packages, missing_modules, undeclared_imports
 from trued.proof.verdict.notes import base_taken_again, files_used, kept_as_product
 from trued.protocols import Emit, Workspace
 
@@ -63,7 +63,7 @@ class HeadRoom:
     packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
     standard: frozenset[str] = frozenset()  # modules of Python's standard library
     modules: frozenset[str] = frozenset()  # these, and modules of the project
-    own_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
+    new_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
     unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
     replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
     edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
@@ -204,7 +204,7 @@ class CommitTrial:
                 packages=frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown)),
                 standard=interpreter.standard,
                 modules=bench.modules | interpreter.standard,
-                own_modules=await own_modules(self.workspace, self.contract, self.base_facts, bench.modules),
+                new_modules=await new_modules(self.workspace, self.contract, self.base_facts, bench.modules),
                 unseen=graft.paths,
                 replaced=frozenset((*graft.restored, *graft.removed)),
                 edited=frozenset(path for path in graft.restored if path in here),
@@ -224,7 +224,7 @@ class CommitTrial:
         imported: dict[str, frozenset[str]] = {}
         for name, check in distinct_checks(self.due).items():
             if isinstance(check, TestsCheck) and not self.ran.get(name):
-                states = on_base([fact for fact in self.base_facts if fact.check == name], self.room.own_modules)
+                states = on_base([fact for fact in self.base_facts if fact.check == name], self.room.new_modules)
                 tests = {case.split("::")[0] for case, state in states.items() if state is Base.GUARD}
                 imported[name] = await imported_by_tests(self.workspace, self.contract.base, tests)
         return imported
@@ -237,9 +237,9 @@ class CommitTrial:
         that an earlier version of the engine ran in another kind of room."""
         workspace, commit = self.workspace, self.commit
         outdated = [shared for shared in runs if any(fact.room != ROOM for fact in self._facts_when_sealed(shared))]
-        lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
+        lost = missing_modules(self.contract.base_facts)
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
-        provided = {kind for kind in lost if added.provides(kind.removeprefix("module "))}
+        provided = {kind for kind, module in lost.items() if added.provides(module)}
         again = [
             shared for shared in runs if any(kind in provided for _, kind in lacking(self._facts_when_sealed(shared)))
         ]
@@ -283,13 +283,7 @@ class CommitTrial:
             _,
         ):
             for shared in again:
-                for turn, fact in enumerate(await run_and_repeat_failures(shared.check, bench), start=1):
-                    taken += [
-                        recorder.record(requirement.id, check, fact, turn=turn)
-                        for name, check in shared.serves.items()
-                        for requirement in self.due
-                        if name in distinct_checks((requirement,))
-                    ]
+                taken += await run_on_base(shared, bench, recorder)
         self.retaken += taken
         return taken
 
@@ -454,7 +448,7 @@ class CommitTrial:
         return tuple(name for name, state in self._base_states(shared).items() if state is Base.RED)
 
     def _base_states(self, shared: SharedRun) -> dict[str, Base]:
-        return on_base([fact for fact in self.base_facts if fact.check in shared.serves], self.room.own_modules)
+        return on_base([fact for fact in self.base_facts if fact.check in shared.serves], self.room.new_modules)
 
     async def _run_objections(self, interpreter: Interpreter, recorder: EvidenceRecorder) -> None:
         """Run the cases of objections as checks. An objection whose case passes is closed; one whose case fails
@@ -502,8 +496,7 @@ class CommitTrial:
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
         """Sentences about modules that the head's files import and nothing provides; none if no check lacked a
         module."""
-        kinds = {result.kind for fact in self.evidence for result in fact.tried}
-        if not any(kind.startswith("module ") for kind in kinds):
+        if not any(result.missing_module for fact in self.evidence for result in fact.tried):
             return []
         product = {path: text for path, text in texts.items() if not is_test(path)}
         return undeclared_imports(product, self.room.modules, self.room.packages)
@@ -532,7 +525,7 @@ class CommitTrial:
             proposed=[name for other in contract.requirements for name in other.proposed],
             suite=requirement in contract.suites,
             edited=self.room.edited,
-            own_modules=self.room.own_modules,
+            new_modules=self.room.new_modules,
             awaited=awaited_packages(self.room.added, evidence),
             undeclared=change.undeclared,
             unread=change.unread,
@@ -582,13 +575,10 @@ class _HeadRecorder:
         trial = self._trial
         self._tainted = self._tainted or any(is_held_out(trial.contract, check) for check in shared.serves.values())
         trial.notes += fact.notes
-        for name, check in shared.serves.items():
-            owners = [requirement for requirement in trial.due if name in distinct_checks((requirement,))]
+        for name in shared.serves:
             if not trial.guards_nothing(name):
                 trial.ran[name] = trial.ran.get(name, frozenset()) | fact.ran
-            trial.evidence += [
-                self._recorder.record(owner.id, check, fact, turn=turn, tainted=self._tainted) for owner in owners
-            ]
+        trial.evidence += self._recorder.record_run(shared, fact, turn=turn, tainted=self._tainted)
         if equal := frozenset(result.id for result in fact.tried if result.kind == EQUALS_ALL):
             self.doubted.append(DoubtedRun(shared, fact.seed, equal))
         check_name = next(iter(shared.serves))[:12]

@@ -33,7 +33,6 @@ from trued.proof.reach.altered_python import (
     altered_names,
     computed_members,
     defined_names,
-    imported_modules,
     names_of_tests,
     new_statements,
     reached_names,
@@ -47,6 +46,7 @@ from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
+from trued.proof.reach.uses import may_import
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
@@ -56,6 +56,7 @@ from trued.proof.room.project_folders import top_level_modules
 from trued.proof.run_check import distinct_checks
 from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
+from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.script_aliases import ScriptAliases, is_settings, leads_elsewhere
 from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
@@ -84,6 +85,7 @@ class UnguardedCode:
         # Changed tests that were replaced or removed in the room are left out: they are not part of the product.
         self._changed = [path for path in changed if path not in trial.room.replaced or not is_test(path)]
         self._code: list[str] | None = None
+        self._unwatched: list[str] | None = None
         self._texts: dict[str, str] = {}  # texts of the base that were read already
         self._replaced: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
@@ -93,7 +95,7 @@ class UnguardedCode:
         it; {} if all existing tests were run."""
         if not self.contract.unguarded and not self.contract.uncollected:
             return {}
-        left = await self._unwatched_code(TurnedTests())
+        left = await self._unwatched_by_checks()
         if left and not self.contract.unguarded:
             left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
@@ -111,7 +113,7 @@ class UnguardedCode:
         checks = [check for suite in self.contract.suites for check in suite.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
-        return await self._by_requirement(await self._unwatched_code(TurnedTests()))
+        return await self._by_requirement(await self._unwatched_by_checks())
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
         """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
@@ -322,6 +324,12 @@ class UnguardedCode:
         reached = await files_of_programs(self._read_base, known, commands) if code else None
         return [] if reached is None else [place for place in code if not {place, place.rpartition(" (")[0]} & reached]
 
+    async def _unwatched_by_checks(self) -> list[str]:
+        """The changed code that the checks were not seen to run or reach."""
+        if self._unwatched is None:
+            self._unwatched = await self._unwatched_code(TurnedTests())
+        return self._unwatched
+
     async def _unwatched_code(self, turned: TurnedTests) -> list[str]:
         """The changed code that neither the checks nor the red tests that pass now were seen to run or reach."""
         files_run = turned.ran.union(*self.trial.ran.values())
@@ -392,7 +400,7 @@ class UnguardedCode:
         sources = [*texts.items(), *((path, as_text(content)) for path, content in after.items() if content)]
         # The head may define new short names, so that its code imports a test by one of them.
         aliases = [await self._aliases(commit) for commit in (self.contract.base, self.trial.commit)]
-        return {imported for path, text in sources for imported in paths if _may_import(path, text, imported, aliases)}
+        return {imported for path, text in sources for imported in paths if _may_load(path, text, imported, aliases)}
 
     async def _aliases(self, commit: str) -> ScriptAliases:
         """The short names by which scripts of this commit import its files."""
@@ -467,7 +475,7 @@ class UnguardedCode:
         for check in (check for suite in self.contract.suites for check in suite.checks):
             before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]
             here = [fact for fact in self.trial.evidence if fact.check == check_hash(check)]
-            for name, state in on_base(before, self.trial.room.own_modules).items():
+            for name, state in on_base(before, self.trial.room.new_modules).items():
                 idle = state is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
                 (failing if idle and not self._is_superseded(name) else passing).append(name)
         return failing, passing
@@ -580,14 +588,11 @@ def _takes_place_of_another(
     return place in elsewhere or not others.isdisjoint(known)
 
 
-def _may_import(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
-    """Whether the file at `path`, which has this text, may import the file `imported`."""
-    if not imported.endswith(".py"):
-        return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)
-    folders = ["src", *map(str, PurePosixPath(path).parents)]
-    names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
-    place = imported.removesuffix("/__init__.py").removesuffix(".py")
-    return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
+def _may_load(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
+    """Whether the file at `path`, which has this text, may load the file `imported`."""
+    if imported.endswith(".py"):
+        return may_import(path, text, imported)
+    return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)
 
 
 def _named_files(path: str, text: str, aliases: ScriptAliases) -> list[str]:

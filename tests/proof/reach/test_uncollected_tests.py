@@ -10,8 +10,8 @@ import pytest
 
 from tests.proof.trial import Trial, asked_three, only
 from trued.model import Contract, Grade, Judged
-from trued.proof.reach.altered_python import imported_modules
 from trued.proof.reach.uncollected_tests import uncollected_tests
+from trued.proof.text.python_imports import imported_modules
 
 CORE = "def rate(x):\n    return x * 2\n\n\ndef other():\n    return 5\n"
 BROKEN = CORE.replace("x * 2", "0")

@@ -315,7 +315,7 @@ def test_a_module_that_the_head_itself_brings_makes_its_lack_on_base_red() -> No
     requirement = Requirement(id="r", text="x", checks=(EXAMPLES,))
     facts = Facts(base=base, head=head, held_out=True)
     assert judge(requirement, facts).grade is Grade.UNJUDGED
-    assert judge(requirement, replace(facts, own_modules=frozenset({"newpkg"}))).grade is Grade.PROVEN
+    assert judge(requirement, replace(facts, new_modules=frozenset({"newpkg"}))).grade is Grade.PROVEN
 
 
 def test_a_runner_that_broke_down_on_base_is_never_red() -> None:

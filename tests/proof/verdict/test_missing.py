@@ -17,7 +17,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.own_files import ProjectFiles
+from trued.proof.advice import ProjectFiles
 from trued.proof.verdict.missing import missing_part, undeclared_imports
 
 BASE = {

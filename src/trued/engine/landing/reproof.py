@@ -164,5 +164,6 @@ class RebasedProof:
         if base == contract.base and contract.base_facts:
             return contract
         asked, more = await with_existing_tests(self.workspace, requirements_of(contract))
-        terms = replace(SealTerms.of(contract), guards=tuple(dict.fromkeys((*contract.guards, *more))))
+        guards = tuple(dict.fromkeys((*contract.guards, *more)))
+        terms = replace(SealTerms.of(contract), guards=guards, project_roots=None)  # this base may have other projects
         return await seal(self.workspace, asked, terms, tell=emit)

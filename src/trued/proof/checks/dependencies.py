@@ -38,19 +38,19 @@ from trued.proof.checks.package_words import (
     read_names,
 )
 from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
-from trued.proof.checks.source_imports import COMPILED, SourceText, Words, is_known_command, read_source
+from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
 from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.proof.room.go_cache import module_name
-from trued.proof.text.languages import CODE, SCRIPTS
+from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 
 ID = "dependencies"
 SHORT = ("@/", "~/")  # these begin no package's name, so they stand for a folder, by the settings of some tool
-READ_AS_CODE = (".py", *SCRIPTS, *COMPILED)
+READ_AS_CODE = (".py", *SCRIPTS, *GO_AND_RUST)
 SOURCES = (
     ".py",
     ".js",
@@ -372,15 +372,11 @@ def _is_copied(path: str, on_base: Collection[str]) -> bool:
     return False
 
 
-def _is_script(path: str) -> bool:
-    return path.endswith(SCRIPTS)
-
-
 async def _settings_of_scripts(
     workspace: Workspace, base: str, after: Mapping[str, bytes], known_paths: Collection[str]
 ) -> tuple[ScriptAliases, ToolSettings]:
     """The short names that the base defines, and the settings of tools with the changes in `after`."""
-    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(_is_script, after)) else []
+    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(is_script, after)) else []
     before = {path: _text(content) for path, content in (await workspace.read_all(base, paths)).items()}
     changed = {path: _text(content) for path, content in after.items() if is_settings(path)}
     return ScriptAliases(before), ToolSettings({**before, **changed}, known_paths)
@@ -532,7 +528,7 @@ async def _files_with_new_programs(
     """The files that newly start a program which may install packages."""
     if not starts:
         return []
-    sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *COMPILED))]
+    sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *GO_AND_RUST))]
     programs = {words[0] for commands in starts.values() for words in commands if words and words[0]}
     program_names = [*programs, *(["sys.executable"] if "python" in programs else [])]
     texts = [(path, _text(content)) for path, content in (await workspace.read_all(base, sources)).items() if programs]
@@ -575,7 +571,7 @@ async def _files_with_packages(
     read_by_code = read_names(
         {path: _text(content) for path, content in (await workspace.read_all(base, code)).items()}
     )
-    tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *COMPILED))]
+    tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *GO_AND_RUST))]
     mentioning = [(path, _text(content)) for path, content in (await workspace.read_all(base, tools)).items()]
     # A new test that names a file reads it as data, unless a driver might run that test's code.
     driven = any(PurePosixPath(path).name in DRIVEN for path in changed_contents)
@@ -687,7 +683,7 @@ async def _imports_missing_in_code(
     bundled = {
         imported.consumer: consumers.only_for_developers(imported.path)
         for imported in imports
-        if _is_script(imported.path)
+        if is_script(imported.path)
     }
     on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
     sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]

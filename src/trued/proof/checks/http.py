@@ -25,7 +25,7 @@ from trued.proof.room.dependencies import is_dependency_manifest, provides_modul
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.services import with_services
 from trued.proof.text.commit_texts import MOST_FILES, as_text
-from trued.proof.text.python_names import modules_asked
+from trued.proof.text.python_imports import modules_asked
 from trued.protocols import CommandResult, Server
 
 SERVER_OUTPUT = 16 * 2**20

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.errors import BadInput
+from trued.proof.text.python_imports import nodes_in
 from trued.support.located.yaml import yaml_value
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
@@ -76,11 +77,7 @@ def read_names(sources: Mapping[str, str]) -> frozenset[str]:
 def _string_literals(path: str, text: str) -> list[str]:
     if not path.endswith(".py"):
         return _QUOTED.findall(text)
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [node.value for node in nodes_in(text) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
 def is_read_by_code(

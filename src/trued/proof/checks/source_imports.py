@@ -21,10 +21,11 @@ from trued.proof.checks.harmless_modules import (
     is_harmless_in_go,
     may_load,
 )
+from trued.proof.text.python_imports import UNREADABLE
 from trued.proof.text.script_imports import imported_names
 
 # Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
-COMPILED = (".go", ".rs")
+GO_AND_RUST = (".go", ".rs")
 # Python's functions that import a module, load a library, or run code that is given as text.
 LOADERS = frozenset(
     {
@@ -174,9 +175,9 @@ def read_source(path: str, text: str, own_names: Collection[str] = ()) -> Source
     if path.endswith(".py"):
         try:
             return _Python(ast.parse(text), own_names).read()
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except UNREADABLE:
             return SourceText(parsed=False)
-    if path.endswith(COMPILED):
+    if path.endswith(GO_AND_RUST):
         hidden = _hidden_in_go(text, own_names) if path.endswith(".go") else _hidden_in_rust(text)
         return SourceText(hidden=hidden, starts=_commands_of_compiled(text))
     return _read_script(text)

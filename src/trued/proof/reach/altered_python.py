@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from trued.proof.text.python_imports import UNREADABLE, nodes_in, parse
+
 MODULE = "statements of the module"
 # Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted. So a new
 # one may change what old code does.
@@ -75,9 +77,8 @@ def altered_names(
     `MODULE` stands for other statements, and for a file that cannot be parsed. `exported`: names that this file imports
     and other files take from it. If the import of such a name is removed, the name counts as altered. `computed`:
     what `computed_members` found in other files: reading such an attribute runs code."""
-    try:
-        was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    was, now = _outline(before), _outline(after)
+    if was is None or now is None:
         return frozenset({MODULE})
     altered = {name for name, body in was.code.items() if now.code.get(name) != body and name not in was.imported}
     altered |= {name for name in was.imported & now.code.keys() if now.code[name] != was.code[name]}
@@ -96,20 +97,15 @@ def altered_names(
 def computed_members(before: str, after: str) -> frozenset[str]:
     """The members that classes of a Python file have gained, and whose code may run when they are read, such as
     properties. Empty for a file that cannot be parsed."""
-    try:
-        return frozenset(_Outline(ast.parse(after)).computed - _Outline(ast.parse(before)).computed)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    was, now = _outline(before), _outline(after)
+    return frozenset(now.computed - was.computed) if was and now else frozenset()
 
 
 def added_names(before: str, after: str) -> frozenset[str]:
     """The functions, variables, classes and imports that a Python file has gained, and `Class.member` for each new
     member of a class. Empty for a file that cannot be parsed."""
-    try:
-        was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    return frozenset(now.code.keys() - was.code.keys())
+    was, now = _outline(before), _outline(after)
+    return frozenset(now.code.keys() - was.code.keys()) if was and now else frozenset()
 
 
 def _order_of_kept_names(outline: "_Outline", other: "_Outline") -> list[str]:
@@ -208,11 +204,8 @@ class NameGraph:
     def __init__(self, texts: Iterable[str], smaller: "NameGraph | None" = None) -> None:
         self._uses: dict[str, set[str]] = {name: {*used} for name, used in smaller._uses.items()} if smaller else {}
         for text in texts:
-            try:
-                outline = _Outline(ast.parse(text))
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                continue
-            for name, used in outline.uses.items():
+            outline = _outline(text)
+            for name, used in outline.uses.items() if outline else ():
                 self._uses.setdefault(name, set()).update(used)
 
     def reached(self, entry_points: Iterable[str]) -> frozenset[str]:
@@ -228,35 +221,16 @@ class NameGraph:
 
 def defined_names(text: str) -> frozenset[str]:
     """The functions, methods, classes and variables of a Python file. `Class.method` is listed as `method`."""
-    try:
-        outline = _Outline(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    return frozenset(name.rpartition(".")[2] for name in outline.code.keys() - outline.imported)
-
-
-def imported_modules(text: str) -> frozenset[str]:
-    """The modules that a Python file imports, and `module.name` for each name that it imports from a module. The
-    leading dots of relative imports are left out."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom):
-            modules |= {node.module or "", *(f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names)}
-    return frozenset(modules - {""})
+    outline = _outline(text)
+    names = outline.code.keys() - outline.imported if outline else ()
+    return frozenset(name.rpartition(".")[2] for name in names)
 
 
 def used_attributes(text: str) -> frozenset[str]:
     """`owner.name` for each attribute that a Python file uses. The owner is the last name before the attribute, or the
     real name of the module if that name is an alias. The owner need not be a module, so the result may have too many
     names, but not too few."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    nodes = nodes_in(text)
     aliases = {node.asname: node.name for node in nodes if isinstance(node, ast.alias) and node.asname}
     chains = [(_last_name(node.value), node.attr) for node in nodes if isinstance(node, ast.Attribute)]
     return frozenset(f"{aliases.get(owner, owner).rpartition('.')[2]}.{name}" for owner, name in chains)
@@ -264,10 +238,7 @@ def used_attributes(text: str) -> frozenset[str]:
 
 def used_names(text: str) -> frozenset[str]:
     """Every name and attribute that a Python file uses or imports from elsewhere."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    nodes = nodes_in(text)
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     return frozenset(names | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names})
@@ -330,10 +301,8 @@ def _origin(name: str, functions: Collection[str]) -> str:
 
 
 def _function_names(text: str) -> Iterable[tuple[str, ...]]:
-    try:
-        return _functions_in(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
+    module = parse(text)
+    return _functions_in(module) if module else ()
 
 
 def without_tests(text: str, path: str, ids: Collection[str]) -> str:
@@ -349,7 +318,7 @@ def without_tests(text: str, path: str, ids: Collection[str]) -> str:
             for node in nodes if name in removed else ():
                 node.body, node.decorator_list = [ast.Pass()], []
         return ast.unparse(module)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return text
 
 
@@ -373,9 +342,8 @@ def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bo
     """The names that these tests of a file use, fixtures among them, and the functions that a test framework calls
     before or after any test. `strings`: all their strings count as names. A test that is not found in the file is
     inherited, or made by a decorator: its own name is returned, and the functions from whose names it may be made."""
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = parse(text)
+    if module is None:
         return {test[-1] for test in tests}
     functions = _functions_in(module)
     used = {name[-1] for name, nodes in functions.items() if any(_runs_around_tests(node) for node in nodes)}
@@ -405,6 +373,14 @@ def _runs_around_tests(node: ast.AST) -> bool:
     decorator_nodes = [inner for decorator in getattr(node, "decorator_list", ()) for inner in ast.walk(decorator)]
     autouse = any(isinstance(inner, ast.keyword) and inner.arg == "autouse" for inner in decorator_nodes)
     return autouse or name.startswith(("setup", "teardown", "pytest_"))
+
+
+def _outline(text: str) -> "_Outline | None":
+    """The outline of a Python file; None if it cannot be read."""
+    try:
+        return _Outline(ast.parse(text))
+    except UNREADABLE:  # its parts may also be nested too deeply for `ast.dump`
+        return None
 
 
 class _Outline:

@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import CommandCheck, Contract, TestsCheck
-from trued.proof.reach.altered_python import imported_modules
 from trued.proof.reach.file_readers import LISTS_FOLDERS, without_remarks
 from trued.proof.reach.uncollected_tests import TITLED
 from trued.proof.reach.used_by_tests import uses_file
+from trued.proof.reach.uses import may_import
 from trued.proof.room.frozen_files import (
     DRIVERS,
     FOLDERS,
@@ -205,7 +205,7 @@ class _Finder:
         if target.endswith(CODE) and name not in text and not _loads_computed_names(text):
             return False  # most texts, so that they are not searched further
         if target in self._tests:
-            return self._loads(path, text, target) if is_script(target) else _imports(path, text, target)
+            return self._loads(path, text, target) if is_script(target) else may_import(path, text, target)
         if is_package_json(path):
             return target in named_as_product(text, self._all_files)
         if target in text and not is_settings(path):
@@ -234,14 +234,6 @@ class _Finder:
 def _loads_computed_names(text: str) -> bool:
     """Whether code loads modules whose names it computes."""
     return bool(_LOADS_COMPUTED_NAME.search(text))
-
-
-def _imports(path: str, text: str, target: str) -> bool:
-    """Whether a Python file imports the Python file `target`."""
-    place = target.removesuffix("/__init__.py").removesuffix(".py")
-    names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
-    folders = ("src", *map(str, PurePosixPath(path).parents))
-    return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
 
 
 def _leads_to(path: str, text: str, target: str) -> bool:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from trued.proof.reach.altered_python import imported_modules
 from trued.proof.reach.file_readers import may_read
 from trued.proof.room.frozen_files import (
     CONFIGURED,
@@ -29,6 +28,7 @@ from trued.proof.room.frozen_files import (
 from trued.proof.room.project_folders import project_folders
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
+from trued.proof.text.python_imports import imported_modules, parse
 from trued.proof.text.script_imports import relative_paths
 from trued.protocols import Workspace
 
@@ -222,9 +222,8 @@ def _uncollected_in(
     if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):
         return [], []
     text = as_text(content)
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = parse(text)
+    if module is None:
         return [], []
     examples = _names_with_examples(module) if habits.doctests or "doctest.testmod(" in text else []
     examples = [name for name in examples if name not in collected]

@@ -16,12 +16,14 @@ from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
 from trued.proof.hashes import check_hash
-from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names, imported_modules
+from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, may_read
+from trued.proof.reach.uses import possible_places
 from trued.proof.room.frozen_files import is_configuration, is_test
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import CODE, is_script
+from trued.proof.text.python_imports import UNREADABLE, imported_modules
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings, without_aliases
 from trued.protocols import Workspace
 
@@ -168,7 +170,7 @@ def with_new_definitions(before: str, after: str) -> str:
         old_statements = {ast.dump(statement) for statement in ast.parse(before).body} if added else set[str]()
         statements = ast.parse(after).body if added else []
         new_statements = [statement for statement in statements if ast.dump(statement) not in old_statements]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return ""
     texts = [
         ast.unparse(statement)
@@ -224,7 +226,7 @@ def _loaded_from(files: Iterable[str], texts: Mapping[str, str], head_files: Col
     while waiting:
         path = waiting.pop()
         modules = imported_modules(texts.get(path, ""))
-        for place in {*_places(path, modules), *(module.replace(".", "/") for module in modules)}:
+        for place in {*possible_places(path, modules), *(module.replace(".", "/") for module in modules)}:
             packages = [place, *map(str, PurePosixPath(place).parents)]
             names = [f"{place}.py", *(f"{package}/__init__.py" for package in packages), *compiled.get(place, [])]
             names += [module for package in packages for module in at_root.get(package, ())]
@@ -338,7 +340,7 @@ def uses_file(
         if not path.endswith(".py"):
             return _is_named(target, text)
         imported_names = _imported_names(text)
-        places, import_name = _places(path, imported_names), _name_below_root(target, all_files)
+        places, import_name = possible_places(path, imported_names), _name_below_root(target, all_files)
         # `import_name` is what any code imports the file by, if the file's root is on the import path. In code of the
         # product, a name without a package does not count, because it may belong to another module.
         counts_by_name = is_test(path) or "/" in import_name
@@ -389,9 +391,3 @@ def _name_below_root(path: str, all_files: Collection[str]) -> str:
     )
     name = file.relative_to(root).with_suffix("")
     return str(name.parent if name.name == "__init__" and name.parent.name else name)
-
-
-def _places(path: str, modules: Iterable[str]) -> frozenset[str]:
-    """The paths, without their suffix, at which the file at `path` may find these modules."""
-    names, folders = [module.replace(".", "/") for module in modules], ["src", *map(str, PurePosixPath(path).parents)]
-    return frozenset(posixpath.normpath(f"{folder}/{name}") for folder in folders for name in names)

@@ -5,7 +5,6 @@ Changed drivers can make a command pass, whatever the product does. So a command
 on a head that changed them: with the head's drivers, and with the base's.
 """
 
-import ast
 import posixpath
 import re
 import shutil
@@ -19,6 +18,7 @@ from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.text import node_names, python_names
 from trued.proof.text.command_parser import package_folder, scripts_started
+from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.script_imports import imported_names
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
@@ -167,7 +167,7 @@ def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
     installed."""
     folder, candidates = PurePosixPath(place).parent, list[str]()
     if place.endswith(".py"):
-        module_paths = [name.replace(".", "/") for name in _modules(text, whole=True)]
+        module_paths = [name.replace(".", "/") for name in imported_modules(text)]
         candidates = [
             candidate
             for module_path in module_paths
@@ -196,22 +196,9 @@ def _names_asked(text: str, path: str) -> set[str]:
     return names_asked(text, _module(path))
 
 
-def _modules(text: str, *, whole: bool = False) -> set[str]:
-    """The modules that a Python script imports: the first parts of their names, or the whole names."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    modules: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            modules |= {
-                node.module or "",
-                *(f"{node.module}.{alias.name}" if node.module else alias.name for alias in node.names),
-            }
-    return modules - {""} if whole else {name.split(".")[0] for name in modules - {""}}
+def _modules(text: str) -> set[str]:
+    """The first parts of the names of the modules that a Python script imports."""
+    return {name.split(".")[0] for name in imported_modules(text)}
 
 
 # -- running a command with the base's drivers -------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
+from trued.proof.text.python_imports import UNREADABLE
 from trued.support.tables import ini_tables, json_table, table_at, toml_table
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "init.sh")
@@ -296,7 +297,7 @@ def _setup_calls(text: str) -> list[dict[str | None, Any]]:
         calls = [node for node in ast.walk(module) if isinstance(node, ast.Call)]
         calls = [node for node in calls if ast.unparse(node.func).split(".")[-1] == "setup"]
         return [{argument.arg: _literal(argument.value, names) for argument in call.keywords} for call in calls]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return []
 
 

@@ -93,8 +93,8 @@ def lacks_packages(evidence: Iterable[Evidence]) -> bool:
     """Whether checks on the base fail as if a package were missing. Only then is an environment worth building."""
     tried = [attempt for item in evidence for attempt in item.tried]
     return any(
-        attempt.kind.startswith("module ")
-        or attempt.kind.removeprefix("program ") in TOOLS
+        attempt.missing_module
+        or (attempt.failure == "program" and attempt.named in TOOLS)
         or (attempt.id == WHOLE_CHECK and attempt.outcome in _FAILING)
         for attempt in tried
     ) or any(_UNINSTALLED.search(attempt.detail) for attempt in tried if attempt.outcome in _FAILING)

@@ -1,7 +1,7 @@
 """Reads the texts of a commit: all of them, those that it changed, and the lines that it added."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from trued.protocols import Workspace
@@ -10,8 +10,8 @@ TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # larger text files are skipped; M
 MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # at most this many changed files, and bytes of each, are read
 
 
-async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:
-    """Path → text of every text file of the commit that is not too large."""
+async def text_files(workspace: Workspace, commit: str, suffixes: Collection[str] | None = None) -> dict[str, str]:
+    """Path → text of every text file of the commit that is not too large. `suffixes`: only of files with these."""
     texts: dict[str, str] = {}
     bytes_left = MOST_BYTES
     async with workspace.room(commit) as room:
@@ -19,6 +19,8 @@ async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:
             folders.sort()
             for name in sorted(names):
                 path = Path(folder, name)
+                if suffixes is not None and path.suffix not in suffixes:
+                    continue
                 if path.is_symlink() or not path.is_file() or path.stat().st_size > min(TEXT_BYTES, bytes_left):
                     continue
                 content = path.read_bytes()

@@ -1,23 +1,16 @@
 """Finds the names that a Python module defines, and the names that other code uses from it. Only parses text. Pure."""
 
 import ast
-from collections.abc import Sequence
+
+from trued.proof.text.python_imports import nodes_in, parse
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-
-def modules_asked(text: str) -> set[str]:
-    """The first parts of the names of all modules that this text imports, relative imports left out."""
-    nodes = [node for statement in _statements(text) for node in ast.walk(statement)]
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
-    return {name.split(".")[0] for name in names}
 
 
 def names_asked(text: str, module: str) -> set[str]:
     """The names that this text uses from a module: `from module import name`, `module.name`."""
     used_names, aliases = set[str](), set[str]()
-    nodes = [node for statement in _statements(text) for node in ast.walk(statement)]
+    nodes = nodes_in(text)
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == module:
             used_names |= {alias.name for alias in node.names}
@@ -31,7 +24,8 @@ def names_asked(text: str, module: str) -> set[str]:
 
 def names_defined(text: str) -> set[str]:
     """The names that a module has once it is imported; none if it cannot be parsed."""
-    names, waiting = set[str](), [*_statements(text)]
+    module = parse(text)
+    names, waiting = set[str](), list[ast.AST](module.body if module else ())
     while waiting:
         node = waiting.pop()
         if isinstance(node, _Definition):
@@ -48,16 +42,9 @@ def names_defined(text: str) -> set[str]:
 def lacks(text: str, names: set[str]) -> bool:
     """Whether a module with this text lacks one of the names. False if that is unclear: the module re-exports all names
     of another module, or defines names while it runs (`globals()["name"] = …`)."""
-    nodes = [node for statement in _statements(text) for node in ast.walk(statement)]
+    nodes = nodes_in(text)
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in nodes):
         return False
     made_at_run_time = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     defined = names_defined(text)
     return "__getattr__" not in defined and bool(names - defined - made_at_run_time)
-
-
-def _statements(text: str) -> Sequence[ast.AST]:
-    try:
-        return ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()

@@ -46,10 +46,10 @@ class Head(StrEnum):
     UNJUDGED = "unjudged"
 
 
-def on_base(facts: Sequence[Evidence], own_modules: frozenset[str] = frozenset()) -> dict[str, Base]:
+def on_base(facts: Sequence[Evidence], new_modules: frozenset[str] = frozenset()) -> dict[str, Base]:
     """The status of every id that was run on the base.
 
-    `own_modules`: modules that the head adds to the project; a case that lacks one of these on the base is red.
+    `new_modules`: modules that the head adds to the project; a case that lacks one of these on the base is red.
 
     A test whose file could not be imported in one of the runs is not stable, even if it passed whenever its file could
     be imported: on the head, where all files run together, it may be missing again.
@@ -57,10 +57,10 @@ def on_base(facts: Sequence[Evidence], own_modules: frozenset[str] = frozenset()
     runs: dict[str, list[tuple[Outcomes, str]]] = {}  # id → its outcome and kind of failure in each run
     for fact in facts:
         for result in fact.tried:
-            runs.setdefault(result.id, []).append(_outcome_and_kind(result, own_modules))
+            runs.setdefault(result.id, []).append(_outcome_and_kind(result, new_modules))
     for fact in facts:
         not_passed = {
-            result.id: _outcome_and_kind(result, own_modules)
+            result.id: _outcome_and_kind(result, new_modules)
             for result in fact.tried
             if result.outcome is not Outcomes.PASSED
         }
@@ -72,12 +72,11 @@ def on_base(facts: Sequence[Evidence], own_modules: frozenset[str] = frozenset()
     return {name: _base_status(runs_of_case) for name, runs_of_case in runs.items()}
 
 
-def _outcome_and_kind(result: Tried, own_modules: frozenset[str]) -> tuple[Outcomes, str]:
+def _outcome_and_kind(result: Tried, new_modules: frozenset[str]) -> tuple[Outcomes, str]:
     """The outcome and the kind of failure, as they count on the base."""
     if result.id == WHOLE_CHECK and result.outcome in _FAILING:
         return Outcomes.UNJUDGED, result.kind  # never red, because a crash of the runner shows nothing about a case
-    lacks_module = result.outcome is Outcomes.UNJUDGED and result.kind.startswith("module ")
-    if lacks_module and result.kind.removeprefix("module ").split(".")[0] in own_modules:
+    if result.outcome is Outcomes.UNJUDGED and result.missing_module.split(".")[0] in new_modules:
         return Outcomes.MISSING, "missing"
     return result.outcome, result.kind
 

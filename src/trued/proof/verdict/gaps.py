@@ -92,25 +92,25 @@ _VISIBLE = {
 }
 
 
-def how_it_failed(check: Check, kind: str) -> str:
-    """The phrase for a kind of failure; "" for no kind. For cases and pages it never names a module or program, because
-    the head could choose that name."""
-    first, _, detail = kind.partition(" ")
+def how_it_failed(check: Check, result: Tried) -> str:
+    """The phrase for the kind of failure; "" for no kind. For cases and pages it never names a module or program,
+    because the head could choose that name."""
+    kind, failure, named = result.kind, result.failure, result.named
     if isinstance(check, DATA):
-        return _KINDS.get(kind) or _LACKING.get(first, "it fails")
-    if first in ("module", "program") and detail:
-        return f"{first} {detail} is not installed"
-    if first == "exit" and detail:
-        return f"it ends with exit code {detail}"
-    if first == "error" and detail.startswith("in "):
-        return f"it breaks {detail}"
+        return _KINDS.get(kind) or _LACKING.get(failure, "it fails")
+    if failure in ("module", "program") and named:
+        return f"{failure} {named} is not installed"
+    if failure == "exit" and named:
+        return f"it ends with exit code {named}"
+    if failure == "error" and named.startswith("in "):
+        return f"it breaks {named}"
     return _VISIBLE.get(kind) or _KINDS.get(kind, kind)
 
 
 def reason_for_people(check: Check, case: str, result: Tried) -> str:
     """Why a case failed, in words for people: `case 2: it does not return the expected value`. `trued why` also shows
     the two values."""
-    what = how_it_failed(check, result.kind) or str(result.outcome)
+    what = how_it_failed(check, result) or str(result.outcome)
     if isinstance(check, CommandCheck):
         return f"`{check.command}`: {what}"
     subject = {WHOLE_CHECK: "the tests" if isinstance(check, TestsCheck) else "the cases"}.get(case, case)
@@ -128,7 +128,7 @@ def gap(
     check's test files came with the contract and are held out.
     """
     if own_files:
-        phrase = _HELD_OUT_TESTS.get(result.kind.split(" ")[0], "it fails")
+        phrase = _HELD_OUT_TESTS.get(result.failure, "it fails")
         files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
         is_own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], file) for file in files)
         regression = "an existing test fails in the same run as a held-out test"
@@ -137,14 +137,14 @@ def gap(
     if result.id == HUSHED and not is_hidden_data(check):
         return Finding(what=f"{requirement.id}: {AGAIN}", requirement=requirement.id)
     if isinstance(check, DATA):
-        phrase = how_it_failed(check, result.kind)
+        phrase = how_it_failed(check, result)
         what = f"{requirement.id}: a held-out example fails: {phrase}"
         if not held_out or not is_hidden_data(check):
             what = f"{requirement.id}: {_with_case(check, case, result.detail[:MOST_TEXT] or phrase)}"
         return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
     detail = f"\n{result.detail[-MOST_TEXT:]}" if result.detail else ""
-    phrase = how_it_failed(check, result.kind) or str(result.outcome)
+    phrase = how_it_failed(check, result) or str(result.outcome)
     return Finding(what=f"{requirement.id}: {name}: {phrase}{detail}", requirement=requirement.id)
 
 

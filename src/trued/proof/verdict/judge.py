@@ -104,7 +104,7 @@ class Facts:
     # tests that are not counted: they depend on the date; or, on the base, too, they fail in another order or other
     # surroundings, or pass whatever value they expect
     uncounted: frozenset[str] = frozenset()
-    own_modules: frozenset[str] = frozenset()
+    new_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
     undeclared: Sequence[str] = ()  # sentences about what the head imports without declaring it
@@ -268,7 +268,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     head = [fact for fact in facts.head if fact.check == name and fact.requirement == requirement.id]
     lacks = lacking(base) | lasting(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
     is_guard = facts.suite or name in facts.guards  # a suite guards, even if a requirement has it as its own check
-    status_on_base = on_base(base, facts.own_modules)
+    status_on_base = on_base(base, facts.new_modules)
     if not status_on_base:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in status_on_base.items():
@@ -455,7 +455,7 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
     """The grade, its reasons, and the approval that it lacks."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
-        undeclared = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
+        undeclared = facts.undeclared if any(tried.failure == "module" for _, _, tried in failed) else ()
         meant = [case for _, case, _ in failed if facts.suite and case.split("::")[0] in facts.edited]
         why = [*(reason_for_people(*failure) for failure in failed), *undeclared]
         why += [reasons.if_meant(meant)] if meant else []
@@ -627,15 +627,11 @@ def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -
         gap(requirement, check, case, tried, held_out=facts.held_out, own_files=own_files)
         for case, tried in count.failed
     ]
-    if any(_lacks_module(tried) for _, tried in count.failed):
+    if any(tried.failure == "module" for _, tried in count.failed):
         failed += [
             Finding(what=f"{requirement.id}: {sentence}", requirement=requirement.id) for sentence in facts.undeclared
         ]
     return list(dict.fromkeys(failed))  # without unjudged cases: what the environment lacks is not a gap in the work
-
-
-def _lacks_module(tried: Tried) -> bool:
-    return tried.kind.split(" ")[0] == "module"
 
 
 def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding, ...]:

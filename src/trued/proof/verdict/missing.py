@@ -31,7 +31,7 @@ from trued.proof.room.chromium import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRI
 from trued.proof.room.dependencies import PROVIDED_BY, TOOLS, AddedPackages, package_name, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
-from trued.proof.text.python_names import modules_asked
+from trued.proof.text.python_imports import modules_asked
 from trued.proof.verdict.case_status import IMPORT
 from trued.proof.verdict.gaps import NO_WORK
 from trued.support.plurals import few
@@ -45,8 +45,8 @@ LONGEST = 300  # at most this many characters of what an installer or a preparat
 def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = False) -> MissingFromEnvironment:
     """What kept this case from being judged. `may_quote_held_out`: what the checks printed may quote something held
     out, so it is not repeated here: agents read what is missing."""
-    kind, _, name = result.kind.partition(" ")
-    if kind == "module" and name:
+    kind, name = result.failure, result.named
+    if result.missing_module:
         return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
     if kind == "path" and name:
         what = f"{_command(check)} does not find the project's own module {name}"
@@ -113,7 +113,7 @@ def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, 
             missing_part(checks[fact.check], result)
             for fact in facts
             for result in fact.tried
-            if result.outcome is Outcomes.UNJUDGED and _is_of_machine(result.kind, declared)
+            if result.outcome is Outcomes.UNJUDGED and _is_of_machine(result, declared)
         ]
         if parts:
             missing[requirement.id] = each_once(parts)
@@ -127,17 +127,16 @@ def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[MissingFr
         missing_part(check, result.model_copy(update={"detail": ""}))
         for fact in evidence
         for result in fact.tried
-        if result.outcome is Outcomes.UNJUDGED and _is_of_machine(result.kind, ())
+        if result.outcome is Outcomes.UNJUDGED and _is_of_machine(result, ())
     )
 
 
-def _is_of_machine(kind: str, declared: Collection[str]) -> bool:
-    """Whether this kind of failure shows that the machine lacks something; a module counts if a package in `declared`
-    would provide it."""
-    first, _, name = kind.partition(" ")
-    if first == "module":
-        return any(provides_module(package, name) for package in declared)
-    return first in ("program", "version", "prepare", "environment", "path")
+def _is_of_machine(result: Tried, declared: Collection[str]) -> bool:
+    """Whether this result shows that the machine lacks something; a module counts if a package in `declared` would
+    provide it."""
+    if result.failure == "module":
+        return any(provides_module(package, result.missing_module) for package in declared)
+    return result.failure in ("program", "version", "prepare", "environment", "path")
 
 
 def _missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
@@ -204,7 +203,7 @@ def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
 def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
     """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
     installed for the checks."""
-    packages = {kind: added.awaits(module) for kind, module in _missing_modules(evidence).items()}
+    packages = {kind: added.awaits(module) for kind, module in missing_modules(evidence).items()}
     return {kind: not_installed(package, added.unavailable[package]) for kind, package in packages.items() if package}
 
 
@@ -218,7 +217,7 @@ def lacked_by_base(
     """
     absent = {
         kind: module
-        for kind, module in _missing_modules(evidence).items()
+        for kind, module in missing_modules(evidence).items()
         if not any(provides_module(package, module) for package in installed)
     }
     imported = set[str]().union(*map(modules_asked, texts)) if absent else set[str]()
@@ -227,10 +226,10 @@ def lacked_by_base(
     }
 
 
-def _missing_modules(evidence: Iterable[Evidence]) -> dict[str, str]:
-    """Kind of failure → the module whose absence it reports."""
-    kinds = {result.kind for fact in evidence for result in fact.tried if result.outcome is Outcomes.UNJUDGED}
-    return {kind: kind.removeprefix("module ") for kind in kinds if kind.startswith("module ")}
+def missing_modules(evidence: Iterable[Evidence]) -> dict[str, str]:
+    """Kind of failure → the module for lack of which something could not be judged."""
+    unjudged = [result for fact in evidence for result in fact.tried if result.outcome is Outcomes.UNJUDGED]
+    return {result.kind: result.missing_module for result in unjudged if result.missing_module}
 
 
 def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:

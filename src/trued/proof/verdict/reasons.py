@@ -4,9 +4,9 @@ beside it choose among the sentences.
 Reasons that refute are worded elsewhere: failed cases in `gaps.reason_for_people`; objections in `judge.py`; existing
 tests in `caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
 
-No grade depends on these sentences: programs read `Judged.basis` instead. `OBJECTION_CLOSED`, `IF_MEANT` and
-`UNAPPROVED` are recognised again, to leave out or repeat a sentence, and `for_agents` recognises those that agents may
-read.
+No grade depends on these sentences: programs read `Judged.basis` instead. Only a few are recognised again, to leave
+them out or repeat them: `OBJECTION_CLOSED`, `IF_MEANT`, `UNAPPROVED`, `ALL_GREEN_BEFORE` and `STAYS`. `for_agents`
+recognises those that agents may read.
 """
 
 import json

@@ -1,11 +1,9 @@
 """Asks an examiner for cases for requirements that have none, and a second examiner to answer them blind."""
 
-import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from trued.model import (
     Author,
@@ -21,7 +19,7 @@ from trued.model import (
 )
 from trued.model.step_keys import EXAMINERS
 from trued.proof.hashes import check_hash
-from trued.protocols import Workspace
+from trued.proof.text.commit_texts import text_files
 from trued.run.context import RunContext
 from trued.run.examination.admissibility import CaseRules, WeighedCases, describe_shown, is_open, leftover_requirements
 from trued.run.examination.independence import implementer_vendors, is_independent
@@ -35,7 +33,6 @@ from trued.support.plain_text import line_without_controls
 from trued.support.plurals import counted
 
 EXAMINER, SECOND = EXAMINERS
-TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # most bytes of one file, and of all files, that are searched for names
 NO_SERVER = "no server could be started: "
 REASON = 300  # characters of an examiner's reason for a proposal
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
@@ -160,7 +157,8 @@ class ExaminerConversation:
         data = [model.model_dump(mode="json") for model in (*self.replies, *doubts)]
 
         async def step() -> WeighedCases:
-            base = await base_texts(self.context.workspace)
+            workspace = self.context.workspace
+            base = await text_files(workspace, workspace.base, TEXTS)  # an agent's case may call what they name
             asked = await self._with_server()
             return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts)
 
@@ -389,23 +387,3 @@ def _of_other_vendors(context: RunContext, examiner: str) -> list[str]:
     vendor = context.capabilities(examiner).vendor
     agents = dict.fromkeys(context.settings.agents.values())
     return [agent for agent in agents if vendor and context.capabilities(agent).vendor not in ("", vendor)]
-
-
-async def base_texts(workspace: Workspace) -> dict[str, str]:
-    """The base's text files by path: an agent's case may call what they name."""
-    texts: dict[str, str] = {}
-    remaining_bytes = MOST_BYTES
-    async with workspace.room(workspace.base) as room:
-        for folder, folders, names in os.walk(room):
-            folders.sort()
-            for name in sorted(names):
-                path = Path(folder, name)
-                if (
-                    path.suffix not in TEXTS
-                    or path.is_symlink()
-                    or path.stat().st_size > min(TEXT_BYTES, remaining_bytes)
-                ):
-                    continue
-                texts[path.relative_to(room).as_posix()] = path.read_text("utf-8", "replace")
-                remaining_bytes -= path.stat().st_size
-    return texts

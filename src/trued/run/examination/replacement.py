@@ -144,11 +144,12 @@ async def _seal_again(
     async def step() -> Contract:
         interface = tuple(dict.fromkeys((*contract.interface, *examination.asked.interface)))
         asked = requirements_of(contract).model_copy(update={"requirements": requirements, "interface": interface})
+        terms = SealTerms.of(contract)
         terms = replace(
-            SealTerms.of(contract),
+            terms,
             authors={**contract.authors, **examination.authors},
             caps={**contract.caps, **examination.caps},
-            undecided=tuple(dict.fromkeys((*contract.undecided, *examination.undecided))),
+            undecided=tuple(dict.fromkeys((*terms.undecided, *examination.undecided))),
             known=contract.base_facts,
         )
         sealed = await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))

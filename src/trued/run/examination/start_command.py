@@ -6,7 +6,7 @@ from trued.errors import BadInput
 from trued.inputs.project.start import StartCommand, start_command_sources, start_commands
 from trued.model import BrowserCheck, Check, Environment, ExamplesCheck, HttpCase, Requirements, Serve, Value
 from trued.model.events.proof import ServerFound
-from trued.proof.start_trial import try_on_base
+from trued.proof.server_start import try_on_base
 from trued.protocols import Emit, Workspace
 from trued.run.steps import Steps
 from trued.support.hashing import digest

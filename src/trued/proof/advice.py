@@ -1,4 +1,4 @@
-"""Recognises a missing program or module as the project's own, which nobody can install from a registry."""
+"""What to do about a missing program or module that is the project's own, which nobody can install from a registry."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trued.proof.own_files import path_line
+from trued.proof.advice import path_line
 
 
 @pytest.mark.spec("USE-6")

@@ -1,0 +1,38 @@
+"""Parses Python text, and finds the modules that it imports. Runs nothing."""
+
+import ast
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # text is no Python, or nested too deeply
+
+
+def parse(text: str) -> ast.Module | None:
+    """The parsed text; None if it cannot be read."""
+    try:
+        return ast.parse(text)
+    except UNREADABLE:
+        return None
+
+
+def nodes_in(text: str) -> list[ast.AST]:
+    """All parts of a Python text; none if it cannot be read."""
+    module = parse(text)
+    return list(ast.walk(module)) if module else []
+
+
+def imported_modules(text: str) -> frozenset[str]:
+    """The modules that a Python file imports, and `module.name` for each name that it imports from a module. The
+    leading dots of relative imports are left out."""
+    nodes = nodes_in(text)
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            modules |= {node.module or "", *(f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names)}
+    return frozenset(modules - {""})
+
+
+def modules_asked(text: str) -> set[str]:
+    """The first parts of the names of all modules that this text imports, relative imports left out."""
+    nodes = nodes_in(text)
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.split(".")[0] for name in names}
