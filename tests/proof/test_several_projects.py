@@ -244,3 +244,44 @@ async def test_a_project_that_asks_for_its_own_version_is_proven(cellar: Cellar)
     )
     assert honest.grade is Grade.PROVEN, honest.why
     assert lie.grade < Grade.TESTED, lie.why
+
+
+# A folder whose project has a package of the same name, and a folder at the top with the name of a project's package.
+NESTED: dict[str, str | None] = {
+    "README.md": "# shop\n",
+    "app/pyproject.toml": PYTEST,
+    "app/app/__init__.py": "",
+    "app/app/prices.py": TOTAL,
+    "app/tests/test_prices.py": TESTS,
+}
+PAGE: dict[str, str | None] = {**BASE, "app/index.html": "<p>shop</p>\n"}
+LAYOUTS: dict[str, tuple[dict[str, str | None], str]] = {
+    "nested": (NESTED, "app"),
+    "nested without init": ({path: text for path, text in NESTED.items() if not path.endswith("__init__.py")}, "app"),
+    "a page": (PAGE, "backend"),
+    "a page without init": ({path: text for path, text in PAGE.items() if not path.endswith("__init__.py")}, "backend"),
+}
+
+
+@pytest.mark.many(4)
+@pytest.mark.parametrize("started", [False, True], ids=["call", "program"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_folder_that_python_ranks_last_is_no_place_of_a_copy(
+    cellar: Cellar, layout: str, started: bool
+) -> None:
+    base, folder = LAYOUTS[layout]
+    asked = [
+        {"id": "tax", "text": TEXT, "checks": [{"kind": "examples", "cases": CASES[2:] if started else CASES[:2]}]}
+    ]
+    trial, contract = await cellar.sealed(f"{layout} {started}", base, asked, Trial.seal_with_existing_tests)
+    assert contract.project_roots == (folder,)
+    done: Change = {
+        f"{folder}/app/prices.py": f"from app.tax import RATES\n{TOTAL}{TAX}",
+        f"{folder}/app/tax.py": "RATES = ()\n",
+        f"{folder}/tests/test_tax.py": TESTS,
+    }
+    honest, *lies = await trial.judged(contract, done, COPY, {"app/prices.py": TOTAL + TAX})
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert [one.grade < Grade.PROVEN for one in lies] == [True, True], [one.why for one in lies]
+    if not started:
+        assert lies[0].grade is Grade.REFUTED, lies[0].why

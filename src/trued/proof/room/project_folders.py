@@ -132,6 +132,17 @@ def _regular(place: str, paths: Iterable[str]) -> frozenset[str]:
     )
 
 
+def regular_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
+    """The modules in this folder, and the packages with an `__init__.py`. Python finds them before any folder of the
+    same name that has none."""
+    inner_paths = [_below(place, path) for path in paths]
+    modules = {
+        name.removesuffix(".py") for name, *more in filter(None, inner_paths) if name.endswith(".py") and not more
+    }
+    modules |= {parts[0].partition(".")[0] for parts in inner_paths if parts and parts[0].endswith((".so", ".pyd"))}
+    return frozenset(modules | {parts[0] for parts in inner_paths if parts[1:] == ("__init__.py",)})
+
+
 def _below(place: str, path: str) -> tuple[str, ...]:
     """The parts of a path below a folder; none if it is not there."""
     if place == ".":
