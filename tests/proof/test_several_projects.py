@@ -285,3 +285,25 @@ async def test_a_folder_that_python_ranks_last_is_no_place_of_a_copy(
     assert [one.grade < Grade.PROVEN for one in lies] == [True, True], [one.why for one in lies]
     if not started:
         assert lies[0].grade is Grade.REFUTED, lies[0].why
+
+
+async def test_a_project_reaches_another_through_code_at_the_top(cellar: Cellar) -> None:
+    base: dict[str, str | None] = {
+        **TWO,
+        "api/app/prices.py": "from common.money import add\n\n\ndef total(items):\n    return add(items)\n",
+        "api/test_prices.py": None,
+        "common/__init__.py": "",
+        "common/money.py": "from jobs import job\n\n\ndef add(items):\n    return sum(items) * job()\n",
+        "third/setup.py": "",
+        "third/three.py": "def job():\n    return 1\n",
+        "scripts.py": "import three\n",
+    }
+    base = {path: text for path, text in base.items() if text is not None}
+    checks = [{"kind": "examples", "cases": CASES[:2]}]
+    asked = [{"id": "tax", "text": TEXT, "checks": checks}]
+    trial, contract = await cellar.sealed("through the top", base, asked, Trial.seal_with_existing_tests)
+    done = f"{base['api/app/prices.py']}{TAX}"
+    lent = f"{base['api/app/prices.py']}{LENT.replace('jobs', 'three')}"
+    honest, lie = await trial.judged(contract, {"api/app/prices.py": done}, {"api/app/prices.py": lent})
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert lie.grade is Grade.REFUTED, lie.why

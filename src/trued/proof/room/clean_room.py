@@ -772,8 +772,7 @@ async def _projects(workspace: Workspace, contract: Contract, on_base: Collectio
     """What `roots_by_project` finds on the base."""
     folders = project_folders(on_base).python if contract.project_roots else ()
     code = [path for path in on_base if path.endswith(".py") and not is_test(path)] if len(folders) > 1 else []
-    in_projects = [path for path in code if any(is_below(path, folder) for folder in folders)]
-    read = await workspace.read_all(contract.base, in_projects)
+    read = await workspace.read_all(contract.base, code)
     texts = {path: content.decode("utf-8", "replace") for path, content in read.items()}
     return roots_by_project(on_base, contract.project_roots, texts) if folders else {}
 

@@ -14,6 +14,16 @@ def modules_asked(text: str) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
+def dotted_modules_asked(text: str) -> set[str]:
+    """The whole names of all modules that this text imports, and `module.name` for each name that it imports from a
+    module, because that may be a module, too. Relative imports are left out."""
+    nodes = [node for statement in _statements(text) for node in ast.walk(statement)]
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    return names | {node.module for node in imports if node.module}
+
+
 def names_asked(text: str, module: str) -> set[str]:
     """The names that this text uses from a module: `from module import name`, `module.name`."""
     used_names, aliases = set[str](), set[str]()
