@@ -307,3 +307,61 @@ async def test_a_project_reaches_another_through_code_at_the_top(cellar: Cellar)
     honest, lie = await trial.judged(contract, {"api/app/prices.py": done}, {"api/app/prices.py": lent})
     assert honest.grade is Grade.PROVEN, honest.why
     assert lie.grade is Grade.REFUTED, lie.why
+
+
+THROUGH = "{}\n\ndef with_tax(*args):\n    {}\n\n    return tax.with_tax(*args)\n"
+FROM_TOP: dict[str, dict[str, str | None]] = {
+    "the top": {"backend/app/prices.py": THROUGH.format(TOTAL, "import tax"), "tax.py": TOTAL + TAX},
+    "src": {"backend/app/prices.py": THROUGH.format(TOTAL, "import tax"), "src/tax.py": TOTAL + TAX},
+    "a package": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "from shop.parts import tax"),
+        "shop/parts/tax.py": TOTAL + TAX,
+    },
+    "the project, seen from the top": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "import backend.app.tax as tax"),
+        "backend/app/tax.py": TOTAL + TAX,
+    },
+    "a module that was there": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "import tools as tax"),
+        "tools.py": TOTAL + TAX,
+    },
+    "a name in a string": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "tax = __import__('importlib').import_module('tax')"),
+        "tax.py": TOTAL + TAX,
+    },
+    "a computed name": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "tax = __import__('xat'[::-1])"),
+        "tax.py": TOTAL + TAX,
+    },
+    "two modules": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "import tax"),
+        "backend/tax.py": "",
+        "tax.py": TOTAL + TAX,
+    },
+}
+WITH_TOOLS: dict[str, str | None] = {**BASE, "tools.py": "import sys\n"}
+
+
+@pytest.mark.many(4)
+@pytest.mark.parametrize("place", FROM_TOP)
+async def test_the_first_import_from_the_top_is_not_proven(cellar: Cellar, place: str) -> None:
+    trial, contract = await cellar.sealed("tools", WITH_TOOLS, ASKED, Trial.seal_with_existing_tests)
+    (judged,) = await trial.judged(contract, FROM_TOP[place])
+    assert judged.grade < Grade.PROVEN, judged.why
+
+
+async def test_imports_from_the_top_are_no_fault_if_the_base_has_them(cellar: Cellar) -> None:
+    trial, contract = await cellar.sealed("tools", WITH_TOOLS, ASKED, Trial.seal_with_existing_tests)
+    beside: Change = {
+        "backend/app/prices.py": f"from .tools import TAXES\nfrom app import tools\n{TOTAL}{TAX}",
+        "backend/app/tools.py": "TAXES = ()\n",
+        "backend/tests/test_tools.py": "import tools\n",
+        "tools.py": "import sys, app.prices\n",
+        "shop/deploy.py": "import tools\n",
+    }
+    (judged,) = await trial.judged(contract, beside)
+    assert judged.grade is Grade.PROVEN, judged.why
+    base = {**WITH_TOOLS, "backend/app/__init__.py": "import tools\n"}
+    trial, contract = await cellar.sealed("uses tools", base, ASKED, Trial.seal_with_existing_tests)
+    (judged,) = await trial.judged(contract, FROM_TOP["the top"])
+    assert judged.grade is Grade.PROVEN, judged.why

@@ -43,11 +43,13 @@ from trued.proof.reach.altered_python import (
     without_tests,
 )
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, files_that_code_reads
+from trued.proof.reach.imports_from_top import first_imports_from_top
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.red_suites import TurnedTests, turned_tests
+from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.import_shadows import files_in_place_of_others
@@ -273,6 +275,18 @@ class UnguardedCode:
             }
         untraced = [requirement.id for requirement in self.trial.due if any(map(is_untraced, requirement.checks))]
         return dict.fromkeys(untraced, sorted(hiding)) if hiding else {}
+
+    async def first_imports_from_top(self) -> list[str]:
+        """Files of project folders that begin to import modules from the top or from `src`. Checks find these modules,
+        but where the project is installed, they may not be there."""
+        known, here = [await self.workspace.blobs(commit) for commit in (self.contract.base, self.trial.commit)]
+        places = await projects_of_base(self.workspace, self.contract, with_top=True)
+        code = [path for path in here if path.endswith(".py") and any(is_below(path, folder) for folder in places)]
+        if not code:
+            return []
+        used = {*await self._changed_code()}
+        sides = await self._texts_on_both_sides([path for path in code if not is_test(path) or path in used])
+        return first_imports_from_top(sides, (known, here), places, self.contract.project_roots)
 
     async def replaced_product(self) -> list[str]:
         """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""

@@ -142,7 +142,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             roots=roots,
             variables=_variables(interpreter, roots, variables),
             project_roots=_roots(room, contract.project_roots),
-            projects=await _projects(workspace, contract, on_base),
+            projects=await projects_of_base(workspace, contract),
             owners=owners_of_modules(on_base, contract.project_roots),
             modules=_modules(known, contract.import_folders),
             serve=contract.serve,
@@ -768,10 +768,14 @@ def _roots(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(room / folder) if folder != "." else str(room) for folder in folders)
 
 
-async def _projects(workspace: Workspace, contract: Contract, on_base: Collection[str]) -> dict[str, frozenset[str]]:
-    """What `roots_by_project` finds on the base."""
+async def projects_of_base(
+    workspace: Workspace, contract: Contract, *, with_top: bool = False
+) -> dict[str, frozenset[str]]:
+    """What `roots_by_project` finds on the base. `with_top`: also whether an only project finds modules at the top."""
+    on_base = await workspace.blobs(contract.base)
     folders = project_folders(on_base).python if contract.project_roots else ()
-    code = [path for path in on_base if path.endswith(".py") and not is_test(path)] if len(folders) > 1 else []
+    is_read = with_top or len(folders) > 1
+    code = [path for path in on_base if path.endswith(".py") and not is_test(path)] if is_read and folders else []
     read = await workspace.read_all(contract.base, code)
     texts = {path: content.decode("utf-8", "replace") for path, content in read.items()}
     return roots_by_project(on_base, contract.project_roots, texts) if folders else {}

@@ -22,7 +22,7 @@ _PYTHON = re.compile(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|\.?pytest\.ini|
 _LISTS = "requirements"  # a folder with the lists of packages of the folder above
 # Further files at the top that decide how Python tests run there.
 _AT_TOP = frozenset(("conftest.py", "tox.ini", "noxfile.py"))
-_SHARED = (".", "src")  # where code lies that belongs to no project folder
+SHARED = (".", "src")  # where code lies that belongs to no project folder
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOT_IMPORTED = frozenset(("setup", "conftest", "noxfile", "manage"))  # modules that only tools load, or people start
 
@@ -103,7 +103,7 @@ def roots_by_project(
     own_roots = {folder: {root for root in roots if root in (folder, f"{folder}/src")} for folder in projects}
     project_of = {root: folder for folder, roots_of_folder in own_roots.items() for root in roots_of_folder}
     owners = {name: root for name, root in owners_of_modules(paths, roots).items() if root in project_of}
-    shared = {name for place in _SHARED for name in _names_in(place, paths)}
+    shared = {name for place in SHARED for name in names_in(place, paths)}
     texts_of = defaultdict[str, list[str]](list)
     for path, text in texts.items():
         texts_of[_piece(path, projects)].append(text)
@@ -118,9 +118,9 @@ def roots_by_project(
             for module in set[str]() if names.isdisjoint(_WORD.findall(text)) else dotted_modules_asked(text):
                 root = owners.get(module.partition(".")[0], "")
                 pieces[piece] |= {project_of[root]} if root else set()
-                for place in _SHARED:
-                    file = _file_of(module, place, known)
-                    if file and not (root and _file_of(module, root, known)):
+                for place in SHARED:
+                    file = file_of_module(module, place, known)
+                    if file and not (root and file_of_module(module, root, known)):
                         places[piece].add(place)
                         pieces[piece].add(_piece(file, projects))
 
@@ -137,7 +137,7 @@ def roots_by_project(
     return found
 
 
-def _names_in(place: str, paths: Iterable[str]) -> frozenset[str]:
+def names_in(place: str, paths: Iterable[str]) -> frozenset[str]:
     """The names of all Python modules in this folder, and of all folders there with Python files."""
     inner_paths = (_below(place, path) for path in paths if path.endswith(".py"))
     return frozenset(parts[0].removesuffix(".py") for parts in inner_paths if parts)
@@ -150,7 +150,7 @@ def _piece(path: str, projects: Collection[str]) -> str:
     return project or f"{place}/{_below(place, path)[0].removesuffix('.py')}/"
 
 
-def _file_of(module: str, place: str, paths: Collection[str]) -> str:
+def file_of_module(module: str, place: str, paths: Collection[str]) -> str:
     """The file of a module that is found in this folder; "" if there is none."""
     stem = str(PurePosixPath(place) / module.replace(".", "/"))
     return next((path for path in (f"{stem}/__init__.py", f"{stem}.py") if path in paths), "")
