@@ -163,10 +163,10 @@ async def test_a_top_that_is_a_project_stays_the_only_one(cellar: Cellar) -> Non
 
 
 LENT = TAX.replace("    return", "    from jobs import job\n\n    return job() *")
-STARTED = [CASES[0], CASES[2]]
+STARTED = [CASES[0], CASES[2], {**CASES[2], "run": [*CASES[2]["run"], "jobs", "worker/src"]}]
 
 
-@pytest.mark.parametrize("case", range(2))
+@pytest.mark.parametrize("case", range(3))
 async def test_code_that_needs_a_module_of_another_project_is_refuted(cellar: Cellar, case: int) -> None:
     # No existing test notices: the import runs only with the new function.
     checks = [{"kind": "examples", "cases": [STARTED[case]]}]

@@ -203,7 +203,7 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
     before = [fact for fact in evidence if fact.side == "base"]
     new_modules = await own_modules(sides.workspace, contract, before, modules)
     ran = frozenset[str]().union(*(fact.ran for fact in head_facts))
-    awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, evidence)}
+    awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, evidence, {check_hash(check): check})}
     return ResultsOnBothSides(evidence, new_modules, awaited, ran)
 
 

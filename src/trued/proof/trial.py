@@ -527,7 +527,7 @@ class CommitTrial:
             suite=requirement in contract.suites,
             edited=self.room.edited,
             own_modules=self.room.own_modules,
-            awaited=awaited_packages(self.room.added, evidence),
+            awaited=awaited_packages(self.room.added, evidence, distinct_checks((requirement,))),
             undeclared=change.undeclared,
             unread=change.unread,
             uncounted=self.uncounted,

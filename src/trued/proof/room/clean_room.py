@@ -171,7 +171,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             settled=frozenset(_configuration(room)),
         )
         added = await added_packages(workspace, contract.base, packages_of or commit, interpreter)
-        added = replace(added, unavailable={**added.unavailable, **packages.unavailable})
+        added = replace(added, unavailable_in=packages.unavailable)
         bench = replace(with_added_packages(bench, added), added=added)
         if any(isinstance(check, DATA) for requirement in contract.every for check in requirement.checks):
             bench = replace(bench, repository=await workspace.make_repository(room, commit))
