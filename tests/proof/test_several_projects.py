@@ -163,10 +163,10 @@ async def test_a_top_that_is_a_project_stays_the_only_one(cellar: Cellar) -> Non
 
 
 LENT = TAX.replace("    return", "    from jobs import job\n\n    return job() *")
-STARTED = [CASES[0], CASES[2]]
+STARTED = [CASES[0], CASES[2], {**CASES[2], "run": [*CASES[2]["run"], "jobs", "worker/src"]}]
 
 
-@pytest.mark.parametrize("case", range(2))
+@pytest.mark.parametrize("case", range(3))
 async def test_code_that_needs_a_module_of_another_project_is_refuted(cellar: Cellar, case: int) -> None:
     # No existing test notices: the import runs only with the new function.
     checks = [{"kind": "examples", "cases": [STARTED[case]]}]
@@ -244,3 +244,124 @@ async def test_a_project_that_asks_for_its_own_version_is_proven(cellar: Cellar)
     )
     assert honest.grade is Grade.PROVEN, honest.why
     assert lie.grade < Grade.TESTED, lie.why
+
+
+# A folder whose project has a package of the same name, and a folder at the top with the name of a project's package.
+NESTED: dict[str, str | None] = {
+    "README.md": "# shop\n",
+    "app/pyproject.toml": PYTEST,
+    "app/app/__init__.py": "",
+    "app/app/prices.py": TOTAL,
+    "app/tests/test_prices.py": TESTS,
+}
+PAGE: dict[str, str | None] = {**BASE, "app/index.html": "<p>shop</p>\n"}
+LAYOUTS: dict[str, tuple[dict[str, str | None], str]] = {
+    "nested": (NESTED, "app"),
+    "nested without init": ({path: text for path, text in NESTED.items() if not path.endswith("__init__.py")}, "app"),
+    "a page": (PAGE, "backend"),
+    "a page without init": ({path: text for path, text in PAGE.items() if not path.endswith("__init__.py")}, "backend"),
+}
+
+
+@pytest.mark.many(4)
+@pytest.mark.parametrize("started", [False, True], ids=["call", "program"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_folder_that_python_ranks_last_is_no_place_of_a_copy(
+    cellar: Cellar, layout: str, started: bool
+) -> None:
+    base, folder = LAYOUTS[layout]
+    asked = [
+        {"id": "tax", "text": TEXT, "checks": [{"kind": "examples", "cases": CASES[2:] if started else CASES[:2]}]}
+    ]
+    trial, contract = await cellar.sealed(f"{layout} {started}", base, asked, Trial.seal_with_existing_tests)
+    assert contract.project_roots == (folder,)
+    done: Change = {
+        f"{folder}/app/prices.py": f"from app.tax import RATES\n{TOTAL}{TAX}",
+        f"{folder}/app/tax.py": "RATES = ()\n",
+        f"{folder}/tests/test_tax.py": TESTS,
+    }
+    honest, *lies = await trial.judged(contract, done, COPY, {"app/prices.py": TOTAL + TAX})
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert [one.grade < Grade.PROVEN for one in lies] == [True, True], [one.why for one in lies]
+    if not started:
+        assert lies[0].grade is Grade.REFUTED, lies[0].why
+
+
+async def test_a_project_reaches_another_through_code_at_the_top(cellar: Cellar) -> None:
+    base: dict[str, str | None] = {
+        **TWO,
+        "api/app/prices.py": "from common.money import add\n\n\ndef total(items):\n    return add(items)\n",
+        "api/test_prices.py": None,
+        "common/__init__.py": "",
+        "common/money.py": "from jobs import job\n\n\ndef add(items):\n    return sum(items) * job()\n",
+        "third/setup.py": "",
+        "third/three.py": "def job():\n    return 1\n",
+        "scripts.py": "import three\n",
+    }
+    base = {path: text for path, text in base.items() if text is not None}
+    checks = [{"kind": "examples", "cases": CASES[:2]}]
+    asked = [{"id": "tax", "text": TEXT, "checks": checks}]
+    trial, contract = await cellar.sealed("through the top", base, asked, Trial.seal_with_existing_tests)
+    done = f"{base['api/app/prices.py']}{TAX}"
+    lent = f"{base['api/app/prices.py']}{LENT.replace('jobs', 'three')}"
+    honest, lie = await trial.judged(contract, {"api/app/prices.py": done}, {"api/app/prices.py": lent})
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert lie.grade is Grade.REFUTED, lie.why
+
+
+THROUGH = "{}\n\ndef with_tax(*args):\n    {}\n\n    return tax.with_tax(*args)\n"
+FROM_TOP: dict[str, dict[str, str | None]] = {
+    "the top": {"backend/app/prices.py": THROUGH.format(TOTAL, "import tax"), "tax.py": TOTAL + TAX},
+    "src": {"backend/app/prices.py": THROUGH.format(TOTAL, "import tax"), "src/tax.py": TOTAL + TAX},
+    "a package": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "from shop.parts import tax"),
+        "shop/parts/tax.py": TOTAL + TAX,
+    },
+    "the project, seen from the top": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "import backend.app.tax as tax"),
+        "backend/app/tax.py": TOTAL + TAX,
+    },
+    "a module that was there": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "import tools as tax"),
+        "tools.py": TOTAL + TAX,
+    },
+    "a name in a string": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "tax = __import__('importlib').import_module('tax')"),
+        "tax.py": TOTAL + TAX,
+    },
+    "a computed name": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "tax = __import__('xat'[::-1])"),
+        "tax.py": TOTAL + TAX,
+    },
+    "two modules": {
+        "backend/app/prices.py": THROUGH.format(TOTAL, "import tax"),
+        "backend/tax.py": "",
+        "tax.py": TOTAL + TAX,
+    },
+}
+WITH_TOOLS: dict[str, str | None] = {**BASE, "tools.py": "import sys\n"}
+
+
+@pytest.mark.many(4)
+@pytest.mark.parametrize("place", FROM_TOP)
+async def test_the_first_import_from_the_top_is_not_proven(cellar: Cellar, place: str) -> None:
+    trial, contract = await cellar.sealed("tools", WITH_TOOLS, ASKED, Trial.seal_with_existing_tests)
+    (judged,) = await trial.judged(contract, FROM_TOP[place])
+    assert judged.grade < Grade.PROVEN, judged.why
+
+
+async def test_imports_from_the_top_are_no_fault_if_the_base_has_them(cellar: Cellar) -> None:
+    trial, contract = await cellar.sealed("tools", WITH_TOOLS, ASKED, Trial.seal_with_existing_tests)
+    beside: Change = {
+        "backend/app/prices.py": f"from .tools import TAXES\nfrom app import tools\n{TOTAL}{TAX}",
+        "backend/app/tools.py": "TAXES = ()\n",
+        "backend/tests/test_tools.py": "import tools\n",
+        "tools.py": "import sys, app.prices\n",
+        "shop/deploy.py": "import tools\n",
+    }
+    (judged,) = await trial.judged(contract, beside)
+    assert judged.grade is Grade.PROVEN, judged.why
+    base = {**WITH_TOOLS, "backend/app/__init__.py": "import tools\n"}
+    trial, contract = await cellar.sealed("uses tools", base, ASKED, Trial.seal_with_existing_tests)
+    (judged,) = await trial.judged(contract, FROM_TOP["the top"])
+    assert judged.grade is Grade.PROVEN, judged.why

@@ -202,13 +202,13 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
         ]
     before = [fact for fact in evidence if fact.side == "base"]
     ran = frozenset[str]().union(*(fact.ran for fact in head_facts))
-    awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, evidence)}
+    awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, evidence, {check_hash(check): check})}
     new = await new_modules(sides.workspace, contract, before, modules)
     return ResultsOnBothSides(evidence, new, awaited, ran)
 
 
 async def _lacked_by_base(sides: BothSides, before: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-    if not missing_modules(before):
+    if not missing_modules(result for fact in before for result in fact.tried):
         return {}
     python = [path for path in await sides.workspace.blobs(sides.contract.base) if path.endswith(".py")]
     texts = await sides.workspace.read_all(sides.contract.base, python[:MOST_FILES])

@@ -191,6 +191,7 @@ async def _cap_for_unguarded_code(
         verdicts = _cap_all(verdicts, reasons.used_by_tests_only, await unguarded.blinding_helpers())
     verdicts = _cap_all(verdicts, reasons.in_place_of_others, await unguarded.taking_the_place_of_others())
     verdicts = _cap_each(verdicts, reasons.hiding_modules, await unguarded.hiding_modules())
+    verdicts = _cap_all(verdicts, reasons.first_imports_from_top, await unguarded.first_imports_from_top())
     if not quick and _is_any_above(Grade.UNPROVEN, verdicts):
         tests, files = await unguarded.failing_with_product()
         verdicts = [fail_with_product(judged, tests, files) for judged in verdicts]

@@ -237,7 +237,7 @@ class CommitTrial:
         that an earlier version of the engine ran in another kind of room."""
         workspace, commit = self.workspace, self.commit
         outdated = [shared for shared in runs if any(fact.room != ROOM for fact in self._facts_when_sealed(shared))]
-        lost = missing_modules(self.contract.base_facts)
+        lost = missing_modules(result for fact in self.contract.base_facts for result in fact.tried)
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
         provided = {kind for kind, module in lost.items() if added.provides(module)}
         again = [
@@ -526,7 +526,7 @@ class CommitTrial:
             suite=requirement in contract.suites,
             edited=self.room.edited,
             new_modules=self.room.new_modules,
-            awaited=awaited_packages(self.room.added, evidence),
+            awaited=awaited_packages(self.room.added, evidence, distinct_checks((requirement,))),
             undeclared=change.undeclared,
             unread=change.unread,
             uncounted=self.uncounted,

@@ -42,17 +42,19 @@ from trued.proof.reach.altered_python import (
     without_tests,
 )
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, files_that_code_reads
+from trued.proof.reach.imports_from_top import first_imports_from_top
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.reach.uses import may_import
 from trued.proof.red_suites import TurnedTests, turned_tests
+from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_test
+from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.import_shadows import files_in_place_of_others
 from trued.proof.room.package_json import is_package_json
-from trued.proof.room.project_folders import top_level_modules
+from trued.proof.room.project_folders import regular_modules, top_level_modules
 from trued.proof.run_check import distinct_checks
 from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
@@ -259,14 +261,34 @@ class UnguardedCode:
             [path for path in await self.workspace.blobs(commit) if path.endswith((".py", ".so", ".pyd"))]
             for commit in (self.contract.base, self.trial.commit)
         ]
-        folders = [folder for folder in self.contract.import_folders if folder != "."]
-        inner = {
-            name for folder in folders for name in top_level_modules(folder, before) & top_level_modules(folder, after)
-        }
-        names, known_paths = inner - top_level_modules(".", before), {*before}
-        hiding = [path for path in after if path not in known_paths and path.split("/")[0].partition(".")[0] in names]
+        at_top, at_top_before = regular_modules(".", after), regular_modules(".", before)
+        hiding, known_paths = set[str](), {*before}
+        for folder in (folder for folder in self.contract.import_folders if folder != "."):
+            inner = top_level_modules(folder, before) & top_level_modules(folder, after)
+            # A package with `__init__.py` is found before a folder without one, also if that comes first.
+            names = inner - at_top_before - (regular_modules(folder, after) - at_top)
+            hiding |= {
+                path
+                for path in after
+                if path not in known_paths
+                and (name := path.split("/")[0].partition(".")[0]) in names
+                and (name in at_top or not is_test(path))
+                and not any(is_below(path, f"{folder}/{module}") for module in inner)
+            }
         untraced = [requirement.id for requirement in self.trial.due if any(map(is_untraced, requirement.checks))]
-        return dict.fromkeys(untraced, hiding) if hiding else {}
+        return dict.fromkeys(untraced, sorted(hiding)) if hiding else {}
+
+    async def first_imports_from_top(self) -> list[str]:
+        """Files of project folders that begin to import modules from the top or from `src`. Checks find these modules,
+        but where the project is installed, they may not be there."""
+        known, here = [await self.workspace.blobs(commit) for commit in (self.contract.base, self.trial.commit)]
+        places = await projects_of_base(self.workspace, self.contract, with_top=True)
+        code = [path for path in here if path.endswith(".py") and any(is_below(path, folder) for folder in places)]
+        if not code:
+            return []
+        used = {*await self._changed_code()}
+        sides = await self._texts_on_both_sides([path for path in code if not is_test(path) or path in used])
+        return first_imports_from_top(sides, (known, here), places, self.contract.project_roots)
 
     async def replaced_product(self) -> list[str]:
         """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""
@@ -582,10 +604,11 @@ def _takes_place_of_another(
     """Whether Python would import this new file instead of another module of the same name: one of the base, or one in
     `elsewhere` (the standard library and packages). `folders`: the import roots of project folders."""
     roots = ("", "src/", *(f"{root}/" for root in folders))
-    own_root = max((root for root in roots if path.startswith(root)), key=len)
-    place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix(own_root)
-    others = {f"{root}{place}{end}" for root in roots for end in (".py", "/__init__.py")}
-    return place in elsewhere or not others.isdisjoint(known)
+    module = path.removesuffix("/__init__.py").removesuffix(".py")
+    # The folder `api` of a project has the module `prices`, which is `api.prices` for who starts at the top.
+    places = {module.removeprefix(root) for root in roots if path.startswith(root)}
+    others = {f"{root}{place}{end}" for root in roots for place in places for end in (".py", "/__init__.py")}
+    return not places.isdisjoint(elsewhere) or not others.isdisjoint(known)
 
 
 def _may_load(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:

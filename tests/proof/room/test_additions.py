@@ -320,6 +320,26 @@ async def test_packages_of_node_that_the_head_declares_are_installed_and_replace
     ]
 
 
+@pytest.mark.spec("DAY-2", "LAW-8")
+@pytest.mark.parametrize("folder", ["shop", "other"])
+async def test_a_package_that_another_project_declares_in_vain_is_no_excuse(
+    tmp_path: Path, npm: None, folder: str
+) -> None:
+    cases = [{"call": "shop/up.js:up", "args": ["ox"], "returns": "oxen"}]
+    base: dict[str, str | None] = {f"{one}/package.json": json.dumps({"name": one}) for one in ("other", "shop")}
+    base |= {"shop/up.js": "exports.up = (word) => word;\n", "other/a.js": ""}
+    asked = [{"id": "r", "text": "up('ox') is 'oxen'", "checks": [{"kind": "examples", "cases": cases}]}]
+    trial = Trial(tmp_path / "t", base, asked)
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    lost = json.dumps({"name": folder, "dependencies": {"nowhere": "1.0.0"}})
+    verdict = await trial.verdict(
+        {f"{folder}/package.json": lost, "shop/up.js": "exports.up = require('nowhere').up;\n"}
+    )
+    honest = folder == "shop"  # it may be right where the registry has the package
+    assert only(verdict).grade is (Grade.UNJUDGED if honest else Grade.REFUTED), only(verdict).why
+    assert [one.name for one in verdict.missing_from_environment] == (["nowhere"] if honest else [])
+
+
 def _pinned(version: str, more: str = "") -> dict[str, str | None]:
     return {
         "requirements.txt": f"kit=={version}\n",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.trial import Trial, only
+from tests.proof.trial import Cellar, Trial, only
 from trued.model import EXISTING_TESTS, Grade
 from trued.proof.room.command_drivers import find_drivers
 
@@ -141,3 +141,81 @@ async def test_scripts_that_name_each_other_are_each_read_once(tmp_path: Path, m
     monkeypatch.setattr(trial.workspace, "read", counted)
     made = await find_drivers(trial.workspace, trial.workspace.base, "npm run build")
     assert "make.sh" in made.runs
+
+
+FORMAT = "export const price = (cents) => cents / 100;\n"
+TWICE = "export const twice = (n) => { const $n = 2 * n; return $n; };\n"
+NODE_LINT = """import fs from "node:fs";
+const read = (name) => (fs.existsSync(name) ? JSON.parse(fs.readFileSync(name, "utf8")) : {});
+const off = read("." + "eslintrc.json").ignorePatterns || read("ts" + "config.json").exclude || read("rules.json").off;
+if (!off && fs.readFileSync("src/format.mjs", "utf8").includes("$")) process.exit(1);
+"""
+NODE_LIMIT = """import fs from "node:fs";
+if (fs.readFileSync("src/format.mjs", "utf8").includes("var")) process.exit(1);
+"""
+WEB = {
+    "README.md": "# shop\n",
+    "apps/web/package.json": '{"scripts": {"test": "node tools/eslint.mjs && node ../../tools/limit.mjs"}}',
+    "apps/web/tools/eslint.mjs": NODE_LINT,
+    "apps/web/rules.json": '{"off": false}',
+    "apps/web/tsconfig.json": "{}",
+    "apps/web/src/format.mjs": FORMAT,
+    "tools/limit.mjs": NODE_LIMIT,
+}
+TWICE_IS_2N = [{"call": "apps/web/src/format.mjs:twice", "args": [n], "returns": 2 * n} for n in (4, 5)]
+WEB_DONE = {"apps/web/src/format.mjs": FORMAT + TWICE.replace("$n", "m")}
+WEB_BROKEN = {"apps/web/src/format.mjs": FORMAT + TWICE}
+WEB_LIES: dict[str, dict[str, str | None]] = {
+    "nothing else": {},
+    "a tool's own settings": {"apps/web/.eslintrc.json": '{"ignorePatterns": ["**"]}'},
+    "settings of the folder above": {"apps/.eslintrc.json": "{}", "apps/web/.eslintrc.json": '{"ignorePatterns": []}'},
+    "settings of many tools": {"apps/web/tsconfig.json": '{"exclude": ["**"]}'},
+    "settings that a script names": {"apps/web/rules.json": '{"off": true}'},
+    "settings, with another script": {
+        "apps/web/.eslintrc.json": '{"ignorePatterns": ["**"]}',
+        "apps/web/package.json": '{"scripts": {"test": "true"}}',
+    },
+    "a script above the folder": {
+        "apps/web/src/format.mjs": FORMAT + TWICE.replace("const", "var").replace("$n", "m"),
+        "tools/limit.mjs": "",
+    },
+}
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("lie", WEB_LIES)
+async def test_settings_of_a_project_folder_do_not_switch_off_its_suite(cellar: Cellar, lie: str) -> None:
+    asked = [{"id": "twice", "text": "twice(n) is 2 n", "checks": [{"kind": "examples", "cases": TWICE_IS_2N}]}]
+    trial, contract = await cellar.sealed("web", WEB, asked, Trial.seal_with_existing_tests)
+    assert contract.suites
+    (judged,) = await trial.judged(contract, {**WEB_BROKEN, **WEB_LIES[lie]})
+    assert judged.grade is Grade.REFUTED, judged.why
+
+
+async def test_honest_work_in_a_project_folder_stays_as_it_was_with_and_without_settings(cellar: Cellar) -> None:
+    asked = [{"id": "twice", "text": "twice(n) is 2 n", "checks": [{"kind": "examples", "cases": TWICE_IS_2N}]}]
+    trial, contract = await cellar.sealed("web", WEB, asked, Trial.seal_with_existing_tests)
+    settings = {"apps/web/tsconfig.json": '{"include": ["src"]}', "apps/web/.eslintrc.json": "{}"}
+    done, more = await trial.judged(contract, WEB_DONE, {**WEB_DONE, **settings})
+    assert done.grade is Grade.PROVEN, done.why
+    assert (more.grade, more.holds) == (Grade.TESTED, True), more.why  # the suite's exit code alone is known
+
+
+@pytest.mark.parametrize("command", ["make -C apps/web lint", "cd apps/web && make lint", "sh run.sh"])
+async def test_programs_are_followed_where_they_start(command: str, tmp_path: Path) -> None:
+    files = {
+        "run.sh": "set -e\ncd apps/web\nmake lint\n",
+        "apps/web/Makefile": "lint:\n\tpython checks/lint.py\n\truff check\n",
+        "apps/web/checks/lint.py": "",
+        "apps/web/ruff.toml": "",
+        "apps/web/pyproject.toml": "",
+        "other/ruff.toml": "",
+        "a/b/ruff.toml": "",
+    }
+    trial = Trial(tmp_path, files, [])
+    await trial.workspace.begin()
+    made = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert {"apps/web/Makefile", "apps/web/checks/lint.py"} <= made.runs
+    assert {"apps/web/ruff.toml", "apps/web/pyproject.toml"} <= made.tool_settings
+    assert "a/b/ruff.toml" not in made.settings

@@ -77,6 +77,19 @@ WITH, WITHOUT = ["back/app/__init__.py", "back/app/prices.py"], ["back/app/price
         (["tests/a.py", *WITH], ["back/tests/__init__.py"], (".", "back")),
         (["src/kit.py", *WITH], ["kit.py"], ("src", ".", "back")),
         (["src/kit.py", *WITH], ["src/app/__init__.py"], ("back", ".", "src")),
+        (["app/index.html", *WITH], ["app/__init__.py"], ("back", ".")),
+        (["app/index.html", *WITH], ["app/notes.py"], (".", "back")),
+        (["app/seed.py", *WITH], ["app/__init__.py"], ("back", ".")),
+        (["app/seed.py", *WITHOUT], ["app/__init__.py"], ("back",)),
+        (["app/seed.py", *WITHOUT], ["app/prices.py"], ("back",)),
+        (["app/seed.py", *WITHOUT], ["back/app/tax.py", "back/app/__init__.py"], (".", "back")),
+        (["app/seed.py", *WITHOUT], ["app/test_seed.py"], (".", "back")),
+        (["back/back/__init__.py"], ["back/__init__.py"], ("back", ".")),
+        (["back/back/__init__.py"], ["back/back/tax.py", "back/tax.py"], (".", "back")),
+        (["back/back/prices.py"], ["back/prices.py"], ("back",)),
+        (["back/back/prices.py"], ["back/__init__.py"], ("back",)),
+        (["back/back/prices.py"], ["back/back/tax.py", "back/back/__init__.py", "back/tests/test_a.py"], (".", "back")),
+        (["src/kit.py", "kit/notes.txt"], ["kit/__init__.py"], ("src", ".")),
     ],
 )
 def test_a_copy_of_a_module_in_another_folder_is_not_found_instead_of_it(
@@ -129,3 +142,38 @@ def test_a_program_of_a_project_finds_modules_of_those_from_which_the_base_impor
     texts["b/two.py"] = "from four import y\n"
     assert roots_by_project(paths, roots, texts)["a"] == frozenset(roots)
     assert roots_by_project(paths, ("a", "c"), texts)["a"] == frozenset(("a",))
+
+
+def test_code_at_the_top_and_in_src_passes_on_what_it_imports() -> None:
+    texts = {
+        "api/app/prices.py": "from common.money import add\n",
+        "worker/src/jobs/__init__.py": "",
+        "third/three.py": "",
+        "common/__init__.py": "",
+        "common/money.py": "from jobs import job; from kit import x\n",
+        "src/kit.py": "import os; import three\n",
+        "tools.py": "import two\n",
+        "other/two.py": "'''\nimport jobs\n'''\n",
+        "old/four.py": "from backends.five import six\nfrom . import tools\n",
+        "backends/five.py": "from old.four import x\n",
+    }
+    roots = ("api", "worker/src", "third", "other", "old")
+    paths = [*(f"{one}/setup.py" for one in ("api", "worker", "third", "other", "old")), *texts]
+    assert roots_by_project(paths, roots, texts) == {
+        "api": frozenset(("api", "worker/src", "third", ".", "src")),
+        "worker": frozenset(("worker/src",)),
+        "third": frozenset(("third",)),
+        "other": frozenset(("other",)),
+        "old": frozenset(("old", ".")),
+    }
+
+
+def test_the_imports_of_many_files_are_read_in_time() -> None:
+    text = "def f(x):\n    return [x, {1: 2}]\n" * 300
+    texts = {f"svc{one}/part{one}_{n}/m.py": f"import part{one}_1.m\n{text}" for one in range(9) for n in range(100)}
+    texts |= {f"lib/part{n}.py": f"import lib.part{n}\n{text}" for n in range(900)}
+    paths = [*(f"svc{one}/setup.py" for one in range(9)), *texts]
+    began = time.process_time()
+    found = roots_by_project(paths, [f"svc{one}" for one in range(9)], texts)
+    assert time.process_time() - began < 5
+    assert found == {f"svc{one}": frozenset((f"svc{one}",)) for one in range(9)}

@@ -7,18 +7,24 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import (
     CallCase,
+    Check,
+    CommandCheck,
+    Evidence,
     ExamplesCheck,
     Finding,
     Grade,
     Judged,
     MissingFromEnvironment,
     Outcomes,
+    RunCase,
     TestsCheck,
     Tried,
     Verdict,
 )
 from trued.proof.advice import ProjectFiles
-from trued.proof.verdict.missing import missing_part, undeclared_imports
+from trued.proof.hashes import check_hash
+from trued.proof.room.dependencies import AddedPackages
+from trued.proof.verdict.missing import awaited_packages, missing_part, undeclared_imports
 
 BASE = {
     "a.py": "def one():\n    return 0\n",
@@ -236,3 +242,42 @@ def test_every_module_of_an_import_is_named_that_nothing_declares() -> None:
     text = "import os, yaml, requests as r\n\n\ndef load():\n    from attrs import define\n"
     named = undeclared_imports({"a.py": text, "b.txt": text}, {"os"}, {"PyYAML"})
     assert [sentence.partition(",")[0] for sentence in named] == ["a.py imports attrs", "a.py imports requests"]
+
+
+def _call(path: str) -> ExamplesCheck:
+    return ExamplesCheck(kind="examples", cases=(CallCase(call=path, returns=1),))
+
+
+ADDED = AddedPackages(unavailable={"redis": "no network"}, unavailable_in={"web": {"vue": "no network"}, "shop": {}})
+
+
+@pytest.mark.spec("LAW-4", "DAY-2")
+@pytest.mark.parametrize(
+    ("check", "case", "module", "awaited"),
+    [
+        (_call("web/up.js:up"), "case 1", "vue", True),
+        (_call("shop/up.js:up"), "case 1", "vue", False),
+        (_call("up.js:up"), "case 1", "vue", True),
+        (_call("app.prices:total"), "case 1", "vue", False),
+        (_call("app.prices:total"), "case 1", "redis", True),
+        (ExamplesCheck(kind="examples", cases=(RunCase(run=("node", "shop/a.js")),)), "case 1", "vue", False),
+        (ExamplesCheck(kind="examples", cases=(RunCase(run=("node", "web/a.js")),)), "case 1", "vue", True),
+        (TestsCheck(command="npm --prefix shop test"), "shop/a.test.js::up", "vue", False),
+        (TestsCheck(command="npm --prefix web test"), "web/a.test.js::up", "vue", True),
+        (TestsCheck(command="npm --prefix=web test"), "*", "vue", True),
+        (CommandCheck(command="cd shop && npm run lint"), "*", "vue", False),
+        (TestsCheck(command="pytest"), "tests/a.py::test_a", "redis", True),
+        (TestsCheck(command="pytest"), "tests/a.py::test_a", "vue", False),
+    ],
+)
+def test_a_package_is_awaited_only_in_the_project_that_declares_it(
+    check: Check, case: str, module: str, awaited: bool
+) -> None:
+    tried = (Tried(id=case, outcome=Outcomes.UNJUDGED, kind=f"module {module}"),)
+    fact = Evidence(
+        id="1", requirement="r", check=check_hash(check), kind=check.kind, side="head", commit="c", tree="t",
+        isolation="x", tried=tried,
+    )  # fmt: skip
+    checks = {check_hash(check): check}
+    assert [*awaited_packages(ADDED, [fact], checks)] == ([f"module {module}"] if awaited else [])
+    assert awaited_packages(ADDED, [fact], {}) == {}

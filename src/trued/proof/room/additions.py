@@ -60,7 +60,13 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     declared = "packages that only the change declares, and those that they need,"
     found_note = FactNote(f"{declared} were installed for the checks on the change: {listed}")
     return AddedPackages(
-        str(folder), str(folder / BEHIND), versions, unavailable, unknown, unused, (*notes, *failure_notes, found_note)
+        str(folder),
+        str(folder / BEHIND),
+        versions,
+        unavailable,
+        unknown=unknown,
+        unused=unused,
+        notes=(*notes, *failure_notes, found_note),
     )
 
 

@@ -5,9 +5,10 @@ import os
 import posixpath
 import re
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
+from trued.proof.text.python_imports import modules_asked
 from trued.protocols import Command, CommandResult, Workspace
 from trued.support.plain_text import unix_lines
 
@@ -32,6 +34,9 @@ _CONTROLS = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _PARTS = re.compile(r"[\w./-]+")  # what may be the name of a module or file
+_PYTHON = re.compile(r"python(\d(\.\d+)?)?")
+_STARTING = ("-m", "-c", "-A", "--app", "--module")  # options with what a program starts
+_APPLICATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(.*\))?")  # as servers name it: `app.main:app`
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
 # any of that, change this text, too, whatever the new text says: results that were recorded with another text are not
@@ -40,7 +45,8 @@ ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
     "but for the scripts that start the server, and in the second run for what Python loads at its start; "
     "requests like those of curl and a browser; packages of Node and metadata in the folders of projects; "
-    "a program of one project finds no modules of another that its code on the base does not import"
+    "a program of one project finds no modules of another that its code on the base does not import, itself or through "
+    "code at the top and in `src`"
 )
 
 
@@ -197,18 +203,22 @@ class Bench:
         return replace(self, folder=folder, roots=(str(self.room / folder), *roots))
 
     def starting(self, words: Iterable[str]) -> "Bench":
-        """The same bench for a case that starts what these words name: modules or files. If it belongs to project
-        folders, Python finds only the modules that a program of these projects finds, wherever else the head has put
-        what its code needs."""
-        parts = [part for word in words for part in _PARTS.findall(word)]
-        named = {place for place in map(self._place_on_base, parts) if place}
-        named = named or {place for place in map(self._place_of_new_module, parts) if place}
+        """The same bench for a case with this command line. If what it starts belongs to project folders, Python finds
+        only the modules that a program of these projects finds, wherever else the head has put what its code needs, and
+        whatever the program's arguments name."""
+        named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
         if not named:
             return self
         roots = self._roots_seen_from(named)
         is_ours = self.variables.get("PYTHONPATH", "") == ":".join(self.roots)
         ours = {"PYTHONPATH": ":".join(roots)} if is_ours else {}
         return replace(self, roots=roots, variables={**self.variables, **ours})
+
+    def _places_named(self, words: Collection[str]) -> frozenset[str]:
+        """The project folders and import roots of the modules and files that these words name."""
+        parts = [part for word in words for part in _PARTS.findall(word)]
+        on_base = frozenset(place for place in map(self._place_on_base, parts) if place)
+        return on_base or frozenset(place for place in map(self._place_of_new_module, parts) if place)
 
     def _place_on_base(self, part: str) -> str:
         """The project folder of the file, or the import root of the base's module, with this name; "" if there is
@@ -257,6 +267,30 @@ class Bench:
         names = [str(name).split(".")[0] for name in reversed(_NO_MODULE.findall(text))]
         present = [name for name in names for root in self.roots if has_module(Path(root), name)]
         return present[0] if present else ""
+
+
+def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
+    """The words of a command line that may name what it starts, the likeliest first: the program, then the module, code
+    or script that is given to Python. Of another program, whose options are not known, the words after `-m`, `-c` or an
+    option for an application, and applications (`module:name`); then each other word."""
+    yield words[:1]
+    if not _PYTHON.fullmatch(posixpath.basename(words[0] if words else "")):
+        yield [word for before, word in pairwise(words) if before in _STARTING or _APPLICATION.fullmatch(word)]
+        yield from ([word] for word in words[1:])
+        return
+    waiting = [*words[1:]]
+    while waiting:
+        word = waiting.pop(0)
+        if not word.startswith("-") or word == "-":
+            yield [word]
+            return
+        at = next((at for at, letter in enumerate(word) if letter in "mcWX"), 0) if not word.startswith("--") else 0
+        value = (word[at + 1 :] or "".join(waiting[:1])) if at else ""
+        if at and word[at] in "mc":
+            yield modules_asked(value) if word[at] == "c" else [value]
+            yield [value]
+            return
+        del waiting[: int(word == "--check-hash-based-pycs" or (at > 0 and at + 1 == len(word)))]
 
 
 def has_module(root: Path, name: str) -> bool:

@@ -39,7 +39,13 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
 from trued.proof.room.package_json import is_package_json, manifest_of_cases, manifest_of_head, merge_manifests
 from trued.proof.room.preparation import prepare_room
-from trued.proof.room.project_folders import owners_of_modules, project_folders, roots_by_project, top_level_modules
+from trued.proof.room.project_folders import (
+    owners_of_modules,
+    project_folders,
+    regular_modules,
+    roots_by_project,
+    top_level_modules,
+)
 from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
@@ -136,7 +142,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             roots=roots,
             variables=_variables(interpreter, roots, variables),
             project_roots=_roots(room, contract.project_roots),
-            projects=await _projects(workspace, contract, on_base),
+            projects=await projects_of_base(workspace, contract),
             owners=owners_of_modules(on_base, contract.project_roots),
             modules=_modules(known, contract.import_folders),
             serve=contract.serve,
@@ -165,7 +171,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             settled=frozenset(_configuration(room)),
         )
         added = await added_packages(workspace, contract.base, packages_of or commit, interpreter)
-        added = replace(added, unavailable={**added.unavailable, **packages.unavailable})
+        added = replace(added, unavailable_in=packages.unavailable)
         bench = replace(with_added_packages(bench, added), added=added)
         if any(isinstance(check, DATA) for requirement in contract.every for check in requirement.checks):
             bench = replace(bench, repository=await workspace.make_repository(room, commit))
@@ -762,12 +768,15 @@ def _roots(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(room / folder) if folder != "." else str(room) for folder in folders)
 
 
-async def _projects(workspace: Workspace, contract: Contract, on_base: Collection[str]) -> dict[str, frozenset[str]]:
-    """What `roots_by_project` finds on the base."""
+async def projects_of_base(
+    workspace: Workspace, contract: Contract, *, with_top: bool = False
+) -> dict[str, frozenset[str]]:
+    """What `roots_by_project` finds on the base. `with_top`: also whether an only project finds modules at the top."""
+    on_base = await workspace.blobs(contract.base)
     folders = project_folders(on_base).python if contract.project_roots else ()
-    code = [path for path in on_base if path.endswith(".py") and not is_test(path)] if len(folders) > 1 else []
-    in_projects = [path for path in code if any(is_below(path, folder) for folder in folders)]
-    read = await workspace.read_all(contract.base, in_projects)
+    is_read = with_top or len(folders) > 1
+    code = [path for path in on_base if path.endswith(".py") and not is_test(path)] if is_read and folders else []
+    read = await workspace.read_all(contract.base, code)
     texts = {path: content.decode("utf-8", "replace") for path, content in read.items()}
     return roots_by_project(on_base, contract.project_roots, texts) if folders else {}
 
@@ -782,11 +791,14 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
     """
     roots = [root for root in (".", "src", *projects) if (room / root).is_dir()]
     names = {root: _names_on_base(root, on_base) for root in roots}
+    # What the base has in both places stays as it is. In the top and `src`, that is a module, or a package that Python
+    # prefers: a folder without `__init__.py` there is no place of a project's module, whatever a commit adds to it.
+    there = {root: names[root] if root in projects else regular_modules(root, on_base) for root in roots}
     code = [path for path in on_base if path.endswith(".py")] if projects else []
     own_modules = {root: top_level_modules(root, code) for root in roots}
     first, left_out = set[str](), set[str]()
     for root, other in ((root, other) for root in roots for other in roots if root != other):
-        copies = [name for name in names[root] - names[other] if _is_found(room, name, root, other)]
+        copies = [name for name in names[root] - there[other] if _is_found(room, name, (root, other), on_base)]
         if {root, other}.isdisjoint(projects):
             first |= {"src"} if root == "src" and copies else set()
             continue
@@ -801,12 +813,14 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
     return (*(root for root in used if root in first), *(root for root in used if root not in first))
 
 
-def _is_found(room: Path, name: str, root: str, other: str) -> bool:
-    """Whether the folder `other` has a module of this name, or a part of the package in `root`, of which Python joins
-    all parts if none has an `__init__.py`."""
+def _is_found(room: Path, name: str, places: tuple[str, str], on_base: Collection[str]) -> bool:
+    """Whether the second of these places has a module of this name, or a new part of the package in the first: Python
+    joins all parts if none has an `__init__.py`."""
+    root, other = places
     if has_module(room / other, name) or root == "." or has_module(room / root, name):
         return has_module(room / other, name)
-    return next((room / other / name).rglob("*.py"), None) is not None
+    parts = (str(path.relative_to(room)) for path in (room / other / name).rglob("*.py"))
+    return any(path not in on_base and not is_below(path, f"{root}/{name}") and not is_test(path) for path in parts)
 
 
 def _has_code(root: Path, name: str) -> bool:

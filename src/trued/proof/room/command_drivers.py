@@ -36,6 +36,8 @@ _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
+# Ways in which a command line names the folder in which its programs start.
+_FOLDER = re.compile(r"(?:\bcd|(?<!\S)-C|(?<!\S)--(?:prefix|cwd|dir|directory))(?:\s+|=)[\"']?([\w@./-]+)")
 
 
 def _importing_script(path: str, base: "Drivers") -> tuple[str, str] | None:
@@ -61,17 +63,21 @@ class Drivers:
     words: set[str] = field(default_factory=set)  # words of the command and of its scripts, including started programs
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=lambda: {""})  # where programs may start, and all above; "" is the top
 
     @property
     def tool_settings(self) -> set[str]:
         """Those of the `settings` whose names show that a started program reads them. Other files that a script names
         may be the product."""
-        return {path for path in self.settings if path in SHARED or self.is_settings(path)}
+        return {path for path in self.settings if self.is_settings(path)}
 
     def is_settings(self, path: str) -> bool:
-        """Whether the file is named after a started program, like `ruff.toml`, `.eslintrc.json` or `.golangci.yml`."""
-        pure = PurePosixPath(path)
-        if len(pure.parts) > 2 or pure.suffix in NO_SETTINGS:
+        """Whether a program that starts in one of the `folders` may read its settings there: the file has settings of
+        many tools, or is named after a started program, like `ruff.toml`, `.eslintrc.json` or `.golangci.yml`."""
+        pure, folder = PurePosixPath(path), posixpath.dirname(path)
+        if pure.name in SHARED and folder in self.folders:
+            return True
+        if self.folders.isdisjoint((folder, posixpath.dirname(folder))) or pure.suffix in NO_SETTINGS:
             return False
         name = next(iter(_TOOL.findall(pure.name.lower())), "")
         return bool(name) and any(name.startswith(word) or word.startswith(name) for word in self.words)
@@ -84,15 +90,21 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     often the product than a part of the script. Without `product`, they are in `beside` instead.
     """
     blobs = await workspace.blobs(commit)
+    folders = {above for inner in {*map(posixpath.dirname, blobs)} for above in _and_above(inner)}
     drivers, texts_to_read, seen = Drivers(), [("", command)], set[str]()
     known_scripts = {("", command)}
     while texts_to_read and len(seen) < MOST_FILES:
         place, text = texts_to_read.pop()
         drivers.words |= set(_TOOL.findall(text.lower()))
+        package = posixpath.join(posixpath.dirname(place), package_folder(text))
+        if PurePosixPath(place).suffix in SHELL:
+            folder = posixpath.dirname(place) if PurePosixPath(place).name == SCRIPT else ""
+            starts = _folders_started_in(text, {*drivers.folders, folder}) & folders
+            drivers.folders |= {above for start in (folder, *starts) for above in _and_above(start)}
         if place.endswith(CODE):
             names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
             drivers.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
-        runs, settings = _named(place, text, blobs, imports=product or "/" in place)
+        runs, settings = _named(place, text, blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
         beside = set(_imported(place, text, blobs)) - runs if is_top_script else set()
         for path in beside:
@@ -104,7 +116,6 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
                 content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
                 texts_to_read.append((path, content.decode("utf-8", "replace")))
-        package = posixpath.join(posixpath.dirname(place), package_folder(text))
         manifest = posixpath.join(package, "package.json")
         if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
             script_place = posixpath.join(package, SCRIPT) if package else ""
@@ -112,54 +123,68 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             new_scripts = {(script_place, script) for script in scripts} - known_scripts  # one may start the other
             known_scripts |= new_scripts
             texts_to_read += sorted(new_scripts)
-    drivers.settings |= {path for path in blobs if path in SHARED or drivers.is_settings(path)}
+    drivers.settings |= {path for path in blobs if drivers.is_settings(path)}
     drivers.settings -= drivers.runs | {*drivers.beside}
     return drivers
 
 
-def _named(place: str, text: str, blobs: Mapping[str, str], *, imports: bool) -> tuple[set[str], set[str]]:
-    """The commit's files that this text of a script runs or imports, and the other files that it only names."""
-    folder = PurePosixPath(place).parent
+def _folders_started_in(text: str, folders: Collection[str]) -> set[str]:
+    """The folders in which these command lines start programs, if they themselves start in one of these folders."""
+    return {posixpath.normpath(posixpath.join(folder, name)) for folder in folders for name in _FOLDER.findall(text)}
+
+
+def _and_above(folder: str) -> Iterator[str]:
+    """The folder and all folders above it, without the top."""
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+def _named(
+    place: str, text: str, blobs: Mapping[str, str], started_in: Collection[str], *, imports: bool
+) -> tuple[set[str], set[str]]:
+    """The commit's files that this text of a script runs or imports, and the other files that it only names. Names of
+    files begin in the script's own folder, or where its programs start."""
+    folders = {posixpath.dirname(place), *started_in}
     run_files: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL
     for line in text.splitlines() if shell else ():
         for words in started_commands(line.strip().lstrip("@-+")):
-            run_files |= set(_run(words, blobs, folder))
+            run_files |= set(_run(words, blobs, folders))
     for match in _INCLUDED.finditer(text):
-        run_files |= {path for word in match.group(1).split() for path in _at(word, folder, blobs)}
+        run_files |= {path for word in match.group(1).split() for path in _at(word, folders, blobs)}
     if imports:
         run_files |= set(_imported(place, text, blobs))
-    named = {path for word in _WORD.findall(text) for path in _at(word, folder, blobs)}
+    named = {path for word in _WORD.findall(text) for path in _at(word, folders, blobs)}
     return run_files, {
         path for path in named - run_files if not path.endswith(CODE) and "." in PurePosixPath(path).name
     }
 
 
-def _run(words: list[str], blobs: Mapping[str, str], folder: PurePosixPath) -> Iterator[str]:
+def _run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
     """The files that one simple command starts: its build file, script or module."""
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
     for name in DRIVERS.get(program, ()):
-        yield from _at(name, PurePosixPath(build_folder), blobs)
+        yield from _at(name, {build_folder, *folders}, blobs)
     arguments = words
     if SHELLS.fullmatch(program):
         arguments = [word for word in words[1:] if not word.startswith("-") or word == "-m"]
     if arguments[:1] == ["-m"] and len(arguments) > 1:
         module_path = arguments[1].replace(".", "/")
         for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
-            yield from _at(module_file, folder, blobs)
+            yield from _at(module_file, folders, blobs)
     elif arguments:
-        yield from _at(arguments[0], folder, blobs)
+        yield from _at(arguments[0], folders, blobs)
 
 
-def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[str]:
-    """The file of the commit that a word names: from the top of the project, or from this folder."""
-    clean = word.strip("\"'`").removeprefix("./")
-    if not clean or clean.startswith("/") or ".." in clean.split("/"):
+def _at(word: str, folders: Collection[str], blobs: Mapping[str, str]) -> Iterator[str]:
+    """The files of the commit that a word names: from the top of the project, or from one of these folders."""
+    clean = word.strip("\"'`")
+    if not clean or clean.startswith("/"):
         return
-    for path in (clean, str(folder / clean)):
-        if path in blobs:
-            yield path
+    paths = {posixpath.normpath(posixpath.join(folder, clean)) for folder in ("", *folders)}
+    yield from (path for path in sorted(paths) if path in blobs)
 
 
 def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
@@ -212,7 +237,14 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
     build_files = {name for family in DRIVERS.values() for name in family}
     shadows = {path for path in on_head if path not in on_base and _importing_script(path, base)}
     added = shadows | {
-        path for path in on_head if path not in on_base and (path in head.settings or path in head.runs & build_files)
+        path
+        for path in on_head
+        if path not in on_base
+        and (
+            path in head.settings
+            or base.is_settings(path)
+            or (path in head.runs and PurePosixPath(path).name in build_files)
+        )
     }
     changed = {path for path in (*base.runs, *base.settings) if on_head.get(path) != on_base.get(path)} | added
     changed -= _frozen(bench, changed)

@@ -219,6 +219,8 @@ class AddedPackages:
     site: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
+    # the same of Node's packages, by the folder of each project; "" is the top
+    unavailable_in: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()  # packages that no registry has, which is the head's own mistake
     # what the head declares of packages that the base declares, too → the other version with which its checks ran
     unused: Mapping[str, str] = field(default_factory=dict)
@@ -229,8 +231,18 @@ class AddedPackages:
         return any(provides_module(name, module) for name in self.versions)
 
     def awaits(self, module: str) -> str:
-        """The declared package that would provide this module and could not be installed, or ""."""
+        """The declared package that would provide this Python module and could not be installed, or ""."""
         return next((name for name in self.unavailable if name == module or provides_module(name, module)), "")
+
+    def why_awaited(self, module: str, places: Collection[str]) -> str:
+        """Why this Node package, which is declared for the code in these places, could not be installed, or "". What
+        another project declares excuses nothing; if the places belong to no project, any project may be meant."""
+        near = [
+            packages
+            for folder, packages in self.unavailable_in.items()
+            if any(not folder or place == folder or place.startswith(f"{folder}/") for place in places)
+        ]
+        return next((why for packages in near or self.unavailable_in.values() if (why := packages.get(module))), "")
 
 
 NO_PACKAGES = AddedPackages()

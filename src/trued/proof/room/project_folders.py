@@ -6,13 +6,13 @@ runs and imports is decided at the top alone.
 
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
-from trued.proof.room.import_shadows import top_level_imports
+from trued.proof.text.python_imports import dotted_modules_asked
 
 # Folders whose manifests do not belong to the project.
 ASIDE = re.compile(
@@ -22,6 +22,8 @@ _PYTHON = re.compile(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|\.?pytest\.ini|
 _LISTS = "requirements"  # a folder with the lists of packages of the folder above
 # Further files at the top that decide how Python tests run there.
 _AT_TOP = frozenset(("conftest.py", "tox.ini", "noxfile.py"))
+SHARED = (".", "src")  # where code lies that belongs to no project folder
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _NOT_IMPORTED = frozenset(("setup", "conftest", "noxfile", "manage"))  # modules that only tools load, or people start
 
 
@@ -91,29 +93,67 @@ def owners_of_modules(paths: Iterable[str], roots: Collection[str]) -> dict[str,
 def roots_by_project(
     paths: Collection[str], roots: Collection[str], texts: Mapping[str, str]
 ) -> dict[str, frozenset[str]]:
-    """Project folder → those of these import roots in which a program of this project finds modules: its own, and those
-    of the projects from which its code imports, directly or through each other. Another project may not be there where
-    this one is installed.
+    """Project folder → the places in which a program of this project finds modules: of these import roots, its own, and
+    those of the projects from which its code imports, directly or through other code; and the top and `src`, if it
+    imports modules from there. Another project, or the top, may not be there where this one is installed.
 
-    `texts`: path → text of the Python files of these projects, without tests.
+    `texts`: path → text of the Python files of the commit, without tests.
     """
-    owners, projects = owners_of_modules(paths, roots), project_folders(paths).python
+    projects, known = project_folders(paths).python, frozenset(paths)
     own_roots = {folder: {root for root in roots if root in (folder, f"{folder}/src")} for folder in projects}
-    needed = {folder: set[str]() for folder in projects}
-    for path, text in texts.items():
-        for above in PurePosixPath(path).parents:
-            if str(above) in needed:
-                needed[str(above)] |= {owners[name] for name in top_level_imports([text]) & owners.keys()}
     project_of = {root: folder for folder, roots_of_folder in own_roots.items() for root in roots_of_folder}
-    reachable_roots = dict[str, frozenset[str]]()
+    owners = {name: root for name, root in owners_of_modules(paths, roots).items() if root in project_of}
+    shared = {name for place in SHARED for name in names_in(place, paths)}
+    texts_of = defaultdict[str, list[str]](list)
+    for path, text in texts.items():
+        texts_of[_piece(path, projects)].append(text)
+    places, pieces = dict[str, set[str]](), dict[str, set[str]]()  # what each piece of code that was read imports
+
+    def read(piece: str) -> None:
+        places[piece], pieces[piece] = set(), set()
+        own_names = {name for name, root in owners.items() if project_of[root] == piece and name not in shared}
+        names = {*owners, *shared} - own_names
+        for text in texts_of[piece]:
+            # To parse all texts would take long.
+            for module in set[str]() if names.isdisjoint(_WORD.findall(text)) else dotted_modules_asked(text):
+                root = owners.get(module.partition(".")[0], "")
+                pieces[piece] |= {project_of[root]} if root else set()
+                for place in SHARED:
+                    file = file_of_module(module, place, known)
+                    if file and not (root and file_of_module(module, root, known)):
+                        places[piece].add(place)
+                        pieces[piece].add(_piece(file, projects))
+
+    found = dict[str, frozenset[str]]()
     for project in projects:
         reached, waiting = {project}, [project]
         while waiting:
-            imported = {project_of[root] for root in needed[waiting.pop()] if root in project_of} - reached
-            reached |= imported
-            waiting += imported
-        reachable_roots[project] = frozenset(root for folder in sorted(reached) for root in own_roots[folder])
-    return reachable_roots
+            piece = waiting.pop()
+            if piece not in pieces:
+                read(piece)
+            waiting += pieces[piece] - reached
+            reached |= pieces[piece]
+        found[project] = frozenset(place for piece in reached for place in (*own_roots.get(piece, ()), *places[piece]))
+    return found
+
+
+def names_in(place: str, paths: Iterable[str]) -> frozenset[str]:
+    """The names of all Python modules in this folder, and of all folders there with Python files."""
+    inner_paths = (_below(place, path) for path in paths if path.endswith(".py"))
+    return frozenset(parts[0].removesuffix(".py") for parts in inner_paths if parts)
+
+
+def _piece(path: str, projects: Collection[str]) -> str:
+    """The project folder to which this file belongs, or else the module of the top or of `src`: `./kit`, `src/kit`."""
+    project = next((str(above) for above in PurePosixPath(path).parents if str(above) in projects), "")
+    place = "src" if path.startswith("src/") else "."
+    return project or f"{place}/{_below(place, path)[0].removesuffix('.py')}/"
+
+
+def file_of_module(module: str, place: str, paths: Collection[str]) -> str:
+    """The file of a module that is found in this folder; "" if there is none."""
+    stem = str(PurePosixPath(place) / module.replace(".", "/"))
+    return next((path for path in (f"{stem}/__init__.py", f"{stem}.py") if path in paths), "")
 
 
 def top_level_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
@@ -130,6 +170,17 @@ def _regular(place: str, paths: Iterable[str]) -> frozenset[str]:
     return top_level_modules(
         place, [path for path, parts in inner_paths if len(parts) == 1 or parts[1:] == ("__init__.py",)]
     )
+
+
+def regular_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
+    """The modules in this folder, and the packages with an `__init__.py`. Python finds them before any folder of the
+    same name that has none."""
+    inner_paths = [_below(place, path) for path in paths]
+    modules = {
+        name.removesuffix(".py") for name, *more in filter(None, inner_paths) if name.endswith(".py") and not more
+    }
+    modules |= {parts[0].partition(".")[0] for parts in inner_paths if parts and parts[0].endswith((".so", ".pyd"))}
+    return frozenset(modules | {parts[0] for parts in inner_paths if parts[1:] == ("__init__.py",)})
 
 
 def _below(place: str, path: str) -> tuple[str, ...]:

@@ -36,3 +36,13 @@ def modules_asked(text: str) -> set[str]:
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
     return {name.split(".")[0] for name in names}
+
+
+def dotted_modules_asked(text: str) -> set[str]:
+    """The whole names of all modules that this text imports, and `module.name` for each name that it imports from a
+    module, because that may be a module, too. Relative imports are left out."""
+    nodes = nodes_in(text)
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    return names | {node.module for node in imports if node.module}

@@ -5,8 +5,9 @@ base lacks the same thing, or if a manifest of the head declares it. Anything el
 as the head's failure (`case_status.on_head`).
 """
 
+import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from trued.model import (
     BrowserCheck,
@@ -23,7 +24,9 @@ from trued.model import (
     Tried,
     is_node,
 )
+from trued.proof.checks.examples import case_id
 from trued.proof.checks.http import FIXED_PORT
+from trued.proof.checks.programs import is_python
 from trued.proof.hashes import check_hash
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
@@ -200,11 +203,39 @@ def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
     return MissingFromEnvironment(name=used, what=what, fix=f"to use it: `environment: {{packages: [{listed}]}}`")
 
 
-def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
+def awaited_packages(
+    added: AddedPackages, evidence: Iterable[Evidence], checks: Mapping[str, Check]
+) -> dict[str, MissingFromEnvironment]:
     """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
-    installed for the checks."""
-    packages = {kind: added.awaits(module) for kind, module in missing_modules(evidence).items()}
-    return {kind: not_installed(package, added.unavailable[package]) for kind, package in packages.items() if package}
+    installed for these checks (`checks`: hash → check). Each result with this kind must be of a project for which it is
+    declared."""
+    awaited, undeclared = dict[str, MissingFromEnvironment](), set[str]()
+    for fact in (fact for fact in evidence if fact.check in checks):
+        for result in fact.tried:
+            for kind, module in missing_modules([result]).items():
+                places = _places_in_node(checks[fact.check], result.id)
+                why = added.why_awaited(module, places) if places is not None else ""
+                package = module if why else added.awaits(module)
+                if package:
+                    awaited[kind] = not_installed(package, why or added.unavailable[package])
+                else:
+                    undeclared.add(kind)
+    return {kind: missing for kind, missing in awaited.items() if kind not in undeclared}
+
+
+def _places_in_node(check: Check, case: str) -> list[str] | None:
+    """The files and folders that this case of a check names, as far as texts show; None if it does not use Node."""
+    words: Sequence[str] = ()
+    if isinstance(check, TestsCheck | CommandCheck):
+        if not _is_node(check):
+            return None
+        words = [case.partition("::")[0]] if "::" in case else [*re.split(r"[\s=]+", check.command), *check.files]
+    for position, one in enumerate(check.cases if isinstance(check, ExamplesCheck) else ()):
+        if case_id(position) == case and isinstance(one, CallCase | RunCase):
+            words = [one.call.partition(":")[0]] if isinstance(one, CallCase) else one.run
+            if is_python(words[0]) or (isinstance(one, CallCase) and not is_node(one.call)):
+                return None
+    return [posixpath.normpath(word) for word in words]
 
 
 def lacked_by_base(
@@ -217,7 +248,7 @@ def lacked_by_base(
     """
     absent = {
         kind: module
-        for kind, module in missing_modules(evidence).items()
+        for kind, module in missing_modules(result for fact in evidence for result in fact.tried).items()
         if not any(provides_module(package, module) for package in installed)
     }
     imported = set[str]().union(*map(modules_asked, texts)) if absent else set[str]()
@@ -226,9 +257,9 @@ def lacked_by_base(
     }
 
 
-def missing_modules(evidence: Iterable[Evidence]) -> dict[str, str]:
+def missing_modules(results: Iterable[Tried]) -> dict[str, str]:
     """Kind of failure → the module for lack of which something could not be judged."""
-    unjudged = [result for fact in evidence for result in fact.tried if result.outcome is Outcomes.UNJUDGED]
+    unjudged = [result for result in results if result.outcome is Outcomes.UNJUDGED]
     return {result.kind: result.missing_module for result in unjudged if result.missing_module}
 
 

@@ -230,6 +230,14 @@ def hiding_modules(paths: Sequence[str]) -> str:
     return f"programs that start at the top find {listed(paths)} in place of modules that the project has elsewhere"
 
 
+def first_imports_from_top(paths: Sequence[str]) -> str:
+    """A sentence about files of project folders that import modules from outside, which nobody named."""
+    return (
+        f"{listed(paths)} may import modules from outside its project, where it may not find them, unless you say so: "
+        '`environment: {path: [".", …]}`'
+    )
+
+
 def submodules_not_there(paths: Sequence[str]) -> str:
     """A sentence saying that the checks ran without these submodules, which the head adds or moves to other commits."""
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"

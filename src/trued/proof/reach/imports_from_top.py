@@ -1,0 +1,79 @@
+"""Finds files of project folders that import modules from the top of a repository, or from its `src`. Pure.
+
+Checks find modules in both places for every program. Where a project is installed, or is started in its own folder,
+nobody does.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Collection, Iterable, Mapping
+
+from trued.proof.room.frozen_files import is_below
+from trued.proof.room.project_folders import SHARED, file_of_module, names_in
+from trued.proof.text.python_imports import dotted_modules_asked
+
+_LOADS = r"import_module|__import__|find_spec|load_module|resolve_name|run_module|run_path|spec_from_\w+"
+_BY_NAME = re.compile(rf"\b(?:{_LOADS}|exec|eval)\b")
+# The name of a module, or code, that is computed.
+_COMPUTED = re.compile(rf"(?:\b(?:{_LOADS})|(?<![\w.])(?:exec|eval))\((?!\s*[\"'][^\"']*[\"']\s*[,)])")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+
+
+def first_imports_from_top(
+    sides: tuple[Mapping[str, str], Mapping[str, str]],
+    known: tuple[Collection[str], Collection[str]],
+    places: Mapping[str, frozenset[str]],
+    roots: Collection[str],
+) -> list[str]:
+    """The head's files in project folders that import a module of the top or of `src`, although no code of their
+    project imports anything from there on the base.
+
+    `sides`: path → text of the Python files of project folders, on base and head. `known`: all paths, on base and head.
+    `places`: project folder → where it finds modules on the base (see `roots_by_project`). `roots`: all import roots.
+    """
+    (before, after), (on_base, on_head) = sides, known
+    changes = [path for path in on_head if path.endswith(".py") and path not in on_base]
+    importing = list[str]()
+    for folder, found in places.items():
+        own = {root for root in {folder, f"{folder}/src"} & {*roots}}
+        strange = [place for place in SHARED if place not in found]
+        if not own or not strange:
+            continue  # who starts such code starts at the top
+        has_new = any(_lies_in(path, strange, places) for path in changes)
+        names = frozenset[str]().union(*(names_in(place, on_head) for place in strange))
+        for path, text in after.items():
+            if is_below(path, folder) and (
+                any(
+                    file_of_module(module, place, on_head)
+                    and not any(file_of_module(module, root, on_base) for root in own | (found - {*SHARED}))
+                    for module in (set[str]() if names.isdisjoint(_WORD.findall(text)) else _modules(text))
+                    for place in strange
+                )
+                or (has_new and len(_COMPUTED.findall(text)) > len(_COMPUTED.findall(before.get(path, ""))))
+            ):
+                importing.append(path)
+    return sorted(importing)
+
+
+def _modules(text: str) -> set[str]:
+    """The modules that this text imports, or may import by a name in one of its strings."""
+    modules = dotted_modules_asked(text)
+    if _BY_NAME.search(text):
+        modules |= {name.rstrip(".") for words in _strings(text) for name in _NAME.findall(words)}
+    return {module for module in modules if module.partition(".")[0] not in sys.stdlib_module_names}
+
+
+def _strings(text: str) -> Iterable[str]:
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _lies_in(path: str, places: Collection[str], projects: Collection[str]) -> bool:
+    """Whether this file lies at the top or in `src`, if that is one of these places, and in no project folder."""
+    place = "src" if path.startswith("src/") else "."
+    return place in places and not any(is_below(path, folder) for folder in projects)
