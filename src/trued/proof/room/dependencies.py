@@ -219,12 +219,12 @@ class AddedPackages:
     site: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
-    # the same of Node's packages, by the folder of each project; "" is the top
-    unavailable_in: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()  # packages that no registry has, which is the head's own mistake
     # what the head declares of packages that the base declares, too → the other version with which its checks ran
     unused: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    # Node's `unavailable`, by the folder of each project; "" is the top
+    unavailable_in: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def provides(self, module: str) -> bool:
         """Whether a package was installed that provides this module."""
