@@ -38,7 +38,7 @@ RECORDED = {
     "Review": "01892ac90571",
     "Reviewed": "0f508f753375",
     "Specified": "b033653b205a",
-    "TasksPlanned": "d352a61ae23c",
+    "TasksPlanned": "a81a50f251df",
     "Tested": "0ff3bdd39759",
     "TicketImplemented": "d9788411d580",
     "TicketVerified": "33b72368e01c",

@@ -58,7 +58,7 @@ class Critique(PipelineReply):
     )
 
 
-class Failure(Value):
+class AssignedFailure(Value):
     """A failure that verification found, and the task that owns it."""
 
     task: str = Field(description="id of the task")
@@ -70,7 +70,7 @@ class TasksPlanned(PipelineReply, title="Planned"):  # the title is in the schem
 
     status: Final = Status.DONE
     tasks: tuple[Work, ...] = Field(description="with their dependencies; in a replan only what is new or changed")
-    failures: tuple[Failure, ...] = Field(default=(), description="in a replan: every failure, mapped to a task")
+    failures: tuple[AssignedFailure, ...] = Field(default=(), description="in a replan: every failure, mapped to a task")
 
 
 class Implemented(PipelineReply):
