@@ -555,8 +555,9 @@ class JournalStore(Protocol):
         """Run → how many requirements its newest contract has."""
         ...
 
-    def spends_since(self, since: float, workflow: str = "") -> list[tuple[str, Spend]]:
-        """Run and spending of each call: step, role, agent, amount and how the cost is known."""
+    def spends_of_runs_since(self, since: float, workflow: str = "") -> list[tuple[str, Spend]]:
+        """Run and spending of each call of the runs that began at this time or later: step, role, agent, amount and how
+        the cost is known."""
         ...
 
     def accepted(self, run: str = "") -> dict[str, str]:

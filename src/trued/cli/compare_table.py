@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trued.cli.format import GRADE_COLOURS, STATES, line, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line, spent, tokens
 from trued.cli.terminal import out
 from trued.support.durations import duration
 from trued.support.plurals import counted
@@ -42,7 +42,7 @@ def _cost(run: RunFigures) -> Text:
 # name of the row → how its cells are written
 ROWS: dict[str, Callable[[RunFigures], Text]] = {
     "run": lambda run: Text(run["id"]),
-    "state": lambda run: Text(run["state"], STATES.get(run["state"], "yellow")),
+    "state": lambda run: Text(run["state"], STATE_COLOURS.get(run["state"], "yellow")),
     "grade": lambda run: Text(run["grade"], GRADE_COLOURS.get(run["grade"], "")),
     "proven": lambda run: Text(f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE),
     ALIKE: lambda run: Text(f"{run['asked_alike']['proven']}/{run['asked_alike']['requirements']}"),

@@ -22,7 +22,7 @@ GRADE_COLOURS = {  # colour of each grade
     "attested": "green",
     "proven": "bold green",
 }
-STATES = {
+STATE_COLOURS = {
     "running": "bold",
     "queued": "cyan",
     "done": "green",

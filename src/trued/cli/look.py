@@ -22,7 +22,7 @@ from trued.cli.context import (
     selected_run,
     top_of,
 )
-from trued.cli.format import GRADE_COLOURS, STATES, ago, line, local_time, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, ago, line, local_time, spent, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, exit_on_interrupt, hint, out, print_json
 from trued.errors import BadInput
@@ -70,7 +70,7 @@ def ls(
     with open_store() as store:
         journal, used = store.journal, defaultdict[str, "list[Spend]"](list)
         landed, to_decide = journal.landed(), journal.runs_to_decide()
-        for name, spend in journal.spends_since(0.0):
+        for name, spend in journal.spends_of_runs_since(0.0):
             used[name].append(spend)
         estimated = estimated_calls(journal.answers_since(0.0))
         rows = [
@@ -120,7 +120,7 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     for row in rows:
         styles = {
             "id": "bold",
-            "state": STATES.get(row["word"], "yellow"),
+            "state": STATE_COLOURS.get(row["word"], "yellow"),
             "grade": GRADE_COLOURS.get(row["grade"], ""),
         }
         cells = [(f"{row[name]:<{width[name]}}", styles.get(name, "")) for name in columns]
@@ -170,7 +170,7 @@ def show(
             console.print(text, soft_wrap=True)
         console.print(
             Text.assemble(
-                "state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed_text(seen)}"
+                "state ", (state, STATE_COLOURS.get(state, "yellow")), f", grade {record.grade}{_landed_text(seen)}"
             ),
             soft_wrap=True,
         )

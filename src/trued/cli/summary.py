@@ -12,7 +12,7 @@ from rich.text import Text
 from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_at, newest, run_ledger
 from trued.cli.end_screen import EndScreen, need_lines, result_lines, wrapped
-from trued.cli.format import GRADE_COLOURS, STATES, line
+from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
@@ -127,7 +127,7 @@ def headline(end: EndScreen, state: str = "", *, usage: str = "") -> Text:
     return Text.assemble(
         (record.id, "bold"),
         " ",
-        (state, STATES.get(state, "yellow")),
+        (state, STATE_COLOURS.get(state, "yellow")),
         ": ",
         grade,
         f", {met}{_branch_text(record)}{f' · {usage}' if usage else ''}",

@@ -25,7 +25,7 @@ MANY = 15  # if there are more requirements than this, met ones are shown withou
 NAMES = 28  # maximum width of the column of ids
 INDENT = " " * 14
 QUICK = "quick:"
-STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
+OUTCOME_COLOURS = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
 
 
 def verdict_lines(verification: Verification, name: str = "") -> None:
@@ -114,7 +114,9 @@ def _print_end(console: Console, verification: Verification) -> None:
     if verification.bar:
         _print_line(console, Text(f"--accept {verification.accept}: {verification.bar}", "yellow"))
     state, _, rest = verification.headline.partition(":")
-    _print_line(console, Text.assemble((state, STATES.get(verification.outcome.state, "bold red")), f":{rest}"))
+    _print_line(
+        console, Text.assemble((state, OUTCOME_COLOURS.get(verification.outcome.state, "bold red")), f":{rest}")
+    )
     if verification.reproduce:
         _print_line(console, Text.assemble(("reproduce: ", "dim"), verification.reproduce))
 

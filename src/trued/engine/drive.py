@@ -23,7 +23,7 @@ from trued.run.context import EDITION, OLDEST
 from trued.run.run import PlanOnly, Run
 from trued.workflows.registry import descriptor
 
-STATES: dict[type[Exception], str] = {
+STATE_OF_ERROR: dict[type[Exception], str] = {
     Waiting: "waiting",
     LimitReached: "limited",
     AgentFailed: "failed",
@@ -42,7 +42,7 @@ async def drive_workflow(
     `is_cancelled`: whether somebody cancelled the run. `must_end`: set when the run's driver has to end. `alone`:
     handle signals here; if one process drives several runs, `concurrent_runs` handles them.
     """
-    states = {**STATES, PlanOnly: "planned"}
+    states = {**STATE_OF_ERROR, PlanOnly: "planned"}
     try:
         with stop_on_signals(is_cancelled, must_end=must_end, signals=STOPPING if alone else ()):
             await run.context.workspace.begin()

@@ -20,7 +20,9 @@ def newer_fields(*names: str) -> Any:
     """
 
     def write_as_before(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: part for name, part in write(self).items() if part or name not in names}
+        fields = type(self).model_fields
+        newer = {*names, *(fields[name].alias for name in names)}
+        return {name: part for name, part in write(self).items() if part or name not in newer}
 
     return model_serializer(mode="wrap")(write_as_before)
 

@@ -8,7 +8,7 @@ from trued.model import Event, RunRecord
 from trued.model.events import JournalEvent, call, people, proof, run
 from trued.model.step_keys import inner_scope, is_examiners, scope_of, step_name
 from trued.model.titles import cut_title
-from trued.reporting.html.page import STATES
+from trued.reporting.html.page import STATE_SENTENCES
 from trued.reporting.views.event_kinds import EventHead
 from trued.reporting.views.notices import few, notices_of
 from trued.reporting.views.progress import Progress
@@ -153,7 +153,7 @@ def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[
     if record.state == "done":
         return "", "It has ended: every requirement is met."
     why = f" {_shorten(record.why)}" if record.why not in ("", record.state) else ""
-    return "", f"{STATES.get(record.state, record.state)}{why}"
+    return "", f"{STATE_SENTENCES.get(record.state, record.state)}{why}"
 
 
 def _work_sentence(seen: Progress) -> tuple[str, str]:

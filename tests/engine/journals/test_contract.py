@@ -460,7 +460,7 @@ def asked_for(store: JournalStore) -> dict[str, list[Any]]:
         "answers_since": [store.answers_since(0), store.answers_since(0, "purple"), store.answers_since(0, "solo")],
         "verdicts_since": [store.verdicts_since(0), store.verdicts_since(1e9)],
         "sealed_since": [store.sealed_since(0), store.sealed_since(0, "solo")],
-        "spends_since": [store.spends_since(0), store.spends_since(0, "solo")],
+        "spends_of_runs_since": [store.spends_of_runs_since(0), store.spends_of_runs_since(0, "solo")],
         "accepted": [store.accepted(), store.accepted(one), store.accepted("r-odd")],
         "agents_and_roles": [store.agents_and_roles()],
         "runs_to_decide": [store.runs_to_decide()],

@@ -174,7 +174,7 @@ class JournalQueries(ABC):
         rows = self._select(f"select * from spend where run = ? order by {self._dialect.number}", (run,))  # noqa: S608
         return [spend_of(row) for row in rows]
 
-    def spends_since(self, since: float, workflow: str = "") -> "list[tuple[str, Spend]]":
+    def spends_of_runs_since(self, since: float, workflow: str = "") -> "list[tuple[str, Spend]]":
         columns = "run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost"
         statement = f"select {columns} from spend where {OF_RUNS_SINCE} order by {self._dialect.number}"  # noqa: S608
         return [(row["run"], spending_of(row)) for row in self._select(statement, (since, workflow))]

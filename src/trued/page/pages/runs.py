@@ -18,7 +18,7 @@ FILTERS = {
     "queued": "queued",
     "waiting": "waiting",
     "done": "done",
-    "rest": "not finished",
+    "rest": "other",
     "refuted": "with refuted claims",
 }
 

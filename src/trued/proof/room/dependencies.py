@@ -1,4 +1,5 @@
-"""The dependencies that a commit declares, read as text from its manifests and lock files. Nothing is run. Pure."""
+"""The dependencies that a commit declares, read as text from its manifests and lock files, and what became of those
+that only the change declares (`AddedPackages`). Nothing is run. Pure."""
 
 import ast
 import re

@@ -30,7 +30,7 @@ FIRST_FACTS = ("repository", "branch", "commit", "success is")
 SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # events of calls that kept working while the engine was dead
 # in these states a run has no grade, even if its parts have one
 ON_THE_WAY = ("running", "queued", "interrupted", "limited")
-STATES = {
+STATE_SENTENCES = {
     "not proven": "Not everything is proven.",
     "waiting": "It waits for a person.",
     "running": "It is still running.",
@@ -191,9 +191,9 @@ def _says(material: Material, grades: Counter[str]) -> str:
     if state in ON_THE_WAY:
         met = sum(number for grade, number in grades.items() if Grade(grade).is_met(accept))
         every = f"{met} of {counted(sum(grades.values()), 'requirement')}"
-        return f"{STATES[state]} So far {every} met; the final proof checks all again and may find fewer."
+        return f"{STATE_SENTENCES[state]} So far {every} met; the final proof checks all again and may find fewer."
     if state != "done":
-        return STATES.get(state, state)
+        return STATE_SENTENCES.get(state, state)
     if accept.is_lowered_bar:
         return f"Every requirement is at {accept} or better, the bar set with --accept."
     word = " or a named person's attestation" if grades[Grade.ATTESTED] else ""

@@ -84,7 +84,7 @@ def estimated_calls(ended: Sequence[StoredAnswer]) -> dict[str, set[str]]:
 
 def _spends(store: RunStore, selection: tuple[float, str]) -> dict[str, list[Spend]]:
     by_run: dict[str, list[Spend]] = defaultdict(list)
-    for run, spend in store.journal.spends_since(*selection):
+    for run, spend in store.journal.spends_of_runs_since(*selection):
         by_run[run].append(spend)
     return by_run
 

@@ -18,7 +18,7 @@ NAME = "feature_list.json"
 Method: TypeAlias = Literal["automated", "e2e", "manual"]
 FeatureStatus: TypeAlias = Literal["not_started", "in_progress", "completed", "failed"]
 METHODS = ("automated", "e2e", "manual")
-STATES = ("not_started", "in_progress", "completed", "failed")
+FEATURE_STATES = ("not_started", "in_progress", "completed", "failed")
 TOTALS = ("total_features", "completed", "in_progress", "failed", "not_started")
 # Fields that only the engine writes.
 STATUS = (
@@ -170,7 +170,7 @@ def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Featu
         raise BadInput("a feature is not an object", located.where(*spot), 'write {"description": …, "steps": […]}')
     more = {key: part for key, part in entry.items() if key not in _KNOWN}
     field_values = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in NOT_NULL)}
-    for key, known in (("verification_method", METHODS), ("status", STATES)):
+    for key, known in (("verification_method", METHODS), ("status", FEATURE_STATES)):
         if isinstance(word := field_values.get(key), str) and word not in known:
             raise BadInput(f"{key}: {word!r} is not known", located.where(*spot, key), nearest(word, known))
     try:
@@ -284,7 +284,7 @@ def schema() -> dict[str, Any]:
     """JSON Schema of the file in all its forms, for editors and other tools."""
     feature = Feature.model_json_schema()
     properties = {name: feature["properties"][name] for name in _KNOWN}
-    properties["status"] = {**properties["status"], "enum": list(STATES)}
+    properties["status"] = {**properties["status"], "enum": list(FEATURE_STATES)}
     for name, schema in properties.items():
         kinds = schema.pop("anyOf", None)
         if kinds is not None:

@@ -70,7 +70,9 @@ class TasksPlanned(PipelineReply, title="Planned"):  # the title is in the schem
 
     status: Final = Status.DONE
     tasks: tuple[Work, ...] = Field(description="with their dependencies; in a replan only what is new or changed")
-    failures: tuple[AssignedFailure, ...] = Field(default=(), description="in a replan: every failure, mapped to a task")
+    failures: tuple[AssignedFailure, ...] = Field(
+        default=(), description="in a replan: every failure, mapped to a task"
+    )
 
 
 class Implemented(PipelineReply):
