@@ -94,13 +94,14 @@ LIES: dict[str, dict[str, str | None]] = {
 }
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("lie", LIES)
 async def test_a_lie_in_one_of_several_projects_is_refuted(shop: Sealed, lie: str) -> None:
     (judged,) = await shop.trial.judged(shop.contract, LIES[lie])
     assert judged.grade is Grade.REFUTED, judged.why
 
 
+@pytest.mark.slow
 async def test_a_package_without_init_is_not_hidden_by_a_copy_at_the_top(cellar: Cellar) -> None:
     trial, contract = await cellar.sealed("without init", WITHOUT_INIT, ASKED, Trial.seal_with_existing_tests)
     done, copied = await trial.judged(contract, DONE, COPY)
@@ -127,6 +128,7 @@ TWO: dict[str, str | None] = {
 }
 
 
+@pytest.mark.slow
 async def test_several_python_projects_are_each_tested_in_their_folder(cellar: Cellar) -> None:
     trial, contract = await cellar.sealed("two", TWO, ASKED, Trial.seal_with_existing_tests)
     assert contract.project_roots == ("api", "worker/src")
@@ -138,6 +140,7 @@ async def test_several_python_projects_are_each_tested_in_their_folder(cellar: C
     assert other.grade is Grade.REFUTED, other.why
 
 
+@pytest.mark.slow
 async def test_a_name_that_two_projects_have_is_not_guessed_and_the_advice_stays(cellar: Cellar) -> None:
     base = {**TWO, "worker/src/app/__init__.py": ""}
     trial, contract = await cellar.sealed("same name", base, ASKED, Trial.seal_with_existing_tests)
@@ -166,6 +169,7 @@ LENT = TAX.replace("    return", "    from jobs import job\n\n    return job() *
 STARTED = [CASES[0], CASES[2], {**CASES[2], "run": [*CASES[2]["run"], "jobs", "worker/src"]}]
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("case", range(3))
 async def test_code_that_needs_a_module_of_another_project_is_refuted(cellar: Cellar, case: int) -> None:
     # No existing test notices: the import runs only with the new function.
@@ -202,6 +206,7 @@ async def test_modules_of_another_project_are_found_if_the_base_uses_them(cellar
     assert lie.grade is Grade.REFUTED, lie.why
 
 
+@pytest.mark.slow
 async def test_a_new_part_of_a_package_in_another_folder_is_not_found(cellar: Cellar) -> None:
     cases = [{**one, "call": "app.tax:with_tax"} for one in CASES[:2]]
     asked = [{"id": "tax", "text": TEXT, "checks": [{"kind": "examples", "cases": cases}]}]
@@ -216,6 +221,7 @@ DOUBLE = "import sys\n\nfrom app.prices import total\n\nprint(total(map(int, sys
 AT_TOP: dict[str, str | None] = {"app/__init__.py": "", "app/prices.py": TOTAL, "app/double.py": DOUBLE.format(2)}
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("folder", ["backend", "src"])
 async def test_a_program_at_the_top_in_place_of_the_bases_is_not_proven(cellar: Cellar, folder: str) -> None:
     base = {"README.md": "", f"{folder}/app/__init__.py": "", f"{folder}/app/prices.py": TOTAL}
@@ -263,7 +269,7 @@ LAYOUTS: dict[str, tuple[dict[str, str | None], str]] = {
 }
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("started", [False, True], ids=["call", "program"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 async def test_a_folder_that_python_ranks_last_is_no_place_of_a_copy(
@@ -342,7 +348,7 @@ FROM_TOP: dict[str, dict[str, str | None]] = {
 WITH_TOOLS: dict[str, str | None] = {**BASE, "tools.py": "import sys\n"}
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("place", FROM_TOP)
 async def test_the_first_import_from_the_top_is_not_proven(cellar: Cellar, place: str) -> None:
     trial, contract = await cellar.sealed("tools", WITH_TOOLS, ASKED, Trial.seal_with_existing_tests)

@@ -352,6 +352,7 @@ POWER_CASE = {"kind": "examples", "cases": [{"call": "p:power", "args": [2], "re
 SIZE_CASE = {"kind": "examples", "cases": [{"call": "p:size", "args": [2], "returns": "2 B"}]}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-8")
 async def test_what_fails_without_the_version_that_the_head_declares_is_unjudged_and_judged_where_the_user_names_it(
     tmp_path: Path, registry: Path

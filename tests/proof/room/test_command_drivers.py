@@ -183,7 +183,7 @@ WEB_LIES: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("lie", WEB_LIES)
 async def test_settings_of_a_project_folder_do_not_switch_off_its_suite(cellar: Cellar, lie: str) -> None:
     asked = [{"id": "twice", "text": "twice(n) is 2 n", "checks": [{"kind": "examples", "cases": TWICE_IS_2N}]}]
@@ -193,6 +193,7 @@ async def test_settings_of_a_project_folder_do_not_switch_off_its_suite(cellar: 
     assert judged.grade is Grade.REFUTED, judged.why
 
 
+@pytest.mark.slow
 async def test_honest_work_in_a_project_folder_stays_as_it_was_with_and_without_settings(cellar: Cellar) -> None:
     asked = [{"id": "twice", "text": "twice(n) is 2 n", "checks": [{"kind": "examples", "cases": TWICE_IS_2N}]}]
     trial, contract = await cellar.sealed("web", WEB, asked, Trial.seal_with_existing_tests)
