@@ -163,7 +163,9 @@ def show(
         for text in _shorten(lines, full=full):
             console.print(text, soft_wrap=True)
         now = as_seen(record, store.journal)
-        state = now.state
+        state, ledger_data = now.state, run_ledger(store, record)
+        if state != "running":  # approvals are in no event of a check
+            seen.grades.update({row["id"]: row["grade"] for row in ledger_data["requirements"]})
         for text in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
             console.print(text, soft_wrap=True)
         for text in used_lines(store, record):
@@ -176,7 +178,7 @@ def show(
         )
         if state == "queued":
             hint(line(now.why, 600))
-        advise(store, record, run_ledger(store, record))
+        advise(store, record, ledger_data)
 
 
 def _landed_text(seen: "Progress") -> str:

@@ -215,10 +215,8 @@ def _missing(verification: Verification) -> str:
     checks = [check for row in verification.contract.requirements if row.id in short for check in row.checks]
     bar = f"accept this grade with --accept {worst}" if worst >= Grade.TESTED and worst.is_lowered_bar else ""
     if checks and all(check.kind == "manual" for check in checks):
-        named = " ".join(map(shlex.quote, sorted(short)))
-        return (
-            f"check the work by hand (steps: `trued why {named}`) and decide whether to merge; no approval is recorded"
-        )
+        steps = ", ".join(f"`trued why {shlex.quote(name)}`" for name in sorted(short))
+        return f"check the work by hand (steps: {steps}) and decide whether to merge; no approval is recorded"
     added = sorted(row.id for row in verification.contract.requirements if row.id in short and not row.keep)
     lifts = ""
     if not verification.contract.requirements:

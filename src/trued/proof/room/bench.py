@@ -263,10 +263,11 @@ class Bench:
         return ""
 
     def off_path(self, text: str) -> str:
-        """The project's own module that is in the room, but was not found according to this output, or ""."""
+        """The project's own module that is in the room, but was not found according to this output, with its folder
+        (`src/shop`); "" if there is none."""
         names = [str(name).split(".")[0] for name in reversed(_NO_MODULE.findall(text))]
-        present = [name for name in names for root in self.roots if has_module(Path(root), name)]
-        return present[0] if present else ""
+        present = [(root, name) for name in names for root in self.roots if has_module(Path(root), name)]
+        return os.path.relpath(os.path.join(*present[0]), self.room) if present else ""
 
 
 def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:

@@ -52,8 +52,10 @@ def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = Fals
     if result.missing_module:
         return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
     if kind == "path" and name:
-        what = f"{_command(check)} does not find the project's own module {name}"
-        return MissingFromEnvironment(name=name, what=what, fix='say where modules are: `environment: {path: ["."]}`')
+        folder, module = posixpath.split(name)
+        what = f"{_command(check)} does not find the project's own module {module}"
+        fix = f'say where modules are: `environment: {{path: ["{folder or "."}"]}}`'
+        return MissingFromEnvironment(name=module, what=what, fix=fix)
     if result.kind == DRIVER_KIND and _opens_pages(check):
         return MissingFromEnvironment(name=name, what=NO_DRIVER, fix=DRIVER_ADVICE)
     if result.kind == CHROMIUM_KIND:
