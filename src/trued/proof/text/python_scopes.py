@@ -22,9 +22,9 @@ def is_bound(name: ast.Name, module: ast.Module) -> bool:
         scope, inside = path[at], path[at + 1 :]
         if isinstance(scope, _FUNCTIONS) and _is_body(scope, inside[0]):
             in_function = True
-            if name.id in _locals_of(scope):
+            if name.id in locals_of(scope):
                 return True
-            if any(isinstance(node, ast.Global) and name.id in node.names for node in _in_scope(scope)):
+            if any(isinstance(node, ast.Global) and name.id in node.names for node in _nodes_in_scope(scope)):
                 return _is_bound_before(path, 0, name.id, module)
         elif isinstance(scope, _COMPREHENSIONS):
             outside = inside[0] is scope.generators[0] and len(inside) > 1 and inside[1] is scope.generators[0].iter
@@ -55,17 +55,18 @@ def _is_body(function: ast.AST, child: ast.AST) -> bool:
     return child is body or (isinstance(body, list) and any(child is statement for statement in body))
 
 
-def _locals_of(function: ast.AST) -> set[str]:
+def locals_of(function: ast.AST) -> set[str]:
+    """The names that are the function's own: its parameters, and what its body binds."""
     arguments = getattr(function, "args", None)
     names = {node.arg for node in ast.walk(arguments) if isinstance(node, ast.arg)} if arguments else set[str]()
     elsewhere = set[str]()
-    for node in _in_scope(function):
+    for node in _nodes_in_scope(function):
         names |= {*_names_bound_by(node)}
         elsewhere |= {*node.names} if isinstance(node, ast.Global | ast.Nonlocal) else set()
     return names - elsewhere
 
 
-def _in_scope(scope: ast.AST) -> Iterator[ast.AST]:
+def _nodes_in_scope(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes in the body of a function or lambda, without the bodies of what is defined in it."""
     body = getattr(scope, "body", [])
     waiting: list[ast.AST] = list(body) if isinstance(body, list) else [body]
