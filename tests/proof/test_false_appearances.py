@@ -184,6 +184,9 @@ EXCHANGES = [{"http": {"path": f"/double?x={one}"}, "status": 200, "json": {"dou
         ("self.headers.get('Connection') == 'close'", Grade.REFUTED),
         ("self.headers.get('Accept-Encoding') == 'identity'", Grade.REFUTED),
         ("'Mozilla' not in self.headers.get('User-Agent', '')", Grade.REFUTED),
+        ("'Accept-Language' not in self.headers", Grade.REFUTED),
+        ("'Sec-Fetch-Mode' not in self.headers", Grade.REFUTED),
+        ("'gzip' not in self.headers.get('Accept-Encoding', '')", Grade.REFUTED),
         ("self.headers.get('Accept') == '*/*'", Grade.PROVEN),
     ],
 )

@@ -264,6 +264,13 @@ PRICE = asks(
         ("headers += [('Content-Encoding', 'gzip')]", Grade.REFUTED),
         ("body = PLAIN.decode().encode('utf-16')", Grade.REFUTED),
         ("headers += [('Content-Encoding', 'gzip')]; body = gzip.compress(PLAIN)", Grade.PROVEN),
+        (
+            "if 'gzip' in self.headers.get('Accept-Encoding', ''): "
+            "headers += [('Content-Encoding', 'gzip'), ('Vary', 'Accept-Encoding')]; body = gzip.compress(PLAIN)",
+            Grade.PROVEN,
+        ),
+        ("if 'Accept-Language' in self.headers: body = b'null'", Grade.REFUTED),
+        ("if not self.headers.get('Accept-Language', 'en').startswith('en'): body = b'null'", Grade.PROVEN),
     ],
 )
 async def test_an_answer_is_read_as_its_own_headers_say(tmp_path: Path, how: str, deserved: Grade) -> None:

@@ -125,6 +125,8 @@ LIKE_OTHERS = {
     "row": "new (class extends Array { map() { return []; } })(1, 2)",
     "own": "Object.assign([1, 2], { forEach() {} })",
     "entries": "Object.assign(new Map([['a', 1]]), { get() {} })",
+    "looks": "((looks) => ({ get a() { return looks++ ? 0 : 1; } }))(0)",
+    "item": "((looks) => Object.defineProperty([1, 2], 1, { get: () => (looks++ ? 0 : 2), enumerable: true }))(0)",
 }
 HONEST_HEIRS = {
     "whole": "120",
@@ -134,10 +136,12 @@ HONEST_HEIRS = {
     "row": "/(1)(2)/.exec('12').slice(1).map(Number)",
     "own": "vm.runInNewContext('[1, 2]')",
     "entries": "vm.runInNewContext('new Map([[\"a\", 1]])')",
+    "looks": "Object.assign(new (class { #c = 3; get b() { return this.#c; } })(), { a: 1 })",
+    "item": "Object.freeze([1, 2])",
 }
 EXPECTED: dict[str, Any] = {
     **{"whole": 120, "list": [1, 2], "set": {"$set": [1]}, "map": {"a": 1}, "row": [1, 2], "own": [1, 2]},
-    "entries": {"a": 1},
+    **{"entries": {"a": 1}, "looks": {"a": 1}, "item": [1, 2]},
 }
 
 
@@ -161,7 +165,7 @@ async def test_a_value_that_is_not_read_like_a_number_or_list_is_none(tmp_path: 
     contract = Contract(base=trial.workspace.base, requirements=())
     async with clean_room(trial.workspace, contract, contract.base, await find_interpreter()) as (bench, _):
         fact = await run_examples(check, bench, CaseSelection())
-    assert [one.kind for one in fact.tried] == ["returned"] * 7 + [""] * 7, fact.tried
+    assert [one.kind for one in fact.tried] == ["returned"] * 9 + [""] * 9, fact.tried
     assert [one.detail for one in fact.tried[:2]] == ["returned <BigInt 120>", "returned <Float64Array 1,2>"]
 
 

@@ -1,5 +1,7 @@
 """What comes with a language can bring a package, too, unless it is known to load, start and fetch nothing."""
 
+import sys
+
 import pytest
 
 from tests.proof.checks.test_dependencies import read
@@ -32,6 +34,35 @@ BY_PYTHON = {
     "another module's private sys": "from argparse import _sys\n\nx = _sys.modules\n",
     "a script that the server starts": "import http.server\n\nx = http.server.CGIHTTPRequestHandler\n",
     "a module that Python gained": "import a_module_of_another_version\n",
+    "a debugger by a variable": "import os\n\n\ndef get(url):\n    os.environ['PYTHONBREAKPOINT'] = 'requests.get'\n"
+    "    return breakpoint(url)\n",
+    "a debugger": "def get(url):\n    return breakpoint(url)\n",
+    "a debugger's hook": "import sys\n\n\ndef get(url):\n    return sys.breakpointhook(url)\n",
+    "a built-in by its module": "import builtins\n\n\ndef get(url):\n    return builtins.breakpoint(url)\n",
+    "a built-in from its module": "from builtins import help as more\n\nmore('requests')\n",
+    "a built-in by its method": "x = exec.__call__(text)\n",
+    "a built-in of the module of another": "x = len.__self__.eval(text)\n",
+    "help": "def more():\n    return help('requests')\n",
+    "help as a value": "x = list(map(help, ['requests']))\n",
+    "help that another function binds": "def a(help):\n    return help\n\n\ndef b():\n    return help('requests')\n",
+    "help that is bound later": "def a():\n    return help('requests')\n\n\na()\n\n\ndef help(x):\n    return x\n",
+    "help that a function may bind": "def a():\n    global help\n    return help('requests')\n",
+    "help that a block may bind": "if 0:\n    help = 1\nx = help('requests')\n",
+    "help that is bound and removed": "help = 1\ndel help\nx = help('requests')\n",
+    "help that an exception removes": "help = 1\ntry:\n    f\nexcept NameError as help:\n    g = 1\n"
+    "x = help('requests')\n",
+    "help that another file removes": "import app\n\ndel app.help\n",
+    "help that another file removes by name": "import app\n\ndelattr(app, 'help')\n",
+    "help of a class": "class A:\n    help = 1\n\n    def a(self):\n        return help('requests')\n",
+    "help for a default": "def a(help=help('requests')):\n    return help\n",
+    "help for a comprehension": "x = [help for help in help('requests')]\n",
+    "eval that is imported elsewhere": "def a():\n    from app import one as eval\n\n    return eval\n\n\n"
+    "def b(text):\n    return eval(text)\n",
+    "a name that nothing binds": "x = get_ipython().run(1)\n",
+    "Python's own settings": "import os\nimport sysconfig\n\n\ndef more():\n"
+    "    os.environ['_PYTHON_SYSCONFIGDATA_NAME'] = 'requests'\n    return sysconfig.get_config_vars()\n",
+    "Python's own settings by another module": "import os\nos.environ['_PYTHON_' + 'SYSCONFIGDATA_NAME'] = 'requests'\n"
+    "import zoneinfo\n",
     "every object": "import gc\n\nx = gc.get_objects()\n",
 }
 ORDINARY = {
@@ -57,6 +88,31 @@ ORDINARY = {
     "    return urlopen(url).read()\n",
     "files and times": "import os\nimport shutil\nimport tempfile\nimport time\nimport zipfile\n\n"
     "x = os.path.join('a', 'b'), time.time(), shutil.copy, tempfile.mkdtemp()\n",
+    "built-ins": "def all_of(*a, **k):\n    print(abs(1), all(a), any(a), ascii(1), bin(1), bool(1), bytearray(1))\n"
+    "    x = bytes(1), callable(a), chr(1), complex(1), dict(k), dir(a), divmod(1, 2), enumerate(a), filter(None, a)\n"
+    "    x = float(1), format(1), frozenset(a), getattr(a, 'b', None), hasattr(a, 'b'), hash(1), hex(1), id(a)\n"
+    "    x = int(1), isinstance(a, tuple), issubclass(int, object), iter(a), len(a), list(a), map(str, a), max(a)\n"
+    "    x = memoryview(b''), min(a), next(iter(a)), oct(1), open('a'), ord('a'), pow(1, 2), range(1), repr(a)\n"
+    "    x = reversed(a), round(1), set(a), setattr(a, 'b', 1), slice(1), sorted(a), sum(a), super, tuple(a), type(a)\n"
+    "    x = zip(a, a), property, staticmethod, classmethod, vars(a[0]), delattr(a, 'b'), NotImplemented, input()\n"
+    "    raise SystemExit(x) from KeyError(__name__, __file__, __doc__, __debug__)\n",
+    "errors and old names": "try:\n    text = unicode\nexcept (NameError, WindowsError, ExceptionGroup, OSError):\n"
+    "    text = str\nx = _('text')\n",
+    "help of its own": "import argparse\n\n\ndef option(parser, name, help=None, eval=1):\n"
+    "    parser.add_argument(name, help=help)\n    return [eval for help in [1]], lambda help: help\n\n\n"
+    "class A:\n    help = 'x'\n    more = help\n\n    def b(self):\n        return self.help, self.eval\n",
+    "functions of its own": "def help(x):\n    return x\n\n\ndef main():\n    return help(1)\n\n\n"
+    "from re import compile\nWORD = compile('a')\n",
+    "names of every kind": "import os.path as where\nfrom app import *\n\nclass A[T]: ...\n"
+    if sys.version_info >= (3, 12)
+    else "import os.path as where\n\nwith open('a') as file, open('b') as (c, d):\n    for e, *f in file:\n"
+    "        if g := e:\n            print(g, c, d, f, where.join)\nmatch file:\n    case [h, *i]:\n        h(i)\n"
+    "    case {'a': j, **k} as m:\n        print(j, k, m)\n",
+    "of sys": "import sys\n\n\ndef a():\n    print(sys.argv, sys.path, sys.platform, sys.version_info, sys.maxsize)\n"
+    "    sys.stdout.write(sys.executable)\n    sys.stderr.flush()\n    sys.setrecursionlimit(9)\n    sys.exc_info()\n"
+    "    sys.exit(sys.getsizeof(1))\n",
+    "variables": "import os\nimport zoneinfo\n\nos.environ['PYTHONUNBUFFERED'] = '1'\n"
+    "x = os.environ.get('PYTHON_VERSION'), os.getenv('PYTHONPATH')\n",
     "methods of its own": "class A:\n    def compile(self):\n        return self._os, self.site, self.select()\n",
 }
 
@@ -189,6 +245,24 @@ BY_NODE = {
     "a database with libraries": "import { DatabaseSync } from 'node:sqlite';\n",
     "a module that Node gained": "import x from 'node:ffi';\n",
     "a module of Bun": "import { dlopen } from 'bun:ffi';\n",
+    "another program": "exports.more = () => process.execve('/usr/bin/npx', ['npx', 'left-pad']);\n",
+    "another program by destructuring": "const { env, execve } = process;\n",
+    "another program by an import": "import { execve as go } from 'node:process';\n",
+    "another program by a module": "import p from 'node:process';\np.replace('/usr/bin/npx');\n",
+    "another program by all of a module": "import * as p from 'process';\np.replace('/usr/bin/npx');\n",
+    "another program by a required module": "const p = require('process');\np.replace('/usr/bin/npx');\n",
+    "another program by a required member": "const go = require('process').replace;\n",
+    "another program by a required part": "const { replace: go } = require('node:process');\n",
+    "another program by a late import": "import('node:process').then((p) => p.replace('x'));\n",
+    "what Node gained": "process.replace('/usr/bin/npx');\n",
+    "what Node gained, of the global object": "globalThis.process.replace('/usr/bin/npx');\n",
+    "what Node gained, after a break": "process\n  .replace('/usr/bin/npx');\n",
+    "what Node gained, if there": "process?.replace('/usr/bin/npx');\n",
+    "process as a value": "const p = process;\np.replace('/usr/bin/npx');\n",
+    "process as an argument": "((p) => p.replace('/usr/bin/npx'))(process);\n",
+    "process as the rest": "const { env, ...rest } = process;\nrest.replace('x');\n",
+    "process of the global object": "const { process: p } = globalThis;\np.replace('x');\n",
+    "process beside a function": "function f() {\n  function process() {}\n}\nconst p = process;\np.replace('x');\n",
 }
 ORDINARY_NODE = {
     "a class": "export class A extends B {\n  constructor(x) { super(x); this.name = this.constructor.name; }\n"
@@ -208,6 +282,20 @@ ORDINARY_NODE = {
     "expressions": "export const found = /[\"'`]\\w+\\u00e9/.test('a') || 1 / 2;\n// the constructor\n",
     "texts": "export const text = 'an ' + 'eval' + \"uation\" + `of ${found}/a`;\n",
     "settings": "export const rules = { require: 1, eval: true, 'no-eval': 'error' };\n",
+    "process": "const { env, argv: [, , ...words] } = process;\nprocess.on('exit', () => process.exit(1));\n"
+    "process.exitCode = 1;\nconsole.log(process.env.HOME, process.cwd(), process.argv.slice(2), process.platform);\n"
+    "process.stdout.write(`${process.pid} in process. ${process.uptime()}`);\nprocess.stdin.on('data', () => {});\n"
+    "process\n  .once('SIGTERM', () => process.kill(process.pid));\nprocess.nextTick(() => process.hrtime.bigint());\n"
+    "if (typeof process !== 'undefined' && process?.env?.A) process.emitWarning('x');\n"
+    "const mode = typeof process === 'undefined' ? '' : process.env.NODE_ENV;\nprocess.memoryUsage().rss;\n",
+    "process of tests": "import process, { argv } from 'node:process';\nimport { stdin as input } from 'process';\n"
+    "const { env } = require('node:process');\nconst { exit } = process;\njest.spyOn(process, 'exit');\n"
+    "vi.spyOn(process.stdout, 'write');\nconst old = require('process').env;\nglobalThis.process.exit(0);\n",
+    "a function called process": "export async function process(job) { return job; }\n"
+    "export const all = (jobs) => jobs.map(process).filter((job) => process(job));\nmodule.exports = { process };\n",
+    "a method called process": "class A {\n  process(x) { return this.process.start(x) ?? { process: 1, x }; }\n}\n",
+    "words about processes": "const a = `Failed to process ${x}`, b = `the process (process ${y}) in process: ${a}`;\n"
+    "const c = <p>How we process, and process. Then</p>;\nconst d = `${b}/process.js`;\n",
     "numbers": "export const half = (a) => (a + 1) / 2 + 'px';\n",
 }
 

@@ -141,6 +141,64 @@ def test_what_was_only_added_is_not_altered(old: str, new: str, names: set[str])
     assert altered_names(BASE, BASE.replace(old, new)) == names
 
 
+NEW = "\n\ndef more(x, shop):\n    "
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("added", "names"),
+    [
+        pytest.param("global far\n    far = None", {"far"}, id="a global"),
+        pytest.param("global far\n    import far", {"far"}, id="a global by an import"),
+        pytest.param("global far\n    del far", {"far"}, id="a global is removed"),
+        pytest.param("far.__code__ = x", {"far", "__code__"}, id="the code of a function"),
+        pytest.param("Shop.price = x", {"Shop", "price"}, id="a method"),
+        pytest.param("LIMIT.real += 1", {"LIMIT", "real"}, id="an attribute"),
+        pytest.param("setattr(Shop, 'price', x)", {"Shop", "price"}, id="setattr"),
+        pytest.param("type.__setattr__(Shop, 'price', x)", {"Shop", "price"}, id="setattr of a class"),
+        pytest.param("setattr(Shop, x, x)", {"Shop", MODULE}, id="setattr of any name"),
+        pytest.param("globals()['far'] = x", {"far"}, id="globals"),
+        pytest.param("globals().update(far=x)", {MODULE}, id="globals, updated"),
+        pytest.param("names = globals()\n    names['far'] = x", {"far"}, id="globals by another name"),
+        pytest.param("globals()['far'].__code__ = x", {"__code__"}, id="a function of globals"),
+        pytest.param("import core\n    core.rate = x", {"core", "rate"}, id="another module"),
+        pytest.param("from . import core as c\n    c.rate = x", {"c", "rate"}, id="a module beside"),
+        pytest.param("from core import rate\n    rate.__code__ = x", {"rate", "__code__"}, id="another's function"),
+        pytest.param("import core\n    vars(core)['rate'] = x", {"rate"}, id="vars of a module"),
+        pytest.param("import core\n    core.__dict__.update(rate=x)", {MODULE}, id="the names of a module"),
+        pytest.param("import sys\n    sys.modules['core'].rate = x", {"rate"}, id="any module"),
+        pytest.param("import importlib\n    importlib.import_module('core').rate = x", {"rate"}, id="an import"),
+        pytest.param("other = far\n    other.__code__ = x", {"other", "__code__"}, id="another name"),
+        pytest.param("for f in (far, slug):\n        f.__code__ = x", {"f", "__code__"}, id="a loop"),
+        pytest.param("def inner():\n        far.__code__ = x\n    inner()", {"far", "__code__"}, id="inside"),
+        pytest.param("return [setattr(far, '__code__', x) for one in x]", {"far", "__code__"}, id="a comprehension"),
+        pytest.param("return (lambda: setattr(far, '__code__', x))()", {"far", "__code__"}, id="a lambda"),
+        pytest.param("exec(x)", {MODULE}, id="any code"),
+        pytest.param("global counter\n    counter = x", set(), id="a new global"),
+        pytest.param("shop.price = x\n    x.far = far", set(), id="attributes of parameters"),
+        pytest.param("far = x\n    far.name = x\n    slug = 1", set(), id="its own names"),
+        pytest.param("till = Till()\n    till.price = x", set(), id="its own object"),
+        pytest.param("import os\n    os.umask = x\n    vars(x)['a'] = 1", set(), id="Python's own"),
+        pytest.param("names = {}\n    names['far'] = x\n    names.update(far=x)", set(), id="its own table"),
+        pytest.param("setattr(x, 'far', far)\n    monkeypatch.setattr(Shop, 'price', x)", set(), id="what is undone"),
+        pytest.param("return [one for one in NAMES if one.name == far]", set(), id="reads"),
+    ],
+)
+def test_a_new_function_alters_what_it_stores_to(added: str, names: set[str]) -> None:
+    assert altered_names(BASE, f"{BASE}{NEW}{added}\n") == names
+    as_method = f"{BASE}\n\nclass More:\n    def __init__(self, x, shop):\n        self.far = self.x = x\n        "
+    indented = added.replace("\n", "\n    ")
+    assert altered_names(BASE, f"{as_method}{indented}\n") == names
+
+
+@pytest.mark.spec("LAW-11")
+def test_a_new_file_alters_what_its_functions_store_in_others() -> None:
+    text = "import core\nfrom kit import one\n\nCOUNT = 0\n\n\ndef rate(x):\n    global COUNT\n    COUNT += x\n"
+    assert altered_names("", text) == set()
+    assert "rate" in altered_names("", f"{text}    core.rate = rate\n")
+    assert "one" in altered_names("", f"{text}    one.__defaults__ = (1,)\n")
+
+
 READY = "class H:\n    @property\n    def ready(self):\n        os.name = 'x'\n\n\n"
 HOOK = "def hook(cls, key=0):\n    os.name = 'x'\n\n\n"
 ENUM = "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n\n    def "
@@ -216,7 +274,7 @@ def test_ordinary_additions_alter_nothing(added: str) -> None:
     ("text", "names"),
     [
         ("import core\n__name__ = '__main__'\nif __name__ == '__main__':\n    core.rate = 0\n", {MODULE}),
-        ("import core\n\n\ndef __getattr__(name):\n    core.rate = 0\n", {MODULE}),
+        ("import core\n\n\ndef __getattr__(name):\n    core.rate = 0\n", {MODULE, "core", "rate"}),
         ("import core\n\n__all__ = ['f']\n__version__ = '1'\n\n\ndef f():\n    return core\n", set[str]()),
     ],
 )

@@ -1,6 +1,9 @@
 """Modules that come with Python, Node and Go, and are known to load no other code, to start no program and to fetch
-nothing. Every other module of theirs may do so. Pure."""
+nothing. Every other module of theirs may do so. The same for Python's built-ins and the members of Node's `process`.
+Pure."""
 
+import builtins
+import re
 import sys
 
 # Python's own modules, also those that some versions lack.
@@ -30,13 +33,72 @@ _PYTHON = frozenset(
         *("pathlib", "platform", "plistlib", "posixpath", "pprint", "pwd", "queue", "quopri", "random", "re"),
         *("readline", "reprlib", "resource", "sched", "secrets", "select", "selectors", "shlex", "shutil", "signal"),
         *("socketserver", "sqlite3", "stat", "statistics", "string", "stringprep", "struct", "symtable"),
-        *("sysconfig", "syslog", "tarfile", "tempfile", "termios", "textwrap", "threading", "time", "token"),
+        *("syslog", "tarfile", "tempfile", "termios", "textwrap", "threading", "time", "token"),
         *("tokenize", "tomllib", "traceback", "tracemalloc", "tty", "types", "typing", "unicodedata", "unittest"),
         *("urllib", "uuid", "warnings", "wave", "weakref", "wsgiref", "xml"),
         *("xml.dom.minidom", "xml.parsers.expat", "xml.sax.saxutils", "zipfile", "zlib"),
         *("zoneinfo", "compression", "annotationlib"),
     }
 )
+# Built-ins that load nothing by themselves, those of Python 2 among them, and `_`, which `gettext.install` adds. What
+# leads from some of them to other code (`globals`, `getattr`) is looked at in `source_imports`.
+_BUILT_INS = frozenset(
+    {
+        *("abs", "aiter", "all", "anext", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr"),
+        *("classmethod", "complex", "copyright", "credits", "delattr", "dict", "dir", "divmod", "enumerate", "exit"),
+        *("filter", "float", "format", "frozenset", "getattr", "globals", "hasattr", "hash", "hex", "id", "input"),
+        *("int", "isinstance", "issubclass", "iter", "len", "license", "list", "locals", "map", "max", "memoryview"),
+        *("min", "next", "object", "oct", "open", "ord", "pow", "print", "property", "quit", "range", "repr"),
+        *("reversed", "round", "set", "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super", "tuple"),
+        *("type", "vars", "zip", "True", "False", "None", "Ellipsis", "NotImplemented", "__debug__"),
+        *("_", "basestring", "buffer", "cmp", "file", "long", "raw_input", "reduce", "unichr", "unicode", "xrange"),
+        # what every module or class has
+        *("__annotations__", "__class__", "__doc__", "__file__", "__module__", "__name__", "__package__", "__path__"),
+        *("__qualname__", "__cached__", "__warningregistry__"),
+    }
+)
+# Members of `sys` that lead to no module and no loader.
+_OF_SYS = frozenset(
+    {
+        *("abiflags", "activate_stack_trampoline", "addaudithook", "api_version", "argv", "audit", "base_exec_prefix"),
+        *(
+            "base_prefix",
+            "builtin_module_names",
+            "byteorder",
+            "call_tracing",
+            "copyright",
+            "deactivate_stack_trampoline",
+        ),
+        *("dllhandle", "displayhook", "dont_write_bytecode", "exc_clear", "exc_info", "excepthook", "exception"),
+        *("exec_prefix", "executable", "exit", "flags", "float_info", "float_repr_style", "frozen"),
+        *("get_asyncgen_hooks", "get_coroutine_origin_tracking_depth", "get_int_max_str_digits"),
+        *("getallocatedblocks", "getandroidapilevel", "getdefaultencoding", "getdlopenflags"),
+        *("getfilesystemencodeerrors", "getfilesystemencoding", "getprofile", "getrecursionlimit", "getrefcount"),
+        *("getsizeof", "getswitchinterval", "gettrace", "getunicodeinternedsize", "getwindowsversion", "hash_info"),
+        *("hexversion", "implementation", "int_info", "intern", "is_finalizing", "is_stack_trampoline_active"),
+        *("last_exc", "last_traceback", "last_type", "last_value", "maxint", "maxsize", "maxunicode", "monitoring"),
+        *("orig_argv", "path", "platform", "platlibdir", "prefix", "ps1", "ps2", "pycache_prefix", "real_prefix"),
+        *("set_asyncgen_hooks", "set_coroutine_origin_tracking_depth", "set_int_max_str_digits", "setdefaultencoding"),
+        *("setdlopenflags", "setprofile", "setrecursionlimit", "setswitchinterval", "settrace", "stderr", "stdin"),
+        *("stdlib_module_names", "stdout", "thread_info", "tracebacklimit", "unraisablehook", "version"),
+        *("version_info", "warnoptions", "winver", "__displayhook__", "__excepthook__", "__stderr__", "__stdin__"),
+        *("__stdout__", "__unraisablehook__", "__doc__", "__name__", "_MEIPASS", "_current_frames", "_getframe"),
+        *("_getframemodulename", "_is_gil_enabled", "_xoptions", "pypy_version_info"),
+        *("UnraisableHookArgs", "_clear_internal_caches", "_clear_type_cache", "_framework", "gettotalrefcount"),
+    }
+)
+# Python's variables of the environment that make it load nothing. The folders of PYTHONPATH are like those of
+# `sys.path`.
+_VARIABLES = frozenset(
+    {
+        *("PYTHONASYNCIODEBUG", "PYTHONCOERCECLOCALE", "PYTHONDEBUG", "PYTHONDEVMODE", "PYTHONDONTWRITEBYTECODE"),
+        *("PYTHONFAULTHANDLER", "PYTHONHASHSEED", "PYTHONINSPECT", "PYTHONINTMAXSTRDIGITS", "PYTHONIOENCODING"),
+        *("PYTHONMALLOC", "PYTHONNODEBUGRANGES", "PYTHONNOUSERSITE", "PYTHONOPTIMIZE", "PYTHONPATH"),
+        *("PYTHONPROFILEIMPORTTIME", "PYTHONSAFEPATH", "PYTHONTRACEMALLOC", "PYTHONTZPATH", "PYTHONUNBUFFERED"),
+        *("PYTHONUTF8", "PYTHONVERBOSE", "PYTHONLEGACYWINDOWSFSENCODING", "PYTHONLEGACYWINDOWSSTDIO"),
+    }
+)
+_VARIABLE = re.compile(r"_PYTHON_\w+|PYTHON[A-Z]+\d?")
 _LOADING_PARTS = ("logging.config", "xml.sax", "xml.dom", "xml.parsers")
 
 
@@ -48,6 +110,31 @@ def may_load(name: str) -> bool:
         return False
     above = [".".join(parts[:at]) for at in range(len(parts), 0, -1)]
     return next((module in _LOADING_PARTS for module in above if module in _PYTHON or module in _LOADING_PARTS), True)
+
+
+def is_harmless_built_in(name: str) -> bool:
+    """Whether this built-in of Python's is known to load nothing. Exceptions of other versions count by their names."""
+    own = getattr(builtins, name, None)
+    is_error = isinstance(own, type) and issubclass(own, BaseException)
+    return name in _BUILT_INS or is_error or bool(re.fullmatch(r"[A-Z][A-Za-z]*(Error|Warning|Exit|Group)", name))
+
+
+# Python's built-ins that are not known as harmless, those of other versions among them.
+LOADING_BUILT_INS = frozenset(
+    name
+    for name in (*dir(builtins), "breakpoint", "execfile", "help", "reload")
+    if not is_harmless_built_in(name) and name not in ("__loader__", "__spec__")
+)
+
+
+def is_harmless_in_sys(name: str) -> bool:
+    """Whether this member of `sys` leads to no module and no loader."""
+    return name in _OF_SYS
+
+
+def is_loading_variable(text: str) -> bool:
+    """Whether the text is the name of a variable of Python's environment that may make it load something."""
+    return bool(_VARIABLE.fullmatch(text)) and text not in _VARIABLES
 
 
 def fetched_by(name: str) -> str:
@@ -82,5 +169,25 @@ HARMLESS_IN_NODE = frozenset(
         *("domain", "events", "fs", "http", "http2", "https", "net", "os", "path", "perf_hooks", "process", "punycode"),
         *("querystring", "readline", "stream", "string_decoder", "sys", "test", "timers", "tls", "tty", "url", "util"),
         "zlib",
+    }
+)
+
+# Members of Node's `process` that load, start and fetch nothing, and those that bundlers and Electron add.
+HARMLESS_IN_PROCESS = frozenset(
+    {
+        *("abort", "addListener", "addUncaughtExceptionCaptureCallback", "allowedNodeEnvironmentFlags", "arch", "argv"),
+        *("argv0", "assert", "availableMemory", "browser", "channel", "chdir", "client", "config", "connected"),
+        *("constrainedMemory", "cpuUsage", "cwd", "debugPort", "disconnect", "domain", "emit", "emitWarning", "env"),
+        *("eventNames", "execArgv", "execPath", "exit", "exitCode", "features", "finalization"),
+        *("getActiveResourcesInfo", "getMaxListeners", "getegid", "geteuid", "getgid", "getgroups", "getuid"),
+        *("hasUncaughtExceptionCaptureCallback", "hrtime", "initgroups", "kill", "listenerCount", "listeners"),
+        *("loadEnvFile", "memoryUsage", "moduleLoadList", "nextTick", "noDeprecation", "off", "on", "once"),
+        *("openStdin", "permission", "pid", "pkg", "platform", "ppid", "prependListener", "prependOnceListener"),
+        *("rawListeners", "reallyExit", "ref", "release", "removeAllListeners", "removeListener", "report"),
+        *("resourceUsage", "resourcesPath", "send", "server", "setMaxListeners", "setSourceMapsEnabled"),
+        *("setUncaughtExceptionCaptureCallback", "setegid", "seteuid", "setgid", "setgroups", "setuid"),
+        *("sourceMapsEnabled", "stderr", "stdin", "stdout", "threadCpuUsage", "throwDeprecation", "title"),
+        *("traceDeprecation", "traceProcessWarnings", "type", "umask", "unref", "uptime", "version", "versions"),
+        *("_getActiveHandles", "_getActiveRequests"),
     }
 )

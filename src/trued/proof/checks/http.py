@@ -35,15 +35,21 @@ FINAL_S = 3.0  # a status in FINAL ends the wait only if the first wrong answer 
 FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 # A server must not be able to tell a check from a user's own client by its headers. So each turn sends what a client
-# that people use sends: curl in the first, a script in Chromium in the second. Languages and compression are left out,
-# because a server may honestly answer otherwise because of them. If you change a header, change `ROOM` in
-# `proof/room/bench.py`, too.
+# that people use sends: curl in the first, a script in Chromium in the second, with everything that every browser sends
+# with each request of a script. What only some requests of a browser have (Origin, Referer, Upgrade-Insecure-Requests,
+# an Accept for pages) is left out, because a server may honestly refuse or answer otherwise because of it. Bodies are
+# decoded as the answer says. If you change a header, change `ROOM` in `proof/room/bench.py`, too.
 CURL = {"User-Agent": "curl/8.5.0", "Accept": "*/*"}
 BROWSER = {
     "Connection": "keep-alive",
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/126.0.0.0 Safari/537.36",
     "Accept": "*/*",
+    "Sec-Fetch-Site": "same-origin",
+    "Sec-Fetch-Mode": "cors",
+    "Sec-Fetch-Dest": "empty",
+    "Accept-Encoding": "gzip, deflate",
+    "Accept-Language": "en-US,en;q=0.9",
 }
 # Headers with one value only (RFC 9110, Fetch) by which a client decides what an answer is, or where it goes next. Two
 # different values contradict each other, and each client settles that in its own way.

@@ -15,13 +15,19 @@ from dataclasses import dataclass, field
 
 from trued.proof.checks.harmless_modules import (
     HARMLESS_IN_NODE,
+    LOADING_BUILT_INS,
     READ_BY_USE,
     STANDARD,
     fetched_by,
+    is_harmless_built_in,
     is_harmless_in_go,
+    is_harmless_in_sys,
+    is_loading_variable,
     may_load,
 )
+from trued.proof.checks.node_process import lines_using_process
 from trued.proof.text.python_imports import UNREADABLE
+from trued.proof.text.python_scopes import bound_names, is_bound
 from trued.proof.text.script_imports import imported_names
 
 # Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
@@ -36,13 +42,13 @@ LOADERS = frozenset(
         *("load_extension", "enable_load_extension", "setconfig"),  # methods of a connection of sqlite3
     }
 )
-BUILT_IN = ("__import__", "exec", "eval", "compile")
 # Loaders that run a text. As attributes and texts, these names are seldom the functions.
 TEXT_RUNNERS = frozenset({"exec", "eval", "compile", "execfile"})
 LOADER_MODULES = ("importlib", "builtins", "__builtins__", "__loader__", "__spec__")
-INTERNALS = frozenset({"__globals__", "__subclasses__", "__builtins__", "__getattribute__", "f_globals", "f_builtins"})
-# Attributes of `sys` that lead to every module.
-MODULE_TABLES = ("modules", "meta_path", "path_hooks", "path_importer_cache")
+# `__self__` of a built-in function is the module with all of them.
+INTERNALS = frozenset(
+    {"__self__", "__globals__", "__subclasses__", "__builtins__", "__getattribute__", "f_globals", "f_builtins"}
+)
 PLAIN_IMPORTLIB = (
     *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
     *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
@@ -88,7 +94,7 @@ _NO_FUNCTION = r"\s*:\s*(?:\d|\"\"|true\b|false\b|null\b|\{|\[)"
 _REQUIRES = re.compile(
     rf"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|{_NO_FUNCTION})"
     rf"|\bimport\s*\((?!\s*\"\"\s*[,)])|\beval\b(?!{_NO_FUNCTION})"
-    r"|\b(?:createRequire|_load|getBuiltinModule|dlopen|mainModule|_linkedBinding)\b"
+    r"|\b(?:createRequire|_load|getBuiltinModule|dlopen|execve|mainModule|_linkedBinding)\b"
     r"|\bprocess\.binding\b|\bbinding\b[^;\n]*\}\s*=\s*process\b|\bBun\.|\bDeno\.(?:Command|run|dlopen)\b"
     # a text that is run after a while, and a computed name of something that every script can reach
     r"|\bset(?:Timeout|Interval)\s*\(\s*\"\"|\b(?:globalThis|global|window|process)\s*\[\s*(?!\"\"\s*\])"
@@ -109,7 +115,7 @@ _MAKES_NO_FUNCTION = tuple(
         (r"(?<![.\w$])Function", r"\.prototype\b"),
     )
 )
-_FUNCTION_MAKER_QUOTED = re.compile(r"([\"'`])(?:constructor|Function|dlopen|getBuiltinModule)\1")
+_FUNCTION_MAKER_QUOTED = re.compile(r"([\"'`])(?:constructor|Function|dlopen|execve|getBuiltinModule)\1")
 _COMPARED = re.compile(r"(?:[!=]==?|\bcase|\b(?:describe|it|test|suite|context)(?:\.\w+)?\s*\()\s*$")
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
@@ -217,6 +223,7 @@ class _Python:
     def __init__(self, module: ast.Module, own_modules: Collection[str]) -> None:
         self.module, self.own_modules = module, own_modules
         self.nodes = list(ast.walk(module))
+        self.bound = bound_names(self.nodes)
         self.origins: dict[str, set[str]] = {}  # local name → dotted names that it may stand for
         self.modules: set[str] = set()  # dotted names that are surely modules
         froms = [node for node in self.nodes if isinstance(node, ast.ImportFrom)]
@@ -298,7 +305,7 @@ class _Python:
             node = node.value
         roots = {""}
         if isinstance(node, ast.Name):
-            stands_for_itself = self.starred or node.id in {*LOADER_MODULES, *BUILT_IN}
+            stands_for_itself = self.starred or node.id in LOADER_MODULES
             roots = self.origins.get(node.id, {node.id if stands_for_itself else ""})
         return {_from_last_module([*root.split("."), *attributes] if root else ["", *attributes]) for root in roots}
 
@@ -312,12 +319,33 @@ class _Python:
             if statement.level or not self._is_standard(module):
                 return renamed
             every = "*" in names and (module.split(".")[0] in READ_BY_USE or bool(fetched_by(module)))
-            return renamed or every or any(may_load(f"{module}.{name}") or _leads_to_loader(name) for name in names)
+            built_in = module == "builtins" and not all(map(is_harmless_built_in, names))
+            below = any(may_load(f"{module}.{name}") or _leads_to_loader(name) for name in names)
+            return renamed or every or built_in or below
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return False  # a docstring
         nodes = [node for part in _expressions_in(statement) for node in ast.walk(part)]
         understood = {id(part) for node in nodes for part in self._understood_parts(node)}
-        return any(id(node) not in understood and self._mentions_loader(node) for node in nodes)
+        named = {id(node.func) for node in nodes if isinstance(node, ast.Call) and id(node.func) in understood}
+        return any(
+            (id(node) not in understood and self._mentions_loader(node))
+            or (id(node) not in named and self._mentions_unread_name(node))
+            for node in nodes
+        )
+
+    def _mentions_unread_name(self, node: ast.AST) -> bool:
+        """Whether the node is a built-in that is not known as harmless, or a name that nothing in the file binds; or
+        takes away what has the name of such a built-in, so that the built-in is there again."""
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "delattr" and len(node.args) > 1:
+            return _literal_text(node.args[1]) in LOADING_BUILT_INS
+        if isinstance(node, ast.Attribute):
+            return isinstance(node.ctx, ast.Del) and node.attr in LOADING_BUILT_INS
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            return False
+        if node.id in LOADING_BUILT_INS:
+            return not is_bound(node, self.module)
+        is_own = node.id in self.bound or self.starred or node.id in LOADER_MODULES
+        return not is_own and not is_harmless_built_in(node.id)
 
     def _may_load(self, name: str) -> bool:
         """Whether the name is that of a module of Python's own, or of something in it, which may load or start
@@ -363,7 +391,8 @@ class _Python:
     def _mentions_loader(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Constant | ast.BinOp):
             text = _literal_text(node)
-            return text in LOADERS - TEXT_RUNNERS or text in LOADER_MODULES or "__import__" in text
+            names_loader = text in LOADERS - TEXT_RUNNERS or text in LOADER_MODULES or "__import__" in text
+            return names_loader or is_loading_variable(text)
         if isinstance(node, ast.Call):
             return _is_namespace(node) or self._looks_up(node)
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
@@ -389,9 +418,12 @@ class _Python:
         module, _, below = name.partition(".")
         if module == "importlib":
             return below not in PLAIN_IMPORTLIB
-        if module == "sys" and below.split(".")[0] in MODULE_TABLES:
+        member = below.split(".")[0]
+        if module == "sys" and member and not is_harmless_in_sys(member):
             return True
-        if self._may_load(name) or (module in ("builtins", "__builtins__") and below in LOADERS):
+        if module in ("builtins", "__builtins__") and member and not is_harmless_built_in(member):
+            return True
+        if self._may_load(name):
             return True
         if name.rpartition(".")[2] in LOADERS - TEXT_RUNNERS:
             return True
@@ -511,6 +543,7 @@ def _read_script(text: str) -> SourceText:
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
     hidden |= {line.strip() for line in code.splitlines() if _AMBIGUOUS.search(line)}
     hidden |= {*_lines_making_functions(code, without_comments)}
+    hidden |= {*lines_using_process(code, without_comments)}
     names = {name for script in (text, without_comments) for name in imported_names(script)}
     names |= {name for groups in _REQUIRED_BY_COMMENT.findall(text) for name in groups if name}
     # A path into `node_modules` names a package, too. A name with escapes in it is not decoded, so it counts as hidden.

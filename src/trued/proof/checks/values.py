@@ -2,9 +2,9 @@
 
 A value in a requirements file stands for:
 
-- a list: a list or a tuple
+- a list: a list, a tuple or a range
 - a number: the same number as int or float (true is not a number)
-- an object: a dict, with its keys as text, as in JSON
+- an object: a dict, with its keys as text, as in JSON: requirements files are kept as JSON, which has no other keys
 - `{"$tuple": …}`, `{"$set": …}`, `{"$frozenset": …}`, `{"$bytes": "text"}`, `{"$float": "nan"}`, `{"$iterator": …}` and
   `{"$object": "module.Class"}`: exactly that
 

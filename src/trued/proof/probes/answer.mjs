@@ -22,7 +22,7 @@ const exit = process.reallyExit.bind(process);
 const { readFileSync, writeSync, existsSync, statSync } = fs;
 const { apply, ownKeys } = Reflect;
 const { isArray } = Array;
-const { defineProperty, getPrototypeOf, is: sameValue, keys: keysOf, prototype: ofObject } = Object;
+const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, is: sameValue, keys: keysOf, prototype: ofObject } = Object;
 const call = Function.prototype.call;
 const bound = (method) => call.bind(method);
 const said = { text: String, json: JSON.stringify, parse: JSON.parse };
@@ -63,6 +63,7 @@ const UNREAD = ["constructor", "length", "toString", "toLocaleString", "push", "
 for (const one of ["set", "add", "delete", "clear", Symbol.toStringTag, Symbol.unscopables]) push(UNREAD, one);
 const reading = (kind) => ownKeys(kind).filter((one) => !UNREAD.includes(one));
 const READ = { __proto__: null, array: reading(ofArray), map: reading(ofMap), set: reading(ofSet) };
+const ACCESSOR = Symbol("accessor"); // stands for a property that runs code when it is read
 const NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 const LONGEST_DECIMAL = 4000; // hexadecimal digits
 const LAZY = /^\[object (Array|Map|Set|String|RegExp String|Segment) Iterator\]$|^\[object (Generator|Iterator Helper)\]$/;
@@ -148,12 +149,19 @@ function scalar(value) {
     case "object":
       return "null";
     default:
-      return object(typeof value);
+      return object(value === ACCESSOR ? "accessor" : typeof value);
   }
 }
 
 function object(name) {
   return `${OBJECT},${said.json(name)}`;
+}
+
+// The value of an object's own property. A property that runs code may give another value each time, so it is not read.
+function held(value, name) {
+  const property = getOwnPropertyDescriptor(value, name);
+  if (property === undefined) return name in value ? ACCESSOR : undefined; // inherited: a hole in an array
+  return own(property, "value") ? property.value : ACCESSOR;
 }
 
 // An object whose name the project chose. It must not pass for undefined, which stands for a missing field, too, nor for
@@ -236,7 +244,7 @@ function listed(list) {
   let place = -1;
   return () => {
     place += 1;
-    return place < list.length ? { __proto__: null, done: false, one: list[place] } : { __proto__: null, done: true };
+    return place < list.length ? { __proto__: null, done: false, one: held(list, place) } : { __proto__: null, done: true };
   };
 }
 
@@ -266,7 +274,7 @@ function fields(value) {
     place += 1;
     const name = names[place >> 1];
     if (place >> 1 >= names.length) return { __proto__: null, done: true };
-    return { __proto__: null, done: false, one: place % 2 === 0 ? name : value[name] };
+    return { __proto__: null, done: false, one: place % 2 === 0 ? name : held(value, name) };
   };
 }
 

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from trued.proof.reach.stores_of_python import GLOBAL, MODULE, stored_names
 from trued.proof.text.python_imports import UNREADABLE, nodes_in, parse
 
-MODULE = "statements of the module"
 # Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted. So a new
 # one may change what old code does.
 HOOKS = (
@@ -87,6 +87,7 @@ def altered_names(
     altered |= removed_imports & {*exported, *now.exported}
     altered |= {name for name, free_names in now.free_names.items() if not removed_imports.isdisjoint(free_names)}
     altered |= set(_altered_classes(was, now))
+    altered |= _stored_by_new_code(was, now)
     is_reordered = _order_of_kept_names(was, now) != _order_of_kept_names(now, was)
     # Only after `_altered_classes`, which needs all computed members; `_has_side_effects` needs those that are new.
     now.computed = now.computed - was.computed | {*computed}
@@ -122,7 +123,7 @@ def new_statements(before: str, after: str) -> frozenset[str]:
     try:
         old_statements = {ast.dump(statement) for statement in ast.parse(before).body}
         for statement in ast.parse(after).body:
-            if ast.dump(statement) not in old_statements and altered_names("", ast.unparse(statement)) == {MODULE}:
+            if ast.dump(statement) not in old_statements and MODULE in altered_names("", ast.unparse(statement)):
                 mentioned |= _mentioned_names(statement)
     except SyntaxError:
         return frozenset(_WORD.findall(after))
@@ -141,6 +142,19 @@ def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
         stored = member in now.computed and member in was.assigned_attributes  # a property in place of an attribute
         if name in now.fields or stored or _is_dunder(member) or _may_override(member, was.classes[owner]):
             yield owner
+
+
+def _stored_by_new_code(was: "_Outline", now: "_Outline") -> set[str]:
+    """The names to which new or altered functions store something that is not theirs: names of the module that the base
+    has, and attributes of them or of other modules. Of `shop.price = …`, these are `price` and `shop`. `MODULE`, if the functions may store to any name."""
+    stored = set[str]()
+    for name, definitions in now.functions.items():
+        if now.code.get(name) == was.code.get(name):
+            continue
+        for definition in definitions:
+            stored |= stored_names(definition, now.foreign_names(was))
+    own = {name.removeprefix(GLOBAL) for name in stored if name.startswith(GLOBAL)} & was.code.keys()
+    return own | {name for name in stored if not name.startswith(GLOBAL)}
 
 
 def _may_override(member: str, bases: tuple[str, ...]) -> bool:
@@ -398,6 +412,7 @@ class _Outline:
         self.classes: dict[str, tuple[str, ...]] = {}  # class → names of its base classes
         self.fields: set[str] = set()  # variables of decorated classes
         self.computed: set[str] = set()  # members of classes whose code may run when they are read
+        self.functions: dict[str, list[ast.AST]] = {}  # name → what it is bound to
         self.load_time_expressions: dict[str, list[_LoadTimeExpression]] = {}  # name → what is run when it is bound
         self.origins: dict[str, set[str]] = {}  # imported name → top-level modules it comes from; "": this package
         self.assigned_attributes = {
@@ -491,6 +506,12 @@ class _Outline:
         name = _first_name(block.test.left if isinstance(block.test, ast.Compare) else block.test)
         return self.code.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
+    def foreign_names(self, was: "_Outline") -> frozenset[str]:
+        """The names of the module to whose attributes new code should not store: those that the base has, and imports
+        that are not of the standard library."""
+        imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
+        return frozenset({name for name in was.code if "." not in name and name not in was.imported} | imports)
+
     def is_understood(self, expression: "_LoadTimeExpression") -> bool:
         """Whether the expression only makes a value, and calls only built-ins and the standard library."""
         return (
@@ -519,6 +540,7 @@ class _Outline:
         self.load_time_expressions.setdefault(name, []).extend(
             _load_time_expressions(binding, is_rebinding=is_rebinding)
         )
+        self.functions.setdefault(name, []).append(binding)
         self.code[name] = f"{self.code.get(name, '')}{body}"  # for a name that is bound twice, both bodies count
         self.binding_counts[name] += 1
         self.free_names.setdefault(name, set()).update(_free_names(binding))

@@ -44,7 +44,8 @@ _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
     "but for the scripts that start the server, and in the second run for what Python loads at its start; "
-    "requests like those of curl and a browser; packages of Node and metadata in the folders of projects; "
+    "requests like those of curl and of a script in a browser, with its language and encodings; "
+    "packages of Node and metadata in the folders of projects; "
     "a program of one project finds no modules of another that its code on the base does not import, itself or through "
     "code at the top and in `src`"
 )
