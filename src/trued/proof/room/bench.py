@@ -268,7 +268,7 @@ class Bench:
         (`src/shop`); "" if there is none."""
         names = [str(name).split(".")[0] for name in reversed(_NO_MODULE.findall(text))]
         present = [(root, name) for name in names for root in self.roots if has_module(Path(root), name)]
-        return os.path.relpath(os.path.join(*present[0]), self.room) if present else ""
+        return os.path.relpath(f"{present[0][0]}/{present[0][1]}", self.room) if present else ""
 
 
 def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
