@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from trued.proof.reach.stores_of_python import GLOBAL, MODULE, stored_names
+from trued.proof.reach.stores_of_python import ANY_NAME, GLOBAL, stored_names
 from trued.proof.text.python_imports import UNREADABLE, nodes_in, parse
 
+MODULE = ANY_NAME
 # Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted. So a new
 # one may change what old code does.
 HOOKS = (
@@ -146,7 +147,8 @@ def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
 
 def _stored_by_new_code(was: "_Outline", now: "_Outline") -> set[str]:
     """The names to which new or altered functions store something that is not theirs: names of the module that the base
-    has, and attributes of them or of other modules. Of `shop.price = …`, these are `price` and `shop`. `MODULE`, if the functions may store to any name."""
+    has, and attributes of them or of other modules. Of `shop.price = …`, these are `price` and `shop`. `MODULE`, if the
+    functions may store to any name."""
     stored = set[str]()
     for name, definitions in now.functions.items():
         if now.code.get(name) == was.code.get(name):
@@ -506,11 +508,12 @@ class _Outline:
         name = _first_name(block.test.left if isinstance(block.test, ast.Compare) else block.test)
         return self.code.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
-    def foreign_names(self, was: "_Outline") -> frozenset[str]:
-        """The names of the module to whose attributes new code should not store: those that the base has, and imports
-        that are not of the standard library."""
+    def foreign_names(self, was: "_Outline") -> dict[str, frozenset[str]]:
+        """The names of the module to whose attributes new code should not store, with the names of what they stand for:
+        names that the base has, and imports that are not of the standard library."""
         imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
-        return frozenset({name for name in was.code if "." not in name and name not in was.imported} | imports)
+        names = {name: frozenset({name}) for name in was.code if "." not in name and name not in was.imported}
+        return names | {name: frozenset({name, *self.uses.get(name, ())}) for name in imports}
 
     def is_understood(self, expression: "_LoadTimeExpression") -> bool:
         """Whether the expression only makes a value, and calls only built-ins and the standard library."""

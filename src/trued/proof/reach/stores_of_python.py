@@ -2,29 +2,30 @@
 
 import ast
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 
 from trued.proof.text.python_scopes import locals_of
 
-MODULE = "statements of the module"
+ANY_NAME = "statements of the module"
 GLOBAL = "global "  # before a name of the module itself
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ANY_CODE = ("exec", "eval")
 _SETTERS = ("setattr", "delattr")
 _SETTING_METHODS = ("__setattr__", "__delattr__")
 _CHANGES = ("update", "pop", "clear", "setdefault", "popitem", "__setitem__", "__delitem__")
+_Others = dict[str, frozenset[str]]  # name → the names of what it stands for
 _NAMESPACE = "\0"  # before a name that stands for the names of a module
 
 
-def stored_names(code: ast.AST, foreign: Collection[str]) -> set[str]:
+def stored_names(code: ast.AST, foreign: Mapping[str, frozenset[str]]) -> set[str]:
     """The names to which this code may store something that is not its own: by `global`, or as an attribute of what
-    belongs to others. `foreign`: names of the module that belong to others. `MODULE` stands for any name, and `GLOBAL` is
-    before a name of the code's own module."""
+    belongs to others. `foreign`: names of the module that belong to others → the names of that. `ANY_NAME` stands for
+    any name, and `GLOBAL` is before a name of the code's own module."""
     stored = set[str]()
     first = (
         [code] if isinstance(code, _FUNCTIONS) else [node for node in ast.walk(code) if isinstance(node, _FUNCTIONS)]
     )
-    waiting = [(function, frozenset(foreign)) for function in first]
+    waiting = [(function, {**foreign}) for function in first]
     while waiting:
         function, above = waiting.pop()
         nodes = _run_with(function)
@@ -57,26 +58,30 @@ def _run_by_definition(function: ast.AST) -> Iterator[ast.AST]:
         yield from (default for default in (*arguments.defaults, *arguments.kw_defaults) if default)
 
 
-def _others_in(function: ast.AST, nodes: list[ast.AST], others: frozenset[str]) -> frozenset[str]:
+def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Others:
     """The names in this function that stand for what belongs to others: imports that are not of the standard library,
-    and names that are bound to what belongs to others."""
-    visible = others - locals_of(function)
+    and names that are bound to what belongs to others. Each with the names of that."""
+    own = locals_of(function)
+    visible = {name: names for name, names in others.items() if name.removeprefix(_NAMESPACE) not in own}
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            own = isinstance(node, ast.ImportFrom) and (node.level or not node.module)
+            is_beside = isinstance(node, ast.ImportFrom) and (node.level or not node.module)
             for alias in node.names:
                 module = getattr(node, "module", "") or alias.name
-                if own or module.split(".")[0] not in sys.stdlib_module_names:
-                    visible |= {alias.asname or alias.name.split(".")[0]}
+                if is_beside or module.split(".")[0] not in sys.stdlib_module_names:
+                    name = alias.asname or alias.name.split(".")[0]
+                    visible[name] = frozenset({name, alias.name.rpartition(".")[2]})
     for _ in range(3):  # one name may stand for another
         for node in nodes:
             for target, value in _bindings(node):
                 parts = [part for part in ast.walk(target) if isinstance(part, ast.Name)]
                 names = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
-                if _is_foreign(value, visible):
-                    visible |= names
-                if _is_namespace(value, visible):
-                    visible |= {f"{_NAMESPACE}{name}" for name in names}
+                is_foreign, is_namespace = _is_foreign(value, visible), _is_namespace(value, visible)
+                for name in names:
+                    if is_foreign:
+                        visible[name] = visible.get(name, frozenset()) | {*_names_of(value, visible)}
+                    if is_namespace:
+                        visible[f"{_NAMESPACE}{name}"] = frozenset({name})
     return visible
 
 
@@ -92,7 +97,7 @@ def _bindings(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
                 yield target, each
 
 
-def _is_foreign(value: ast.AST, others: Collection[str]) -> bool:
+def _is_foreign(value: ast.AST, others: _Others) -> bool:
     """Whether the expression is a name of others, an attribute of one, or comes from the names of a module."""
     is_attribute = True
     while isinstance(value, ast.Attribute | ast.Subscript | ast.Call):
@@ -110,7 +115,7 @@ def _last_name(value: ast.AST) -> str:
     return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
-def _is_namespace(value: ast.AST, others: Collection[str]) -> bool:
+def _is_namespace(value: ast.AST, others: _Others) -> bool:
     """Whether the expression has the names of a module: `globals()`, `vars(module)`, `module.__dict__`; or is
     `sys.modules`."""
     if isinstance(value, ast.Call):
@@ -124,34 +129,39 @@ def _is_namespace(value: ast.AST, others: Collection[str]) -> bool:
     return isinstance(value, ast.Name) and f"{_NAMESPACE}{value.id}" in others
 
 
-def _stored_by(node: ast.AST, others: Collection[str]) -> Iterator[str]:
+def _stored_by(node: ast.AST, others: _Others) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
         yield from _named(node.value, node.attr, others)
     elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
         if _is_namespace(node.value, others):
-            yield _text(node.slice) or MODULE
+            yield _text(node.slice) or ANY_NAME
     elif isinstance(node, ast.Call):
         name, owner = _last_name(node), getattr(node.func, "value", None)
         if isinstance(node.func, ast.Name) and name in _ANY_CODE:
-            yield MODULE
+            yield ANY_NAME
         is_setter = name in _SETTERS and (owner is None or getattr(owner, "id", "") == "builtins")
         if (is_setter or name in _SETTING_METHODS) and len(node.args) > 1:
-            yield from _named(node.args[0], _text(node.args[1]) or MODULE, others)
+            yield from _named(node.args[0], _text(node.args[1]) or ANY_NAME, others)
         if owner is not None and name in _SETTING_METHODS and node.args:
-            yield from _named(owner, _text(node.args[0]) or MODULE, others)
+            yield from _named(owner, _text(node.args[0]) or ANY_NAME, others)
         if owner is not None and name in _CHANGES and _is_namespace(owner, others):
-            yield MODULE
+            yield ANY_NAME
 
 
-def _named(owner: ast.AST, attribute: str, others: Collection[str]) -> Iterator[str]:
+def _named(owner: ast.AST, attribute: str, others: _Others) -> Iterator[str]:
     """The names that an attribute of this owner has, and the owner's own, if it belongs to others."""
     if _is_foreign(owner, others):
-        yield attribute
-        while isinstance(owner, ast.Attribute):
-            yield owner.attr
-            owner = owner.value
-        if isinstance(owner, ast.Name):
-            yield owner.id
+        names = {*_names_of(owner, others)}
+        yield from names if names and attribute.startswith("__") else {attribute, *names}
+
+
+def _names_of(value: ast.AST, others: _Others) -> Iterator[str]:
+    """The names of what belongs to others, for which this expression stands."""
+    while isinstance(value, ast.Attribute | ast.Subscript) and not _is_namespace(value, others):
+        yield value.attr if isinstance(value, ast.Attribute) else _text(value.slice) or ANY_NAME
+        value = value.value
+    if isinstance(value, ast.Name):
+        yield from others.get(value.id, ())
 
 
 def _text(node: ast.AST) -> str:
