@@ -262,7 +262,7 @@ BOTH = {
     "ACCEPTANCE.md": "- [ ] No new dependencies.\n",
 }
 OWN_FILES = {
-    ".trued/requirements/a.json": '{"requirements": [{"id": "lists", "text": "double(x) raises a TypeError for lists"}]}',
+    ".trued/requirements/a.json": '{"requirements": [{"id": "a", "text": "double(x) raises a TypeError for lists"}]}',
     ".trued/requirements/b.json": '{"requirements": [{"id": "new", "text": "No new dependencies."}]}',
 }
 SPECS = {

@@ -156,7 +156,9 @@ async def _read_specification_texts(
 ) -> dict[str, str]:
     paths = [path for path in sorted(taken) if path in there]
     if len(paths) > MOST_FILES:
-        raise BadInput(f"{len(paths)} files hold requirements", then="name one of them, or a folder, with --requirements")
+        raise BadInput(
+            f"{len(paths)} files hold requirements", then="name one of them, or a folder, with --requirements"
+        )
     texts = {}
     for path in paths:
         data = await workspace.read(commit, path) or b""

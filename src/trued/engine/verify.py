@@ -193,7 +193,11 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
         said.append("the head's history does not contain the base: nothing shows that the work began there")
     if any(commit_lookup.is_shallow(side) for side in (base, head)):
         said.append("a history is shallow: an older commit may contain the requirements")
-    if file and not file.is_dir() and any(side.root and file.resolve().is_relative_to(side.root) for side in (base, head)):
+    if (
+        file
+        and not file.is_dir()
+        and any(side.root and file.resolve().is_relative_to(side.root) for side in (base, head))
+    ):
         said.append(f"{file.name} is in a working tree: an agent that worked there could have read it")
     return said
 
