@@ -18,48 +18,12 @@ TITLE_WORDS = 3
 HINT_WORDS = 2  # most words of an area's name, unless it is in code marks or a path; a longer text asks for something
 HINTS = ("areas", "preview", "pictures")
 # Words that only point at a name, an address or a picture.
-_POINTING = frozenset(
-    [
-        "see",
-        "at",
-        "here",
-        "place",
-        "on",
-        "in",
-        "of",
-        "and",
-        "or",
-        "the",
-        "a",
-        "is",
-        "open",
-        "visit",
-        "as",
-        "below",
-        "above",
-        "attached",
-        "attachment",
-        "attachments",
-        "preview",
-        "previews",
-        "url",
-        "link",
-        "links",
-        "image",
-        "images",
-        "file",
-        "files",
-        "picture",
-        "pictures",
-        "screenshot",
-        "screenshots",
-        "mockup",
-        "mockups",
-        "none",
-        "n/a",
-        "tbd",
-    ]
+_POINTING_WORDS = (
+    "see at here place on in of and or the a is open visit as below above attached attachment attachments "
+    "preview previews url link links image images file files picture pictures screenshot screenshots "
+    "mockup mockups none n/a tbd"
 )
+_POINTING = frozenset(_POINTING_WORDS.split())
 _SHOWN = frozenset(["picture", "pictures", "screenshot", "screenshots", "mockup", "mockups", "wireframe", "wireframes"])
 _AREAS = frozenset(["area", "areas", "component", "components", "module", "modules"])
 _WRONG = frozenset(["actual", "current", "reproduce", "reproduction", "observed", "happens"])

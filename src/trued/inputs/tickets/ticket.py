@@ -34,60 +34,14 @@ NAMES = {
     "preview": ("preview", "preview_url"),
 }
 # Fields about the ticket, not about what is asked. Those of `is_header_field` (status, owner, …) are others.
-RECORDS = frozenset(
-    [
-        "reporter",
-        "parent",
-        "children",
-        "resolution",
-        "resolved",
-        "closed",
-        "severity",
-        "milestone",
-        "url",
-        "html_url",
-        "self",
-        "watchers",
-        "votes",
-        "comments",
-        "attachments",
-        "history",
-        "changelog",
-        "links",
-        "relations",
-        "related",
-        "watches",
-        "worklog",
-        "subtasks",
-        "environment",
-        "fix_version",
-        "fix_versions",
-        "affects_version",
-        "affects_versions",
-        "affects",
-        "fixversions",
-        "versions",
-        "points",
-        "story_points",
-        "rank",
-        "state",
-        "number",
-        "creator",
-        "customer",
-        "squad",
-        "participants",
-        "duplicates",
-        "blocks",
-        "blocked_by",
-        "blocked",
-        "source",
-        "schema",
-        "$schema",
-        "permalink",
-        "issue_type",
-        "issuetype",
-    ]
+_RECORD_WORDS = (
+    "reporter parent children resolution resolved closed severity milestone url html_url self watchers "
+    "votes comments attachments history changelog links relations related watches worklog subtasks "
+    "environment fix_version fix_versions affects_version affects_versions affects fixversions versions "
+    "points story_points rank state number creator customer squad participants duplicates blocks "
+    "blocked_by blocked source schema $schema permalink issue_type issuetype"
 )
+RECORDS = frozenset(_RECORD_WORDS.split())
 MISSING = {
     "requirements": "requirements",
     "acceptance": "acceptance criteria",
