@@ -228,12 +228,17 @@ async def test_found_requirements_are_unproven_without_checks_and_guarded_by_the
     committed(repo, {"tiny.py": DOUBLE, "specs/002-new/spec.md": "# New\n\n- **FR-001**: double(x) doubles\n"})
     done = await verdict(repo, "", "")
     found = {one.id: one for one in done.verdict.requirements}
-    assert {name: str(one.grade) for name, one in found.items()} == {"002-new.FR-001": "unproven"}
+    expected = {"FR-001": "unproven", "002-new.FR-001": "unproven"}
+    assert {name: str(one.grade) for name, one in found.items()} == expected
     assert [one.holds for one in done.verdict.suites] == [True]
     assert found["002-new.FR-001"].text == "**FR-001**: double(x) doubles"
     assert found["002-new.FR-001"].source == "specs/002-new/spec.md:3"
     assert done.code == 3
-    assert any("not judged: specs/001-old/spec.md" in said for said in done.verdict.undecided)
+    advice = "--requirements specs/002-new/spec.md"
+    assert any("specs/001-old/spec.md" in said and advice in said for said in done.verdict.undecided)
+    for part in ("specs/002-new", "specs/002-new/spec.md"):  # only the user narrows
+        named = await verdict(repo, "", "", requirements_file=repo / part)
+        assert [one.text for one in named.verdict.requirements] == ["**FR-001**: double(x) doubles"]
     committed(repo, {"tiny.py": DOUBLE.replace("return 1", "return 0"), "test_tiny.py": None})
     broken = await verdict(repo, "", "")
     assert (broken.verdict.grade, broken.code) == (Grade.REFUTED, 1)
@@ -250,6 +255,68 @@ async def test_a_head_neither_drops_nor_rewrites_found_requirements_nor_checks_i
     grades = {one.text: str(one.grade) for one in done.verdict.requirements}
     assert grades == {"it doubles": "refuted", "it is documented": "unproven", "it is fine": "unproven"}
     assert any("are left out" in said for said in done.verdict.undecided)
+
+
+BOTH = {
+    "CHECKLIST.md": "- [ ] double(x) raises a TypeError for lists\n",
+    "ACCEPTANCE.md": "- [ ] No new dependencies.\n",
+}
+OWN_FILES = {
+    ".trued/requirements/a.json": '{"requirements": [{"id": "a", "text": "double(x) raises a TypeError for lists"}]}',
+    ".trued/requirements/b.json": '{"requirements": [{"id": "new", "text": "No new dependencies."}]}',
+}
+SPECS = {
+    "specs/001-a/spec.md": "- **FR-001**: double(x) raises a TypeError for lists\n",
+    "specs/002-b/spec.md": "## Functional Requirements\n\n- No new dependencies.\n",
+}
+
+
+@pytest.mark.spec("LAW-3", "LAW-12")
+@pytest.mark.many(2)
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        (BOTH, {"ACCEPTANCE.md": BOTH["ACCEPTANCE.md"] + "\n"}),
+        (BOTH, {"docs/DONE.md": "Done.\n"}),
+        ({"CHECKLIST.md": BOTH["CHECKLIST.md"]}, {"docs/DONE.md": "Done.\n"}),
+        (OWN_FILES, {".trued/requirements/b.json": OWN_FILES[".trued/requirements/b.json"] + "\n"}),
+        (SPECS, {"specs/003-c/spec.md": "# C\n"}),
+        (SPECS, {"specs/002-b/spec.md": SPECS["specs/002-b/spec.md"] + "\n"}),
+    ],
+)
+async def test_the_head_does_not_choose_by_which_requirements_of_the_base_it_is_judged(
+    tmp_path: Path, base: dict[str, str], head: dict[str, str]
+) -> None:
+    repo = tmp_path / "repo"
+    committed(repo, {"tiny.py": ONE, **base})
+    committed(repo, {"tiny.py": WRONG, **head})
+    done = await verdict(repo, "HEAD~1", "", accept="tested")
+    lists = [one for one in done.verdict.requirements if one.text.endswith("double(x) raises a TypeError for lists")]
+    assert [str(one.grade) for one in lists] == ["unproven"]
+    assert done.code != 0
+
+
+@pytest.mark.spec("LAW-3", "LAW-12")
+async def test_a_markdown_file_that_the_user_names_keeps_what_it_said_on_the_base(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    lists = BOTH["CHECKLIST.md"]
+    committed(repo, {"tiny.py": ONE, "CHECKLIST.md": lists})
+    committed(repo, {"tiny.py": WRONG, "CHECKLIST.md": BOTH["ACCEPTANCE.md"]})
+    done = await verdict(repo, "HEAD~1", "", requirements_file=repo / "CHECKLIST.md")
+    assert {one.text for one in done.verdict.requirements} == {"No new dependencies.", lists[6:-1]}
+    assert any("1 requirement of its text on the base" in said for said in done.verdict.undecided)
+    (repo / "CHECKLIST.md").write_text("- [ ] double(x) doubles\n")  # the user's own words, in no commit
+    done = await verdict(repo, "HEAD~1", "", requirements_file=repo / "CHECKLIST.md")
+    assert [one.text for one in done.verdict.requirements] == ["double(x) doubles"]
+
+
+async def test_a_folder_with_requirements_is_one_of_the_repository(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    committed(repo, {"tiny.py": ONE, **SPECS, "src/a.py": ""})
+    committed(repo, {"tiny.py": DOUBLE})
+    for folder, said in ((tmp_path, "outside of the repositories"), (repo / "src", "no file below src/")):
+        with pytest.raises(BadInput, match=said):
+            await verdict(repo, "HEAD~1", "", requirements_file=folder)
 
 
 @pytest.mark.spec("USE-6")

@@ -52,7 +52,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The requirements: TOML, YAML, JSON or Markdown. Default: those in the repository.",
+            help="The requirements: TOML, YAML, JSON, Markdown, or a folder of the repository. Default: all in it.",
             show_default=False,
         ),
     ] = None,
@@ -195,7 +195,8 @@ def _verify_and_print(request: "VerifyRequest", outputs: VerdictOutputs) -> int:
     if outputs.receipt or outputs.bundle:
         from trued.engine.receipts import ReceiptRequest, write_receipt
 
-        requirements_file = request.requirements_file
+        named = request.requirements_file
+        requirements_file = None if named and named.is_dir() else named
         keeping = ReceiptRequest(
             receipt=outputs.receipt, bundle=outputs.bundle, accept=request.accept, asked=requirements_file
         )

@@ -1,6 +1,7 @@
 """Where `verify` gets its requirements: a file that the user names, or files in the repository."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from trued.model import Environment, Requirement, Requirements
 from trued.support.hashing import git_blob_names
 from trued.support.located import read_text
 from trued.support.located.spots import FILE_LIMIT
+from trued.support.plurals import counted, few
 from trued.workspace.git.workspace import GitWorkspace
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 MARKDOWN = (".md", ".markdown")
 MOST_FILES = 500  # at most this many specification files of one repository are read
+FEW = 3  # at most this many files are named in a remark
 
 
 def load_named_requirements(path: Path) -> Requirements:
@@ -37,43 +40,105 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
     return tuple(name for way in ways for name in git_blob_names(way))
 
 
-async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements in the repository itself, and remarks on them; empty if base and head have none.
+async def find_requirements(
+    workspace: GitWorkspace, head: str, within: str = ""
+) -> tuple[Requirements, tuple[str, ...]]:
+    """The requirements in the repository itself, or in its folder `within`, and remarks on them; empty if base and head
+    have none.
 
-    Requirements and checks of the base count, whatever the head changed in them. Requirements that the head adds also
-    count, but not their checks, which the implementer wrote.
+    Requirements and checks of the base count, whatever the head changed in them or elsewhere. Requirements that the
+    head adds also count, but not their checks, which the implementer wrote.
     """
     from trued.inputs import specifications as sources
 
     base = workspace.base
     blobs = {side: await workspace.blobs(side) for side in (base, head)}
-    taken = _specification_files(blobs[base], blobs[head])
+    below = {side: [path for path in blobs[side] if path.startswith(within)] for side in blobs}
+    taken = _specification_files(below[base], below[head])
+    if not taken and within:
+        raise BadInput(f"no file below {within} holds requirements", then="name another folder, or a file")
     if not taken:
         return Requirements(requirements=()), ()
-    touched = taken.keys() & set(await workspace.changed_files(base, head))
     before = sources.read_specifications(taken, await _read_specification_texts(workspace, base, taken, blobs[base]))
     _refuse_untrusted(before)
     after = sources.read_specifications(taken, await _read_specification_texts(workspace, head, taken, blobs[head]))
-    due, left = _due(before.requirements, touched)
-    added = [
-        _without_checks(requirement)
-        for requirement in after.requirements
-        if requirement.text not in {same.text for same in before.requirements}
+    known = {requirement.text for requirement in before.requirements}
+    added = [requirement for requirement in after.requirements if requirement.text not in known]
+    due = [
+        *before.requirements,
+        *unique_ids(map(_without_checks, added), {requirement.id for requirement in before.requirements}),
     ]
-    due += [
-        requirement
-        for requirement in unique_ids(added, {requirement.id for requirement in before.requirements})
-        if requirement.source.file in touched
-    ]
-    said = [f"not touched by this change, and not judged: {file}" for file in left]
-    if any(
-        requirement.checks
-        for requirement in after.requirements
-        if requirement.text not in {same.text for same in before.requirements}
-    ):
+    said = _remark_on_files(due, set(await workspace.changed_files(base, head)))
+    if any(requirement.checks for requirement in added):
         said.append("checks that the head adds to its own requirements are left out")
+    if within:
+        left = sources.find_specifications(blobs[base]).keys() - taken.keys()
+        said += [f"left out by --requirements: {file}" for file in sorted(left)]
     whole = before.model_copy(update={"requirements": tuple(due)})
     return whole.model_copy(update={"file": ", ".join(sorted(taken))}), tuple(said)
+
+
+def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]:
+    """A remark if this change leaves alone files whose requirements are due. That narrows nothing: whoever wrote the
+    change would choose what it is judged by. The user can name what to judge."""
+    files = dict.fromkeys(requirement.source.file for requirement in due)
+    rest = [file for file in files if file not in touched]
+    if not rest or len(files) == 1:
+        return []
+    about = next((file for file in files if file in touched), rest[0])
+    return [
+        f"this change does not touch {few(rest, FEW)}, whose requirements are judged, too: if they belong to earlier "
+        f"work, name the file or folder to judge, such as --requirements {shlex.quote(about)}"
+    ]
+
+
+def folder_in_repository(folder: Path, roots: Iterable[Path | None]) -> str:
+    """The path of a folder inside one of these working trees, with a slash at its end; "" for the tree itself. Raises
+    BadInput if it is in none of them."""
+    real = folder.resolve()
+    for root in roots:
+        if root and real.is_relative_to(root.resolve()):
+            inside = real.relative_to(root.resolve()).as_posix()
+            return "" if inside == "." else f"{inside}/"
+    raise BadInput(f"{folder} is a folder outside of the repositories", then="pass a file, or a folder of the project")
+
+
+async def with_words_of_base(
+    workspace: GitWorkspace, given: Requirements, head: str, file: Path, roots: Iterable[Path | None]
+) -> tuple[Requirements, tuple[str, ...]]:
+    """The requirements of a Markdown file that the user named, with those that this file has on the base: if the head
+    committed it as it is now, whoever wrote the head would choose what counts. Words that are in no commit are the
+    user's own, and count as they are."""
+    from trued.inputs import specifications as sources
+
+    name = await _committed_name(workspace, head, file, roots)
+    data = await workspace.read(workspace.base, name) if name else None
+    if data is None:
+        return given, ()
+    try:
+        before = sources.read_specification(name, data.decode("utf-8", "replace")).requirements
+    except BadInput:  # on the base it held no requirements
+        return given, ()
+    same = {(requirement.text, requirement.checks) for requirement in given.requirements}
+    lost = [requirement for requirement in before if (requirement.text, requirement.checks) not in same]
+    if not lost:
+        return given, ()
+    due = tuple(unique_ids((*given.requirements, *lost)))
+    remark = f"the head changed {name}: {counted(len(lost), 'requirement')} of its text on the base counted, too"
+    return given.model_copy(update={"requirements": due}), (remark,)
+
+
+async def _committed_name(workspace: GitWorkspace, head: str, file: Path, roots: Iterable[Path | None]) -> str:
+    """The path of this Markdown file in the head, if the head has it with just this content; else ""."""
+    if file.suffix.lower() not in MARKDOWN:
+        return ""
+    real = file.resolve()
+    for root in roots:
+        if root and real.is_relative_to(root.resolve()):
+            name = real.relative_to(root.resolve()).as_posix()
+            if (await workspace.blobs(head)).get(name) in blobs_of(real.read_bytes()):
+                return name
+    return ""
 
 
 def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
@@ -91,7 +156,9 @@ async def _read_specification_texts(
 ) -> dict[str, str]:
     paths = [path for path in sorted(taken) if path in there]
     if len(paths) > MOST_FILES:
-        raise BadInput(f"{len(paths)} files hold requirements", then="name one of them with --requirements")
+        raise BadInput(
+            f"{len(paths)} files hold requirements", then="name one of them, or a folder, with --requirements"
+        )
     texts = {}
     for path in paths:
         data = await workspace.read(commit, path) or b""
@@ -108,14 +175,6 @@ def _refuse_untrusted(asked: Requirements) -> None:
             f"{asked.file} in the repository sets up an environment or a server and is not trusted",
             then=f"review it, then pass it yourself: --requirements {asked.file.split(', ')[0]}",
         )
-
-
-def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
-    """The requirements to judge, and the files that are left out. A file is left out if it has no check and this change
-    touches other files with requirements, but not this one."""
-    files = {requirement.source.file for requirement in every}
-    about = (touched or files) | {requirement.source.file for requirement in every if requirement.checks}
-    return [requirement for requirement in every if requirement.source.file in about], sorted(files - about)
 
 
 def _without_checks(requirement: Requirement) -> Requirement:

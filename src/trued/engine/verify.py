@@ -76,9 +76,8 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
         said = await _undecided(base, head, request.requirements_file)
         async with temporary_workspace(request, home, base, head) as workspace:
             await _look_at_trees(workspace, base, head, tell)
-            if given is None:
-                given, more = await requirements_source.find_requirements(workspace, head.commit)
-                said += more
+            given, more = await _due(workspace, request, given, base, head)
+            said += more
             tell(SealingStarted(base=base.commit, requirements=len(given.requirements)))
             contract = await _sealed(workspace, given, SealTerms(held_out, why, undecided=said), tell)
             tell(ProvingStarted(head=head.commit))
@@ -111,7 +110,7 @@ async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Co
     """Seal the contract only; `head` is ignored."""
     given = _callers_requirements(request)
     if given is None:
-        raise BadInput("no requirements are named", then="--requirements FILE")
+        raise BadInput("no file with requirements is named", then="--requirements FILE")
     base = await _side(request.base, request)
     held_out, why = await _held_out(request, base)
     async with temporary_workspace(request, home, base) as workspace:
@@ -150,16 +149,31 @@ async def _side(given: str, request: VerifyRequest) -> NamedCommit:
 
 
 def _callers_requirements(request: VerifyRequest) -> Requirements | None:
-    """The caller's requirements; None if they are to be found in the repository."""
+    """The caller's requirements; None if they are to be found in the repository, or in a folder of it."""
+    file = request.requirements_file
     if request.requirements is not None:
         return request.requirements
-    return requirements_source.load_named_requirements(request.requirements_file) if request.requirements_file else None
+    return requirements_source.load_named_requirements(file) if file and not file.is_dir() else None
+
+
+async def _due(
+    workspace: GitWorkspace, request: VerifyRequest, given: Requirements | None, base: NamedCommit, head: NamedCommit
+) -> tuple[Requirements, tuple[str, ...]]:
+    """The requirements to judge, and remarks on them: the caller's, or those in the repository. The head never takes
+    away requirements of the base."""
+    file, roots = request.requirements_file, (head.root, base.root)
+    if given is None:
+        within = requirements_source.folder_in_repository(file, roots) if file else ""
+        return await requirements_source.find_requirements(workspace, head.commit, within)
+    if request.requirements is None and file:
+        return await requirements_source.with_words_of_base(workspace, given, head.commit, file, roots)
+    return given, ()
 
 
 async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, str]:
     """Whether the cases count as held out, and why: they do if their file is in neither commit's history."""
     file = request.requirements_file
-    if file is None:
+    if file is None or file.is_dir():
         return False, "the requirements are not in a separate file: their cases are visible"
     visible = "its cases count as visible"
     if await commit_lookup.is_in_history(both, requirements_source.blobs_of(file.read_bytes())):
@@ -179,7 +193,11 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
         said.append("the head's history does not contain the base: nothing shows that the work began there")
     if any(commit_lookup.is_shallow(side) for side in (base, head)):
         said.append("a history is shallow: an older commit may contain the requirements")
-    if file and any(side.root and file.resolve().is_relative_to(side.root) for side in (base, head)):
+    if (
+        file
+        and not file.is_dir()
+        and any(side.root and file.resolve().is_relative_to(side.root) for side in (base, head))
+    ):
         said.append(f"{file.name} is in a working tree: an agent that worked there could have read it")
     return said
 

@@ -164,6 +164,130 @@ def test_a_checklist_item_is_a_requirement_whether_or_not_somebody_ticked_it() -
     assert [one.checks for one in found.requirements] == [(), (), (CommandCheck(command="make lint"),), ()]
 
 
+LIES = "double(x) raises a TypeError for lists"
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"> - [ ] {LIES}",
+        f"> It works.\n>\n> 1. [ ] {LIES}",
+        f"- [~] {LIES}",
+        f"- [] {LIES}",
+        f"- [ X ] {LIES}",
+        f"-[ ] {LIES}",
+        f"- ☐ {LIES}",
+        f"[ ] {LIES}",
+        f"### [ ] {LIES}",
+        f"- plain\n\n  > - [ ] {LIES}",
+        f"```markdown\n- [ ] {LIES}\n```",
+        f"Some:\n\n    - [ ] {LIES}",
+        f"| [ ] | {LIES} |\n|---|---|\n| [x] | more |",
+        f"<ul><li><input type='checkbox'> {LIES}\n</ul>",
+    ],
+)
+def test_whatever_looks_like_an_item_of_a_checklist_is_a_requirement(written: str) -> None:
+    found = Checklist().read({"CHECKLIST.md": f"# Done\n\n- [ ] No new dependencies.\n\n{written}\n"}).requirements
+    assert found[0].text == "No new dependencies."
+    assert [LIES in one.text and not one.checks for one in found[1:2]] == [True]
+    assert LIES in f"# Done\n\n- [ ] No new dependencies.\n\n{written}".splitlines()[found[1].source.line - 1]
+
+
+@pytest.mark.spec("LAW-12")
+def test_plain_items_below_a_box_belong_to_it_and_a_command_shows_nothing_about_them() -> None:
+    text = f"- [ ] `make lint` passes\n  - {LIES}\n    - even nested\n  - [ ] other\n- [ ] `make all` passes\n"
+    found = Checklist().read({"CHECKLIST.md": text})
+    assert list(told(found).values()) == [
+        f"`make lint` passes\n{LIES}\neven nested",
+        "other",
+        "`make all` passes",
+    ]
+    assert [len(one.checks) for one in found.requirements] == [0, 0, 1]
+
+
+def test_what_only_resembles_a_box_is_no_item() -> None:
+    text = "- [ ] a\n\n<!--\n- [ ] template\n-->\n\n- [b](c) d\n- [1] e\n- [^f] g\n- plain\n\nIt is `[ ]` or [x].\n"
+    assert list(told(Checklist().read({"CHECKLIST.md": text})).values()) == ["a"]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"| ID | Text |\n|---|---|\n| FR-007 | {LIES} |",
+        f"| FR-007 | {LIES} |\n|---|---|",
+        f"> FR-007: {LIES}",
+        f"> First.\n>\n> - **FR-007**: {LIES}",
+        f"```\nFR-007: {LIES}\n```",
+        f"***FR-007***: {LIES}",
+        f"`FR-007`: {LIES}",
+        f"[FR-007]: {LIES}",
+        f"(FR-007) {LIES}",
+        f"### FR-007: doubling\n\n{LIES}",
+        f"### FR-007: doubling\n\n- {LIES}",
+        f"### FR-007: doubling\n\n> {LIES}",
+        f"### FR-007: doubling\n\n#### Lists\n\n{LIES}",
+        f"FR-007: doubling.\n\nAlso {LIES}",
+    ],
+)
+@pytest.mark.parametrize("section", ["## Functional Requirements", "## Doubling"])
+def test_a_number_of_spec_kit_begins_a_requirement_wherever_it_is_written(section: str, written: str) -> None:
+    text = f"# S\n\n{section}\n\n- **FR-001**: No new dependencies.\n\n{written}\n"
+    found = SpecKit().read({"specs/001-a/spec.md": text})
+    assert list(told(found)) == ["FR-001", "FR-007"]
+    assert LIES in told(found)["FR-007"]
+    assert "FR-007" in text.splitlines()[lines(found)["FR-007"] - 1]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    ("section", "name"), [("### Edge Cases", "edge-1"), ("## Constraints", "constraint-1"), ("## Requirements", "")]
+)
+@pytest.mark.parametrize("written", [LIES, f"| {LIES} |\n|---|\n| {LIES} |", f"> {LIES}", f"#### Lists\n\n- {LIES}"])
+def test_everything_in_a_section_that_asks_counts(section: str, name: str, written: str) -> None:
+    found = told(SpecKit().read({"specs/001-a/spec.md": f"{section}\n\n{written}\n\n### Key Entities\n\n- x\n"}))
+    assert list(found) == [name or "requirement-1"]
+    assert LIES in next(iter(found.values()))
+
+
+@pytest.mark.spec("LAW-12")
+def test_a_story_goes_on_until_its_labels() -> None:
+    story = f"### User Story 1 - Doubling (Priority: P1)\n\nA user doubles.\n\nIn that case {LIES}.\n\n- always\n\n"
+    aside = "**Why this priority**: links\n\n**Independent Test**: call it\n\n#### Notes\n\nNothing.\n"
+    found = told(SpecKit().read({"specs/001-a/spec.md": story + aside}))
+    assert list(found) == ["US1"]
+    assert found["US1"].endswith(f"A user doubles.\nIn that case {LIES}.\nalways")
+
+
+def test_a_requirement_that_is_mentioned_is_not_required_twice() -> None:
+    more = "## Coverage\n\n| ID | Story |\n|---|---|\n| FR-001 | US1 |\n\n## Notes\n\nSee\nFR-001 and FR-002.\n"
+    found = told(SpecKit().read({"specs/001-a/spec.md": f"- **FR-001**: a\n\n{more}"}))
+    assert found == {"FR-001": "**FR-001**: a\nFR-001 | US1"}
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    "written",
+    [f"| {LIES} |\n|---|\n| 1 |", f"```\n{LIES}\n```", f"> {LIES}", f"#### Lists\n\n{LIES}", f"#### {LIES}"],
+)
+def test_everything_below_a_requirement_of_openspec_belongs_to_it(written: str) -> None:
+    head = "## Purpose\n\nNone.\n\n## Requirements\n\n### Requirement: Double\nIt doubles.\n\n"
+    text = f"{head}{written}\n\n## Notes\n\nx\n"
+    found = told(OpenSpec().read({"openspec/specs/a/spec.md": text}))
+    assert list(found) == ["a.double"]
+    assert LIES in found["a.double"]
+
+
+@pytest.mark.spec("LAW-12")
+def test_words_among_requirements_of_openspec_are_one_themselves() -> None:
+    text = f"## ADDED Requirements\n\n{LIES}\n\n### Requirement: Double\nIt doubles.\n"
+    assert list(told(OpenSpec().read({"openspec/changes/b/specs/a/spec.md": text})).values()) == [
+        LIES,
+        "Double\nIt doubles.",
+    ]
+
+
 def test_a_fenced_block_gives_its_checks_to_the_requirement_above() -> None:
     text = "- [ ] a\n- [ ] b\n\n  ```trued\n  - {kind: examples, cases: [{call: 'm:f', returns: 1}]}\n  ```\n- [ ] c\n"
     found = Checklist().read({"CHECKLIST.md": text}).requirements

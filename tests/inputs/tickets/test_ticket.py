@@ -340,3 +340,101 @@ def test_a_title_that_is_too_long_for_one_is_a_requirement() -> None:
     assert len(ticket.summary) == 200
     assert texts(ticket.requirements) == [("very " * 60).strip(), "And quick."]
     assert len(ticket.branch) < 60
+
+
+LIES = "`double(x)` raises a TypeError when x is a list"
+FRONT = "---\nkey: NUM-7\nsummary: Numbers\n---\n\n## Requirements\n\n- It doubles.\n\n"
+
+
+@pytest.mark.spec("LAW-12", "TIC-1")
+@pytest.mark.parametrize(
+    ("written", "lost"),
+    [
+        (f"## Affected components\n\n- `tiny.py`: {LIES}.", LIES),
+        (f"## Affected components\n\n- tiny.py – {LIES}", LIES),
+        (f"## Components\n\n1. src/tiny.py ({LIES})", LIES),
+        (f"Modules: `tiny.py`: {LIES}", LIES),
+        ("## Modules\n\n- lists raise TypeErrors", "lists raise TypeErrors"),
+        ("## Modules\n\n- Reject lists.", "Reject lists."),
+        ("## Components\n\n- `reject every list`", "reject every list"),
+        ("## Components\n\n- [reject every list](a.md)", "reject every list"),
+        ("## Preview\n\npoints are shown", "points are shown"),
+        ("## Preview\n\nhttps://p.example.com shows 40 points", "shows 40 points"),
+        ("## Screenshots\n\npoints are red", "points are red"),
+        ("## Screenshots\n\nshots/a.png: red points", "red points"),
+    ],
+)
+def test_what_is_said_about_areas_previews_and_pictures_is_a_requirement(written: str, lost: str) -> None:
+    ticket = parse_ticket(f"{FRONT}{written}\n", "NUM-7.md")
+    assert texts(ticket.requirements)[0] == "It doubles."
+    assert [lost in one for one in texts(ticket.requirements)[1:]] == [True]
+    assert_placed(ticket)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "## Affected areas\n\n- `theme`\n- Checkout page\n- assets/loyalty.js, `a.py` and `b.py`\n- cart/*.liquid",
+        "Components: theme, checkout page, Web Frontend",
+        "## Preview\n\nSee <https://p.example.com/x>.",
+        "## Preview\n\n/plp",
+        "## Screenshots\n\n![the list](a.png)\n\n- `shots/b.png`\n- see attachment\n- https://x.example.com/c.png",
+        "## Screenshots\n\nn/a",
+    ],
+)
+def test_names_of_areas_addresses_and_pictures_are_no_requirements(written: str) -> None:
+    assert texts(parse_ticket(f"{FRONT}{written}\n", "NUM-7.md").requirements) == ["It doubles."]
+
+
+@pytest.mark.spec("LAW-12", "TIC-1")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"constraints": [LIES]},
+        {"definition_of_done": [LIES]},
+        {"definition of done": LIES},
+        {"notes": LIES},
+        {"anything": ["fast", LIES]},
+        {"acceptance": ["It is quick."], "acceptance_criteria": [LIES]},
+        {"description": "Do it.", "body": LIES},
+        {"components": [LIES]},
+        {"affected_areas": f"`tiny.py`: {LIES}"},
+        {"screenshots": [LIES]},
+        {"summary": f"Numbers. {LIES}."},
+    ],
+)
+def test_a_text_in_any_field_is_a_requirement(fields: dict[str, object]) -> None:
+    said = {"key": "NUM-7", "summary": "Numbers", "requirements": ["It doubles."], **fields}
+    header = "".join(f"{name}: {json.dumps(value)}\n" for name, value in said.items())
+    for text, file in ((json.dumps(said, indent=1), "t.json"), (f"---\n{header}---\n", "t.md")):
+        ticket = parse_ticket(text, file)
+        every = [*texts(ticket.requirements), *texts(ticket.acceptance)]
+        assert sum(LIES in one for one in every) == 1
+        assert "It doubles." in every
+
+
+@pytest.mark.spec("LAW-12")
+def test_fields_about_the_ticket_itself_ask_for_nothing() -> None:
+    front = """\
+key: NUM-7
+id: 12
+summary: Numbers
+status: in progress
+assignee: Ann Smith
+reporter: {name: Ann Smith}
+created: 2026-01-02
+story_points: 5
+team: payments
+epic: NUM-1
+sprint: Sprint 12
+links: [{type: blocks, to: NUM-8 and NUM-9}]
+labels: [a b]
+estimate: two days
+urgent: true
+weight: 3
+"""
+    ticket = parse_ticket(f"---\n{front}---\nIt doubles.\n", "NUM-7.md")
+    assert (texts(ticket.requirements), ticket.acceptance) == (["It doubles."], ())
+    front = f"key: NUM-7\nconstraints:\n  - latency: at most 10 ms\n  - {LIES!r}\n"
+    with pytest.raises(BadInput, match=r"NUM-7\.md:3: constraints is not a list of texts"):
+        parse_ticket(f"---\n{front}---\nIt doubles.\n", "NUM-7.md")

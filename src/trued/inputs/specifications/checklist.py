@@ -1,14 +1,20 @@
-"""A plain Markdown checklist: each `- [ ]` or `- [x]` is a requirement."""
+"""A plain Markdown checklist: each `- [ ]` or `- [x]` is a requirement, and so is whatever else looks like one."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from trued.inputs.specifications.ids import command_checks, requirement_of, slug, with_fences, without_fences
+from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
+from trued.inputs.specifications.unread_lines import unread_items
 from trued.model import Requirement, Requirements
-from trued.support.markdown import List, parse
+from trued.support.markdown import Item, List, parse
 
 NAMES = ("checklist", "acceptance", "acceptance-criteria", "requirements", "definition-of-done", "done", "todo")
 FOLDERS = ("", "docs", "doc", ".github")
+# A box with any one mark, or none; not a link, a footnote or a numbered reference. Boxes are also signs and inputs.
+BOX = re.compile(
+    r"(?:\*\*|__|~~|`)?(?:\[\s*[^\s\[\]\d^]?\s*\](?![(\[:])|[☐☑☒✅❌✔✘✓✗]|<input[^>\n]*\bcheckbox\b[^>\n]*>)(?:\*\*|__|`)?\s*"
+)
 
 
 class Checklist:
@@ -32,14 +38,23 @@ def _is_checklist(path: PurePosixPath) -> bool:
 
 
 def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requirement]:
-    items = [
-        item
-        for block in parse(text)
-        if isinstance(block, List)
-        for item in block.walk()
-        if item.checked is not None and item.words.raw
-    ]
+    items, lines = list[tuple[str, int]](), set[int]()
+    for block in parse(text):
+        for item in block.walk() if isinstance(block, List) else ():
+            if item.checked is not None:
+                own = list(_with_plain_items(item))
+                lines |= {line for part in own for line in range(part.line, part.own_end + 1)}
+                items += [("\n".join(part.text for part in own), item.line)] if item.words.raw else []
+    items += unread_items(text, lines, BOX)
     return [
-        requirement_of(f"{prefix}{number}", item.text, path, item.line, command_checks(item.words))
-        for number, item in enumerate(items, 1)
+        requirement_of(f"{prefix}{number}", words, path, line, whole_command(words))
+        for number, (words, line) in enumerate(sorted(items, key=lambda found: found[1]), 1)
     ]
+
+
+def _with_plain_items(item: Item) -> Iterator[Item]:
+    """The item, and the items nested in it that have no box."""
+    yield item
+    for below in item.items:
+        if below.checked is None and not BOX.match(below.words.raw):
+            yield from _with_plain_items(below)

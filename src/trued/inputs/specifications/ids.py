@@ -34,6 +34,11 @@ def command_checks(words: Words) -> tuple[Check, ...]:
     return (CommandCheck(command=command),) if command else ()
 
 
+def whole_command(text: str) -> tuple[Check, ...]:
+    """The check of a text that says nothing but that a command passes."""
+    return command_checks(Words(raw=text))
+
+
 def fenced_checks(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
     """Line and checks of each fenced block that is marked for trued."""
     for start, _, yaml in _fences(text):

@@ -7,10 +7,11 @@ from pathlib import PurePosixPath
 
 from trued.inputs.specifications.ids import command_checks, slug, with_fences, without_fences
 from trued.inputs.specifications.ids import requirement_of as requirement
-from trued.model import Requirement, Requirements
-from trued.support.markdown import Block, Heading, List, Paragraph, parse
+from trued.model import Check, Requirement, Requirements
+from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, parse
 
 TITLE = re.compile(r"(requirement|scenario)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+HOLDS = re.compile(r"\brequirements\b", re.IGNORECASE)
 DELTA = re.compile(r"(added|modified|removed|renamed)\s+requirements", re.IGNORECASE)
 
 
@@ -50,43 +51,63 @@ class _OpenSpecFile:
     name: str = ""  # id of the current requirement
     found: list[Requirement] = field(default_factory=list)
     open: bool = False  # whether text that follows belongs to the last requirement
+    level: int = 0  # of the last heading of a requirement, or of one without a requirement above it
+    inside: bool = False  # whether this part of the file holds requirements
 
     def read(self, text: str) -> list[Requirement]:
         for block in parse(text):
             if isinstance(block, Heading):
                 self._take_heading(block)
-            elif self.open and self.delta != "renamed":
+            elif self.open or self.inside:
                 self._more(block)
         return self.found
 
     def _take_heading(self, heading: Heading) -> None:
         match = TITLE.match(heading.words.raw)
         if match is None:
+            if self.open and heading.level > self.level:  # a heading inside of the requirement
+                self._add_words(heading.words.raw, heading.line)
+                return
             self.open = False
             if heading.level <= 2:
                 delta = DELTA.search(heading.words.plain)
                 self.delta, self.name = delta[1].lower() if delta else "", ""
+                self.inside = self.delta != "renamed" and bool(HOLDS.search(heading.words.plain))
+            elif self.inside:
+                self._add_words(heading.words.raw, heading.line)
             return
         self.open = self.delta != "renamed"
         if not self.open:
             return
         if match[1].lower() == "requirement":
-            self.name = f"{self.area}.{slug(match[2])}"
+            self.name, self.level = f"{self.area}.{slug(match[2])}", heading.level
             text = f"{match[2]} (removed)" if self.delta == "removed" else match[2]
             self.found.append(requirement(self.name, text, self.file, heading.line))
         else:
             above = self.name or self.area
+            self.level = self.level if self.name else heading.level
             self.found.append(requirement(_short(f"{above}.{slug(match[2])}"), match[2], self.file, heading.line))
 
     def _more(self, block: Block) -> None:
         """Add the text below a heading to its requirement."""
-        last = self.found[-1]
         if isinstance(block, Paragraph):
-            words, checks = block.words.raw, command_checks(block.words)
+            self._add_words(block.words.raw, block.line, command_checks(block.words))
         elif isinstance(block, List):
-            words, checks = "\n".join(item.text for item in block.walk()), ()
-        else:
+            self._add_words("\n".join(item.text for item in block.walk()), block.line)
+        elif isinstance(block, Table):
+            rows = (block.header, *(row.cells for row in block.rows))
+            self._add_words("\n".join(" | ".join(cell.raw for cell in row) for row in rows), block.line)
+        elif isinstance(block, Other) and block.text:
+            self._add_words(block.text, block.line)
+
+    def _add_words(self, words: str, line: int, checks: tuple[Check, ...] = ()) -> None:
+        """Add words to the open requirement. Among requirements, and below none of them, they are one themselves."""
+        if not self.open:
+            first, _, _ = words.partition("\n")
+            name = _short(f"{self.area}.{slug(first)}")
+            self.found.append(requirement(name, words, self.file, line, checks))
             return
+        last = self.found[-1]
         self.found[-1] = last.model_copy(update={"text": f"{last.text}\n{words}", "checks": (*last.checks, *checks)})
 
 

@@ -1,17 +1,20 @@
 """spec-kit: specs/NNN-name/spec.md with user stories, acceptance scenarios, FR-001, SC-001 and edge cases."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trued.inputs.specifications.ids import command_checks, requirement_of, slug, with_fences, without_fences
+from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
+from trued.inputs.specifications.unread_lines import unread_items
+from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
-from trued.support.markdown import Heading, Item, List, Paragraph, parse
+from trued.support.markdown import Heading, Item, List, Other, Paragraph, Table, TableRow, Words, parse, split_lines
 
 PLACE = re.compile(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
 STORY = re.compile(r"user story\s+(\d+)\b", re.IGNORECASE)
-NUMBERED = re.compile(r"(?:\*\*|__)?((?:FR|NFR|SC|AC|REQ|TR|UX)-?\d+[a-z]?)\b", re.IGNORECASE)
-# Headings whose items are requirements even without a number; other sections are about the work.
+NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)
+LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
+# Headings whose contents are requirements even without a number; other sections are about the work.
 ASKING = {
     "edge case": "edge",
     "acceptance scenario": "scenario",
@@ -19,7 +22,11 @@ ASKING = {
     "functional requirement": "requirement",
     "success criteria": "success",
     "measurable outcome": "success",
+    "constraint": "constraint",
 }
+# Headings and labels inside of these about the specification itself, or about the work.
+ASIDE = ("key entit", "assumption", "dependenc", "clarification", "checklist", "quality", "completeness", "execution")
+TITLE_WORDS = 3  # a longer heading may ask for something itself
 ABOUT = ("why this priority", "independent test")  # labels of texts about how to work, not about what must hold
 
 
@@ -47,12 +54,17 @@ class _SpeckitFile:
     prefix: str
     story: str = ""
     section: str = ""  # the value in ASKING for the last heading or label; "" if it has none
-    has_text: bool = False  # whether the current story already has its text
+    begun: int = 0  # how many requirements were found before this section
+    level: int = 0  # of the heading to which the section, or the open requirement, belongs
+    open: bool = False  # whether text outside of sections belongs to the last requirement
+    lines: set[int] = field(default_factory=set)  # those that were read
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 
     def read(self, text: str) -> list[Requirement]:
+        lines = split_lines(text)
         for block in parse(text):
+            before = list(self.found)
             if isinstance(block, Heading):
                 self._take_heading(block)
             elif isinstance(block, Paragraph):
@@ -61,47 +73,112 @@ class _SpeckitFile:
             elif isinstance(block, List):
                 for item in block.items:
                     self._item(item)
-        return self.found
+            elif isinstance(block, Table):
+                self._table(block)
+            elif block.text:
+                self._other(block, lines)
+            if self.open or self.section or self.found != before:
+                self.lines |= set(range(block.line, block.end + 1))
+        for words, line in unread_items(text, self.lines, LISTED, keep=True):
+            self._add_numbered(words, words, line)
+        return sorted(self.found, key=lambda requirement: requirement.source.line)
 
     def _take_heading(self, heading: Heading) -> None:
-        title = heading.words.plain
+        title, inner = heading.words.plain, heading.level > self.level
         if match := STORY.search(title):
-            self.story, self.section, self.has_text = f"US{match[1]}", "", False
+            self.story, self.section, self.open, self.level = f"US{match[1]}", "", True, heading.level
             self._add(self.story, heading.words.raw, heading.line)
-            return
-        self.section = _section_of(title)
-        if heading.level <= 2 or (self.section and heading.level <= 3):
-            self.story = ""
-        if match := NUMBERED.match(title):
-            self._add(match[1].upper(), heading.words.raw, heading.line)
+        elif NUMBERED.match(title):
+            self.section, self.open, self.level = "", True, heading.level
+            self._add_numbered(title, heading.words.raw, heading.line)
+        elif inner and (self.section or self.open) and not _section_of(title) and not _is_aside(title):
+            if self.open or len(title.split()) > TITLE_WORDS:
+                self._more(heading.words.raw, heading.line)
+        else:
+            self._begin(_section_of(title), heading.level)
+            if heading.level <= 2 or (self.section and heading.level <= 3):
+                self.story = ""
+
+    def _begin(self, section: str, level: int) -> None:
+        self.section, self.begun, self.level, self.open = section, len(self.found), level, False
 
     def _paragraph(self, paragraph: Paragraph) -> None:
-        if match := NUMBERED.match(paragraph.words.raw):
-            self._add(match[1].upper(), paragraph.words.raw, paragraph.line)
+        raw, label = paragraph.words.raw, paragraph.words.label.strip(" :").lower()
+        if self._add_numbered(raw, raw, paragraph.line):
             return
-        label = paragraph.words.label.strip(" :").lower()
-        if label:
-            self.section = _section_of(label) if not label.startswith(ABOUT) else ""
-            return
-        if self.story and not self.has_text and not self.section:
-            story = self.found[-1]
-            self.found[-1] = story.model_copy(update={"text": f"{story.text}\n{paragraph.words.raw}"})
-            self.has_text = True
+        aside = label.startswith(ABOUT) or _is_aside(label)
+        if label and (aside or _section_of(label) or not (self.section or self.open)):
+            self._begin("" if aside else _section_of(label), self.level)
+            raw = paragraph.words.rest.strip(" :*_") if self.section else ""
+        if raw:
+            self._more(raw, paragraph.line)
 
     def _item(self, item: Item) -> None:
         """Add an item with the items nested in it; a nested item with its own number is also a separate requirement."""
-        whole, checks = "\n".join(nested_item.text for nested_item in item.walk()), command_checks(item.words)
-        if match := NUMBERED.match(item.words.raw):
-            self._add(match[1].upper(), whole, item.line, checks)
-        elif self.section:
-            self._add(self._numbered(item.number), whole, item.line, checks)
+        whole = "\n".join(nested_item.text for nested_item in item.walk())
+        if not self._add_numbered(item.words.raw, whole, item.line):
+            if self.section:
+                self._add(self._numbered(item.number), whole, item.line, whole_command(whole))
+            else:
+                self._more(whole, item.line)
         for below in item.items:
             if NUMBERED.match(below.words.raw) or not whole:
                 self._item(below)
 
+    def _table(self, table: Table) -> None:
+        """Rows are like items. A row about a requirement that is known belongs to it, as in a list of what is done."""
+        header = [TableRow(table.header, table.line)] if NUMBERED.match(_first_words(table.header)) else []
+        for row in (*header, *table.rows):
+            text, match = (
+                " | ".join(cell.raw for cell in row.cells).strip(" |"),
+                NUMBERED.match(_first_words(row.cells)),
+            )
+            name = f"{self.prefix}{match[1].upper()}" if match else ""
+            known = next((at for at, one in enumerate(self.found) if one.id == name and not one.checks), None)
+            if known is not None:
+                self._append(known, text)
+            elif match:
+                self._add_numbered(match[0], text, row.line)
+            elif text and self.section:
+                self._add(self._numbered(""), text, row.line)
+            elif text:
+                self._more(text, row.line)
+
+    def _other(self, block: Other, lines: list[str]) -> None:
+        """A quotation, code or HTML: what has a number in it is a requirement of its own."""
+        inner = [line.strip(" \t>\r\n") for line in lines[block.line - 1 : block.end]]
+        starts = [at for at, line in enumerate(inner) if NUMBERED.match(line.lstrip("-*+ "))]
+        for at, end in zip(starts, [*starts[1:], len(inner)], strict=False):
+            text = "\n".join(filter(None, inner[at:end]))
+            self._add_numbered(text.lstrip("-*+ "), text, block.line + at)
+        before = "\n".join(filter(None, inner[: starts[0]])) if starts else block.text
+        if before.strip("`~"):
+            self._more(before, block.line)
+
+    def _more(self, text: str, line: int) -> None:
+        """Text without a number. In a section it belongs to the requirement before it, or is one of its own if there is
+        none; elsewhere it belongs to the open requirement, or is about the work."""
+        inside = len(self.found) > self.begun if self.section else self.open
+        if inside and not self.found[-1].checks:  # its check judges only what it says so far
+            self._append(len(self.found) - 1, text)
+        elif self.section or self.open:
+            self._add(self._numbered(""), text, line)
+
+    def _append(self, at: int, text: str) -> None:
+        known = self.found[at]
+        self.found[at] = known.model_copy(update={"text": f"{known.text}\n{text}"})
+
+    def _add_numbered(self, words: str, text: str, line: int) -> bool:
+        """Add a requirement if the words begin with its number. Outside of sections, text below belongs to it."""
+        if match := NUMBERED.match(words):
+            self._add(match[1].upper(), text, line, whole_command(text))
+            if not self.section:
+                self.open, self.level = True, self.level if self.open else 6
+        return bool(match)
+
     def _numbered(self, number: str) -> str:
         """The id of an unnumbered item: `US1.2` is the second scenario of the first story, `edge-3` an edge case."""
-        kind = self.story if self.story and self.section == "scenario" else self.section
+        kind = self.story if self.story and self.section == "scenario" else self.section or "text"
         self.counts[kind] = self.counts.get(kind, 0) + 1
         join = "." if kind == self.story else "-"
         return f"{kind}{join}{number if number and kind == self.story else self.counts[kind]}"
@@ -112,4 +189,17 @@ class _SpeckitFile:
 
 def _section_of(title: str) -> str:
     low = title.lower()
-    return next((kind for phrase, kind in ASKING.items() if phrase in low), "")
+    if set(title_words(title)) - {"mandatory"} == {"requirements"}:
+        return "requirement"
+    return "" if _is_aside(title) else next((kind for phrase, kind in ASKING.items() if phrase in low), "")
+
+
+def _is_aside(title: str) -> bool:
+    """Whether what is below this heading or label is about the specification or the work, not about what must hold."""
+    if any(phrase in title.lower() for phrase in ASIDE) or is_header_field(title):
+        return True
+    return section_kind(title) in ("aside", "problem", "nongoal")
+
+
+def _first_words(cells: Sequence[Words]) -> str:
+    return next((cell.raw for cell in cells if cell.raw), "")

@@ -15,8 +15,15 @@ TicketPart: TypeAlias = Literal[
 ]
 
 TITLE_WORDS = 3
-HINT_WORDS = 4  # words of an area's name or an address; a longer text is a sentence
+HINT_WORDS = 2  # most words of an area's name, unless it is in code marks or a path; a longer text asks for something
 HINTS = ("areas", "preview", "pictures")
+# Words that only point at a name, an address or a picture.
+_POINTING_WORDS = (
+    "see at here place on in of and or the a is open visit as below above attached attachment attachments "
+    "preview previews url link links image images file files picture pictures screenshot screenshots "
+    "mockup mockups none n/a tbd"
+)
+_POINTING = frozenset(_POINTING_WORDS.split())
 _SHOWN = frozenset(["picture", "pictures", "screenshot", "screenshots", "mockup", "mockups", "wireframe", "wireframes"])
 _AREAS = frozenset(["area", "areas", "component", "components", "module", "modules"])
 _WRONG = frozenset(["actual", "current", "reproduce", "reproduction", "observed", "happens"])
@@ -25,10 +32,11 @@ _TITLES = ("summary", "title")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
 _PATH = re.compile(r"[\w./~-][^\n]*\.(?:png|jpe?g|gif|webp|svg)", re.IGNORECASE)
 _PICTURES_ONLY = re.compile(r"(?:\s*(?:\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|<img\b[^>]*>))+\s*", re.IGNORECASE)
-# An area with its description: a name in code marks or a path, then words. With several sentences it is a requirement.
-_AREA = re.compile(
-    r"(?:\*\*)?(`[^`\n]+`|[\w.@-]*/[\w./@*-]*|[\w-]+\.\w{1,5})(?:\*\*)?(?::|\s+[–—-]|\s+\()\s*(?!.*[.!?]\s+\S)[^\n]+"
-)
+_CODE = re.compile(r"`([^`\n]+)`")
+_SHOWN_NAME = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>|https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
+_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\)")
+_PLACE = re.compile(r"[\w.@*-]*/[\w./@*~%?=&-]*|[\w-]+\.\w{1,5}(?!\w)")
+_NAME = "\0"  # stands for a name, while the words beside it are looked at
 _LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*")
 
 
@@ -101,7 +109,7 @@ class Parts:
             at.part, at.level, at.labelled = named or at.top, block.level, False
         # A heading that names no part may ask for something itself. A short one with text below it is only a title.
         if not named and (bare or len(block.words.plain.split()) > TITLE_WORDS):
-            self._add("description", block.words.raw, at.first + block.line - 1)
+            self.add("description", block.words.raw, at.first + block.line - 1)
 
     def _take(self, block: Block, at: "_At") -> None:
         verbatim = "".join(at.lines[block.line - 1 : block.end])
@@ -110,10 +118,8 @@ class Parts:
             self.pictures += [picture for picture in shown if picture not in self.pictures]
         sentences = [(text, at.first + line - 1) for text, line in _sentences(block, at.lines)]
         if at.part == "areas":
-            described = _described_areas(block)
-            names = dict.fromkeys((*_listed_names(block), *described.values()))
-            self.areas += [name for name in names if name not in self.areas and _is_hint(name)]
-            sentences = [sentence for sentence in sentences if sentence[0] not in described]
+            names = dict.fromkeys((*_listed_names(block), *_named_areas(verbatim)))
+            self.areas += [name for name in names if name not in self.areas and is_hint("areas", name)]
         elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
             self.preview = match[0].rstrip(".,;")
         elif at.part == "pictures":
@@ -124,10 +130,10 @@ class Parts:
             self.summary += [text for text, _ in first]
         for text, line in sentences:
             only_shown = bool(shown) and bool(_PICTURES_ONLY.fullmatch(text))
-            if not only_shown and not (at.part in HINTS and _is_hint(text)):
-                self._add(at.part, text, line, code=isinstance(block, Other))
+            if not only_shown and not is_hint(at.part, text):
+                self.add(at.part, text, line, code=isinstance(block, Other))
 
-    def _add(self, part: TicketPart, text: str, line: int, *, code: bool = False) -> None:
+    def add(self, part: TicketPart, text: str, line: int, *, code: bool = False) -> None:
         into = self.acceptance if part == "acceptance" else self.requirements
         if code and into:  # code belongs to the sentence before it
             before = into.pop()
@@ -137,12 +143,11 @@ class Parts:
         into.append(Criterion(text=text, kind=kind, source=Source(file=self.file, line=line)))
 
 
-def _described_areas(block: Block) -> dict[str, str]:
-    """List items that only describe an area, such as "`assets/`: scripts of the page", with the area's name."""
-    if not isinstance(block, List):
-        return {}
-    matches = ((item.words.raw.strip(), _AREA.match(item.words.raw.strip())) for item in block.walk())
-    return {text: match[1].strip("`*") for text, match in matches if match}
+def _named_areas(text: str) -> list[str]:
+    """The names that lines of this text begin with, such as "`assets/`: scripts of the page"."""
+    bare = (line.lstrip(" \t>-+").removeprefix("* ").lstrip("* ") for line in text.splitlines())
+    found = [_CODE.match(line) or _PLACE.match(line) for line in bare]
+    return [match[match.lastindex or 0] for match in found if match]
 
 
 def _label_match(block: Paragraph) -> re.Match[str] | None:
@@ -161,8 +166,22 @@ def _is_bold(block: Paragraph) -> bool:
     return bool(block.words.label) and block.words.label == block.words.plain
 
 
-def _is_hint(text: str) -> bool:
-    return len(text.split()) <= HINT_WORDS
+def is_hint(part: str, text: str) -> bool:
+    """Whether a text is only a hint: names of areas, an address, or pictures. What says more about them asks for
+    something: "`tiny.py`: no list is doubled"."""
+    if part not in HINTS:
+        return False
+    bare = _SHOWN_NAME.sub(_NAME, text)
+    for marked in (_LINK, _CODE):
+        bare = marked.sub(lambda name: _NAME if len(name[1].split()) <= HINT_WORDS else name[1], bare)
+    bare = _NAME if _PATH.fullmatch(bare.strip()) and len(bare.split()) <= HINT_WORDS else _PLACE.sub(_NAME, bare)
+    for name in re.split(r"[,;&|\n]|\s(?:and|or)\s|\s[/+]\s", bare):
+        words = re.findall(r"[^\s()<>*_\0:.–—-][^\s()<>*_\0:]*", name)
+        beside = [word for word in words if word.lower().strip(".,;:!?") not in _POINTING]
+        is_name = part == "areas" and _NAME not in name and len(words) <= HINT_WORDS and name.strip()[-1:] not in ".!?"
+        if beside and not is_name:
+            return False
+    return True
 
 
 def _sentences(block: Block, lines: list[str]) -> list[tuple[str, int]]:

@@ -5,7 +5,9 @@ from pathlib import PurePath
 from typing import Any
 
 from trued.errors import BadInput
-from trued.inputs.tickets.sections import Parts, TicketPart, part_of
+from trued.inputs.sentences import sentences
+from trued.inputs.tickets.sections import Parts, TicketPart, is_hint, part_of
+from trued.inputs.vocabulary import is_header_field
 from trued.model import Criterion, Source, Ticket
 from trued.protocols import TrackerIssue
 from trued.support.located import Located, read_json, read_yaml
@@ -31,6 +33,15 @@ NAMES = {
     "pictures": ("pictures", "expected_pictures", "screenshots", "images"),
     "preview": ("preview", "preview_url"),
 }
+# Fields about the ticket, not about what is asked. Those of `is_header_field` (status, owner, …) are others.
+_RECORD_WORDS = (
+    "reporter parent children resolution resolved closed severity milestone url html_url self watchers "
+    "votes comments attachments history changelog links relations related watches worklog subtasks "
+    "environment fix_version fix_versions affects_version affects_versions affects fixversions versions "
+    "points story_points rank state number creator customer squad participants duplicates blocks "
+    "blocked_by blocked source schema $schema permalink issue_type issuetype"
+)
+RECORDS = frozenset(_RECORD_WORDS.split())
 MISSING = {
     "requirements": "requirements",
     "acceptance": "acceptance criteria",
@@ -195,8 +206,13 @@ class _NamedFields:
     def into(self, parts: Parts) -> None:
         for part in ("requirements", "acceptance"):
             self._criteria(part, parts)
-        parts.areas += [text for text, _ in self.entries("areas")]
-        parts.pictures += [text for text, _ in self.entries("pictures")]
+        for part, names in (("areas", parts.areas), ("pictures", parts.pictures)):
+            for text, line in self.entries(part):
+                names.append(text)
+                if not is_hint(part, text):  # it says more than a name
+                    parts.read(text, line)
+        for text, _ in sentences(self.line("summary"))[1:]:  # the first one is the summary
+            parts.add("description", text, self._at("summary"))
         parts.preview = self.line("preview")
         if parts.preview and not parts.preview.startswith(("http://", "https://", "/")):
             what = f"the preview {parts.preview!r} is not an address"
@@ -206,6 +222,27 @@ class _NamedFields:
                 what = f"{self.names['description']} is not text"
                 raise BadInput(what, self._where("description"), "write it as text")
             parts.read(description, self._at("description"))
+        for name in self.header.value if self.header else ():
+            if name not in self.names.values() and not _is_record(name):
+                self._other_field(name, parts)
+
+    def _other_field(self, name: str, parts: Parts) -> None:
+        """A field with another name is a section with that heading. A single word or number in one that is no part of
+        a ticket is an attribute, such as `team: payments`."""
+        if self.header is None:
+            return
+        value, part = self.header.value[name], part_of(name.replace("_", " "))
+        every = value if isinstance(value, list) else [value]
+        if any(isinstance(one, dict | list) for one in every):
+            if _has_words(value):
+                raise BadInput(f"{name} is not a list of texts", self.header.where(name), "write a list of lines")
+            return
+        for at, one in enumerate(every):
+            line = self.header.line(name, at) if isinstance(value, list) else self.header.line(name)
+            if isinstance(one, str) and one.strip() and (part or len(one.split()) > 1):
+                parts.read(one, line, part if part and part != "summary" else "description")
+            elif part and isinstance(one, int | float) and not isinstance(one, bool):
+                parts.add(part, f"{name}: {one}", line)
 
     def _criteria(self, part: str, parts: Parts) -> None:
         into: TicketPart = "acceptance" if part == "acceptance" else "requirements"
@@ -225,6 +262,19 @@ class _NamedFields:
 
     def _where(self, part: str) -> str:
         return f"{self.file}:{self._at(part)}"
+
+
+def _is_record(name: str) -> bool:
+    """Whether a field of this name is about the ticket: who reported it, what it depends on, how it is filed."""
+    known = {other for part in ("key", "kind", "labels") for other in NAMES[part]}
+    return _norm(name) in RECORDS | known or is_header_field(name.replace("_", " "))
+
+
+def _has_words(value: Any) -> bool:
+    """Whether there is a text of more than one word anywhere in this value."""
+    if isinstance(value, dict | list):
+        return any(map(_has_words, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and len(value.split()) > 1
 
 
 def _norm(name: str) -> str:
