@@ -159,6 +159,7 @@ async def _judge(
     verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
     verdicts = _cap_all(verdicts, reasons.submodules_not_there, absent)
     verdicts = await _cap_for_conversions(trial, change, verdicts)
+    verdicts = _cap_all(verdicts, reasons.tests_vanished, await unguarded.vanished_tests())
     wholes = _judge_wholes(contract, tuple(map(_on_one_line, verdicts)))
     scanned = tuple([await scanner.judged(judged) for judged in wholes])
     return scanned, tuple([await scanner.judged(suite) for suite in suites])

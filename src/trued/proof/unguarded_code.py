@@ -48,6 +48,7 @@ from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.reach.uses import may_import
+from trued.proof.reach.vanished_tests import vanished_tests
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
@@ -253,6 +254,18 @@ class UnguardedCode:
             return []
         texts, folders = await self._texts_on_base(tests=True), self.contract.import_folders
         return files_in_place_of_others(added, folders, texts, standard, packages)
+
+    async def vanished_tests(self) -> list[str]:
+        """The existing tests that guard here, but that the head no longer has. What nobody supersedes would guard
+        nothing any more once the head has landed."""
+        guarding: dict[str, None] = {}
+        for name in {fact.check for fact in self.trial.base_facts if fact.kind == "tests"}:
+            states = on_base(
+                [fact for fact in self.trial.base_facts if fact.check == name], self.trial.room.new_modules
+            )
+            guarding |= {test: None for test, state in states.items() if state is Base.GUARD}
+        tests = [test for test in guarding if not self._is_superseded(test)]
+        return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests))
 
     async def hiding_modules(self) -> dict[str, list[str]]:
         """Requirement → new files at the top that hide modules of the base, if the requirement has cases that start

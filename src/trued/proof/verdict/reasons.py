@@ -203,6 +203,12 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
     return f"the only existing tests that reach this code do not pass on the base, or are not run: {listed(names)}"
 
 
+def tests_vanished(tests: Sequence[str]) -> str:
+    """A sentence saying that the change removes existing tests, which then guard nothing any more."""
+    what = "if they are no longer wanted, the requirement says so with `supersedes`; else keep them"
+    return f"the change removes existing tests: {listed(tests)} ({what})"
+
+
 def used_by_tests_only(paths: Sequence[str]) -> str:
     """A sentence about changed files that only tests use on the base. With the base's version of these files, the tests
     fail, or were not run because there are too many such files."""
