@@ -159,6 +159,8 @@ async def _judge(
     verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
     verdicts = _cap_all(verdicts, reasons.submodules_not_there, absent)
     verdicts = await _cap_for_conversions(trial, change, verdicts)
+    verdicts = _cap_all(verdicts, reasons.hiding_from_tests, await unguarded.namesakes_among_tests())
+    verdicts = _cap_each(verdicts, reasons.hidden_from_tests, await unguarded.behind_namesakes())
     verdicts = _cap_all(verdicts, reasons.tests_vanished, await unguarded.vanished_tests())
     wholes = _judge_wholes(contract, tuple(map(_on_one_line, verdicts)))
     scanned = tuple([await scanner.judged(judged) for judged in wholes])

@@ -34,6 +34,8 @@ SENTENCES = (
     reasons.known_by_exit_code_only(CHOSEN),
     reasons.reached_by_failing_tests(CHOSEN),
     reasons.not_loaded_by_tests(CHOSEN),
+    reasons.hiding_from_tests(CHOSEN),
+    reasons.hidden_from_tests(CHOSEN),
     reasons.tests_vanished(CHOSEN),
     reasons.fails_on_base_too([f"acceptance/test_{SECRET}.py::test_it"]),
     reasons.tests_need_base_version(CHOSEN),

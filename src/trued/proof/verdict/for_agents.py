@@ -55,6 +55,8 @@ _WITH_NAMES = (
     reasons.known_by_exit_code_only,
     reasons.not_loaded_by_tests,
     reasons.reached_by_failing_tests,
+    reasons.hiding_from_tests,
+    reasons.hidden_from_tests,
     reasons.tests_vanished,
     reasons.used_by_tests_only,
     reasons.tests_need_base_version,
