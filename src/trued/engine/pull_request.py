@@ -61,8 +61,8 @@ async def offer_run(
         return f"its repository is on the machine where it was begun: `{how}` there opens the pull request"
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
-    used = await used_by_git(store, workspace)
-    if asking := (await sensitive_changes(workspace, record.base, record.head, used)).files:
+    used, contract = await used_by_git(store, workspace), store.contract(record.id)
+    if asking := (await sensitive_changes(workspace, record.base, record.head, used, contract)).files:
         return asking
     accept = store.inputs(record.id).settings.accept
     work = await pull_request_work(store, record, workspace, proven=is_success(verdict, accept), draft=draft)
@@ -124,7 +124,8 @@ async def pull_request_work(
         verdict = Verdict.open(f"no verdict since commit {verdict.commit[:12]}")
     contract, ticket = store.contract(record.id), inputs.ticket
     accept, written = inputs.settings.accept, _agents_title_and_body(events)
-    trusted = await sensitive_changes(workspace, record.base, record.head, await used_by_git(store, workspace))
+    used = await used_by_git(store, workspace)
+    trusted = await sensitive_changes(workspace, record.base, record.head, used, contract)
     return PullRequestWork(
         run=record.id,
         branch=record.branch,

@@ -1,4 +1,5 @@
-"""Finds changes to files that tools execute or trust automatically; a person consents to them by digest."""
+"""Finds changes to files that tools execute or trust automatically, and to existing tests; a person consents to them
+by digest."""
 
 import hashlib
 import posixpath
@@ -9,7 +10,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trued.model import Value
+from trued.engine.altered_tests import altered_tests, is_file_of_tests, may_be_file_of_tests
+from trued.model import Contract, Value
 from trued.support.visible_text import visible
 from trued.workspace.git.store import LINK
 
@@ -67,10 +69,15 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 async def sensitive_changes(
-    workspace: "GitWorkspace", before: str, after: str, used_by_git: Collection[str] = ()
+    workspace: "GitWorkspace",
+    before: str,
+    after: str,
+    used_by_git: Collection[str] = (),
+    contract: Contract | None = None,
 ) -> SensitiveChanges:
-    """The sensitive files that differ between two commits. `used_by_git`: files and folders that the user's own git
-    runs or reads by itself."""
+    """The sensitive files that differ between two commits, and the files with existing tests that are removed or
+    altered. `used_by_git`: files and folders that the user's own git runs or reads by itself. `contract`: knows which
+    files hold tests, and which tests need not stay because a requirement says so."""
     # imported here, because it loads all roles, which `sensitivity_of` does not need
     from trued.engine.trust import TABLE, settings_table
 
@@ -80,6 +87,11 @@ async def sensitive_changes(
     }
     behind |= {place: BY_GIT for place in used_by_git if place not in behind}
     found = {path: sensitivity_of(path) or _kind_below(path, behind) for path in changed}
+    found |= {
+        path: kind
+        for path, kind in (await _tests(workspace, before, after, changed, contract)).items()
+        if not found[path]
+    }
     named = {path: kind for path, kind in found.items() if kind}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
@@ -93,6 +105,28 @@ async def sensitive_changes(
         return SensitiveChanges()
     whole = "\n".join(sorted(lines)).encode(errors="backslashreplace")
     return SensitiveChanges(files=dict(sorted(named.items())), digest=hashlib.sha256(whole).hexdigest())
+
+
+async def _tests(
+    workspace: "GitWorkspace", before: str, after: str, changed: Collection[str], contract: Contract | None
+) -> dict[str, str]:
+    """The changed files with existing tests that are removed or altered."""
+    facts = contract.base_facts if contract else ()
+    ids = {test.id for fact in facts if fact.kind == "tests" for test in fact.tried}
+    # An example in the docstring of a module, `kit.py::kit.double`, makes no test of the module.
+    collected = {
+        path for path, _, name in (test_id.partition("::") for test_id in ids) if "." not in name.split("[")[0]
+    }
+    requirements = contract.requirements if contract else ()
+    candidates = [path for path in changed if may_be_file_of_tests(path) or path in collected]
+    old, new = [await workspace.read_all(commit, candidates) for commit in (before, after)]
+    files = [path for path in candidates if is_file_of_tests(path, old.get(path) or new.get(path, b""), collected)]
+    superseded = [test for requirement in requirements for test in requirement.supersedes]
+    return altered_tests(_texts(old, files), _texts(new, files), superseded)
+
+
+def _texts(contents: Mapping[str, bytes], paths: Collection[str]) -> dict[str, str]:
+    return {path: contents[path].decode(errors="backslashreplace") for path in paths if path in contents}
 
 
 async def _behind_links(workspace: "GitWorkspace", commit: str) -> dict[str, str]:

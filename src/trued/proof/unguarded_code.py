@@ -48,11 +48,12 @@ from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.reach.uses import may_import
+from trued.proof.reach.vanished_tests import vanished_tests
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_test
-from trued.proof.room.import_shadows import files_in_place_of_others
+from trued.proof.room.import_shadows import files_in_place_of_others, namesakes_among_tests
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.project_folders import regular_modules, top_level_modules
 from trued.proof.run_check import distinct_checks
@@ -84,6 +85,7 @@ class UnguardedCode:
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
+        self._paths = changed
         # Changed tests that were replaced or removed in the room are left out: they are not part of the product.
         self._changed = [path for path in changed if path not in trial.room.replaced or not is_test(path)]
         self._code: list[str] | None = None
@@ -253,6 +255,44 @@ class UnguardedCode:
             return []
         texts, folders = await self._texts_on_base(tests=True), self.contract.import_folders
         return files_in_place_of_others(added, folders, texts, standard, packages)
+
+    async def namesakes_among_tests(self) -> list[str]:
+        """New files that the base's tests would load in place of the product, once they are beside these tests."""
+        known = await self.workspace.blobs(self.contract.base)
+        return [*await self._namesakes([path for path in self._paths if path not in known])]
+
+    async def behind_namesakes(self) -> dict[str, list[str]]:
+        """Requirement → changed code of the product that no check was seen to run, and in place of which the base's
+        tests load files of their own."""
+        known = await self.workspace.blobs(self.contract.base)
+        names = {*(await self._namesakes([path for path in known if is_test(path)])).values()}
+        if not names:
+            return {}
+        code = [place for place in await self._unwatched_by_checks() if not names.isdisjoint(_modules_of(place))]
+        return await self._by_requirement(code)
+
+    async def _namesakes(self, paths: Collection[str]) -> dict[str, str]:
+        """Of these files, those that tests of the base load in place of a module of the product, with its name."""
+        if not paths:
+            return {}
+        known, here = [await self.workspace.blobs(commit) for commit in (self.contract.base, self.trial.commit)]
+        tests = {path: text for path, text in (await self._texts_on_base(tests=True)).items() if is_test(path)}
+        packages = [
+            {posixpath.dirname(path) for path in side if path.endswith("/__init__.py")} for side in (known, here)
+        ]
+        return namesakes_among_tests(paths, known, self.contract.import_folders, tests, packages)
+
+    async def vanished_tests(self) -> list[str]:
+        """The existing tests that guard here, but that the head no longer has. What nobody supersedes would guard
+        nothing any more once the head has landed."""
+        guarding: dict[str, None] = {}
+        for name in {fact.check for fact in self.trial.base_facts if fact.kind == "tests"}:
+            states = on_base(
+                [fact for fact in self.trial.base_facts if fact.check == name], self.trial.room.new_modules
+            )
+            guarding |= {test: None for test, state in states.items() if state is Base.GUARD}
+        tests = [test for test in guarding if not self._is_superseded(test)]
+        return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests))
 
     async def hiding_modules(self) -> dict[str, list[str]]:
         """Requirement → new files at the top that hide modules of the base, if the requirement has cases that start
@@ -596,6 +636,12 @@ def _module_name(path: str) -> str:
     """The last part of the name by which a Python file is imported."""
     pure = PurePosixPath(path)
     return pure.parent.name if pure.name == "__init__.py" else pure.stem
+
+
+def _modules_of(place: str) -> set[str]:
+    """The names of the file at this place, `file` or `file (name)`, and of the folders above it."""
+    pure = PurePosixPath(place.rpartition(" (")[0] or place)
+    return {pure.stem, *pure.parts[:-1]}
 
 
 def _takes_place_of_another(

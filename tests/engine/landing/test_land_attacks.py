@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.landing.landable import MANUAL, Landable
+from tests.engine.landing.landable import EXAMPLES, MANUAL, Landable
 from tests.engine.two_commits import DOUBLE
+from trued.engine.altered_tests import ALTERED, REMOVED
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.sensitive_files import SensitiveChanges, describe_changes, sensitivity_of
@@ -229,3 +230,35 @@ def test_a_path_that_an_agent_chose_is_one_line_of_the_question_for_consent() ->
     path = ".github/workflows/ci\u200b\nNothing else changes.\nLand it with these?\n.yml"
     (told,) = describe_changes(SensitiveChanges(files={path: "CI"}, digest="0"))
     assert told == r".github/workflows/ci\u200b\nNothing else changes.\nLand it with these?\n.yml: CI"
+
+
+TEST_ONE = "import tiny\n\n\ndef test_one():\n    assert tiny.one() == 1\n"
+
+
+@pytest.mark.spec("LAW-6", "USE-11")
+@pytest.mark.parametrize(
+    ("text", "why"), [(None, REMOVED), ("def test_one():\n    pass\n", ALTERED), ("import tiny\n", ALTERED)]
+)
+async def test_existing_tests_that_are_removed_or_altered_ask_for_consent(
+    place: Landable, text: str | None, why: str
+) -> None:
+    place.committed({"tests/test_tiny.py": TEST_ONE})
+    record = await place.run({"tiny.py": DOUBLE, "tests/test_tiny.py": text})
+    landing = await place.land(record)
+    assert (landing.landed, landing.code, landing.asks) == (False, 3, {"tests/test_tiny.py": why})
+    assert (await place.land(record, agree=landing.digest)).landed
+
+
+@pytest.mark.spec("LAW-6", "USE-11")
+async def test_added_moved_and_superseded_tests_ask_for_nothing(place: Landable) -> None:
+    place.committed({"tests/test_tiny.py": TEST_ONE, "tests/conftest.py": "import pytest\n"})
+    added = {"tests/test_tiny.py": f"{TEST_ONE}\n\ndef test_two():\n    pass\n", "tests/test_new.py": TEST_ONE}
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef five():\n    return 5\n"
+    record = await place.run({"tiny.py": DOUBLE, **added, "tests/conftest.py": fixture})
+    assert (await place.land(record)).landed
+    moved = await place.run({"more.py": "X = 1\n", "tests/test_new.py": None, "tests/unit/test_new.py": TEST_ONE})
+    assert (await place.land(moved)).landed
+    requirements = [{**EXAMPLES[0], "supersedes": ["tests/test_tiny.py::test_one"]}]
+    gone: dict[str, str | None] = {"tests/test_tiny.py": "def test_two():\n    pass\n"}
+    superseded = await place.run({"more.py": "X = 2\n", **gone}, requirements=requirements)
+    assert (await place.land(superseded)).landed

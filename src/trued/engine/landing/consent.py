@@ -1,5 +1,6 @@
-"""Asks a person for consent to changes of files that tools execute or trust automatically."""
+"""Asks a person for consent to changes of files that tools execute or trust automatically, and of existing tests."""
 
+from trued.engine.altered_tests import ALTERED, REMOVED
 from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult
 from trued.engine.sensitive_files import SensitiveChanges, describe_changes
 from trued.errors import Waiting
@@ -22,14 +23,14 @@ async def ask_consent(
     listed = "\n".join(f"  {line}" for line in describe_changes(found))
     who = request.who if len(request.agree) >= SHORT and found.digest.startswith(request.agree) else ""
     if not who and not request.agree:
-        text = f"The run changes files that tools execute or trust automatically:\n{listed}\nLand it with these?"
+        text = f"The run changes {_what(found)}:\n{listed}\nLand it with these?"
         answer = await context.person(Question(key=key, text=text, options=OPTIONS))
         who = answer.who if answer and answer.answer == "yes" else ""
         if answer and not who:
             return _refusal(context, candidate, found, code=1, why="you did not agree to these changes")
     if not who:
-        what = "changes files that tools execute or trust automatically (CI, hooks, agent settings)"
-        return _refusal(context, candidate, found, code=Waiting.code, why=f"run {context.record.id} {what}")
+        why = f"run {context.record.id} changes {_what(found)}"
+        return _refusal(context, candidate, found, code=Waiting.code, why=why)
 
     async def step() -> str:
         return who
@@ -37,6 +38,14 @@ async def ask_consent(
     await journal.once(key, found.digest, step)
     journal.emit(ConsentGiven(files=tuple(found.files), digest=found.digest, who=who))
     return None
+
+
+def _what(found: SensitiveChanges) -> str:
+    kinds = {*found.files.values()}
+    tests = "existing tests" if kinds & {ALTERED, REMOVED} else ""
+    trusted = kinds - {ALTERED, REMOVED}
+    tools = "files that tools execute or trust automatically (CI, hooks, agent settings)" if trusted else ""
+    return " and ".join(filter(None, (tools, tests)))
 
 
 def _refusal(

@@ -197,7 +197,8 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     if isinstance(candidate, LandingResult):
         return candidate
     await context.target.ready(tip, candidate.commit)
-    found = await sensitive_changes(context.workspace, tip, candidate.commit, await context.target.used_by_git())
+    used, contract = await context.target.used_by_git(), context.store.contract(context.record.id)
+    found = await sensitive_changes(context.workspace, tip, candidate.commit, used, contract)
     if refused := await ask_consent(context, candidate, found):
         return refused
     part = bool(context.request.through)  # only a part of the run lands, which has to be proven by itself

@@ -30,7 +30,8 @@ async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
         record.head, record.base, HOW, journal_part(context.onto, record.head, record.base, HOW)
     )
     used = await context.target.used_by_git()
-    found = await sensitive_changes(context.workspace, record.base, record.head, used)
+    contract = context.store.contract(record.id)
+    found = await sensitive_changes(context.workspace, record.base, record.head, used, contract)
     if refused := await ask_consent(context, candidate, found):
         return refused
     forge = _forge(context)

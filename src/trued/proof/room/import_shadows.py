@@ -2,8 +2,11 @@
 
 import re
 import sysconfig
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+
+from trued.proof.room.frozen_files import is_test
+from trued.proof.room.project_folders import regular_modules, top_level_modules
 
 _IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTILINE)
 _AT_ONCE = re.compile(r"^(?:from|import)\b.*", re.MULTILINE)  # not inside a function, or only under some condition
@@ -56,6 +59,47 @@ def files_in_place_of_others(
     imported = top_level_imports(texts.values())
     imported |= _imported_by_python(imported & frozenset(standard))
     return [path for path, name in added_modules if name in imported]
+
+
+def namesakes_among_tests(
+    paths: Iterable[str],
+    known: Collection[str],
+    folders: Collection[str],
+    tests: Mapping[str, str],
+    packages: Sequence[Collection[str]],
+) -> dict[str, str]:
+    """The files, among these, that tests of the base would load in place of a module of the product, each with the name
+    of this module. A runner looks in the folder of a test first.
+
+    `known`: all files of the base. `folders`: from where checks import. `tests`: path → text of the base's tests.
+    `packages`: the folders that have an `__init__.py`, on base and on head.
+    """
+    product = [path for path in known if not is_test(path)]
+    modules = {name for folder in folders for name in top_level_modules(folder, product)}
+    regular = {name for folder in folders for name in regular_modules(folder, product)}
+    imported = modules & top_level_imports(tests.values())
+    if not imported:
+        return {}
+    places = {_place(path, inside) for path in tests for inside in packages} - {*folders}
+    found: dict[str, str] = {}
+    for path in paths:
+        for place in places:
+            inner = PurePosixPath(path).relative_to(place).parts if PurePosixPath(path).is_relative_to(place) else ()
+            name = inner[0].split(".")[0] if inner else ""
+            is_module = len(inner) == 1 and PurePosixPath(path).suffix in (".py", ".so", ".pyd", "")  # "": a link
+            # A folder without `__init__.py` takes the place only of another such folder.
+            is_package = len(inner) > 1 and (
+                name not in regular or any(str(PurePosixPath(place, name)) in inside for inside in packages)
+            )
+            if name in imported and (is_module or is_package):
+                found[path] = name
+    return found
+
+
+def _place(test: str, packages: Collection[str]) -> str:
+    """The folder in which a runner first looks for what this test imports: the first one above it that is no
+    package."""
+    return next((str(folder) for folder in PurePosixPath(test).parents if str(folder) not in packages), ".")
 
 
 def _imported_by_python(modules: Iterable[str]) -> frozenset[str]:

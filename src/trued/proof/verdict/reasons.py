@@ -203,6 +203,22 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
     return f"the only existing tests that reach this code do not pass on the base, or are not run: {listed(names)}"
 
 
+def hiding_from_tests(paths: Sequence[str]) -> str:
+    """A sentence about new files that existing tests would load instead of the product, once they are there."""
+    return f"existing tests would load {listed(paths)} in place of the product's module of this name"
+
+
+def hidden_from_tests(places: Sequence[str]) -> str:
+    """A sentence about changed code of which existing tests load a namesake among the tests."""
+    return f"existing tests load a file of their own in place of {listed(places)}, and no check ran it"
+
+
+def tests_vanished(tests: Sequence[str]) -> str:
+    """A sentence saying that the change removes existing tests, which then guard nothing any more."""
+    what = "if they are no longer wanted, the requirement says so with `supersedes`; else keep them"
+    return f"the change removes existing tests: {listed(tests)} ({what})"
+
+
 def used_by_tests_only(paths: Sequence[str]) -> str:
     """A sentence about changed files that only tests use on the base. With the base's version of these files, the tests
     fail, or were not run because there are too many such files."""

@@ -33,7 +33,6 @@ from trued.protocols import Workspace
 from trued.run.examination.tests_without_runner import absent_submodules, tests_of_other_tools, tests_without_runner
 from trued.support.tables import json_table
 
-MOST_READ = 40  # if none of this many files named like tests has a test, there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages with a test runner whose results the engine can count
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
 TEST_TARGETS = ("test", "tests", "check")
@@ -156,11 +155,9 @@ async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: 
 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
-    candidates = sorted(path for path in paths if is_named_like_a_test(path))
-    for path in candidates[:MOST_READ]:
-        if has_tests(path, await workspace.read(commit, path) or b""):
-            return True
-    return False
+    """Whether any of these files is a test. All are read: any number of empty files may come before the first test."""
+    texts = await workspace.read_all(commit, [path for path in paths if is_named_like_a_test(path)])
+    return any(has_tests(path, text) for path, text in texts.items())
 
 
 # -- Go and Node -------------------------------------------------------------------------------------------------------

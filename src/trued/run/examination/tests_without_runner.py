@@ -11,7 +11,6 @@ from trued.proof.text.command_parser import recognise_runner
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
-MOST_READ = 40  # at most this many shell scripts that are named like tests are read
 # Files by which a suite of another language is recognised. The engine cannot count these tests: a note says so.
 FOREIGN = {
     "Cargo.toml": "cargo test",
@@ -44,6 +43,7 @@ _STARTS = re.compile(
     r"|[\w-][\w/-]*+"
 )
 MOST_NAMED = 5  # at most this many such files are named
+MOST_SHELL = 40  # at most this many shell scripts are named
 _FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
 _RUNS_ALL = re.compile(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
@@ -101,14 +101,15 @@ async def tests_without_runner(
     foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)]
     data = await data_of_tests(workspace, commit, foreign)
     foreign = [path for path in foreign if path not in data][:MOST_NAMED]
-    named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)][:MOST_READ]
+    named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)]
     written = [path for path in blobs if path.endswith(WRITTEN_TESTS) and FOREIGN_CODE.isdisjoint(path.split("/"))]
     read = await files_that_tests_read(workspace, commit, written)
     foreign += [path for path in written if path not in read][:MOST_NAMED]
     foreign += await _tested_by_settings(workspace, commit, blobs)
     texts = await workspace.read_all(commit, named)
     shell = {path: texts.get(path, b"").decode("utf-8", "replace") for path in named}
-    return [*foreign, *(path for path, text in shell.items() if not _starts_runner(text, scripts))]
+    lonely = [path for path, text in shell.items() if not _starts_runner(text, scripts)]
+    return [*foreign, *lonely[:MOST_SHELL]]
 
 
 async def _tested_by_settings(workspace: Workspace, commit: str, blobs: Mapping[str, str]) -> list[str]:

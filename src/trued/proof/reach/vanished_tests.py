@@ -1,0 +1,92 @@
+"""Finds tests of the base that guard, and that the head no longer has.
+
+Rooms take tests from the base, so there these tests still run. But once the head has landed, nothing guards what they
+tested. A test may move to another file; it is known by its name.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
+from trued.proof.room.frozen_files import CONFIGURED, configured_test_names, is_named_like_a_test
+from trued.proof.text.test_names import missing_names, name_of_test, names_in
+from trued.protocols import Workspace
+
+
+async def vanished_tests(workspace: Workspace, base: str, commit: str, test_ids: Collection[str]) -> list[str]:
+    """Of these tests of the base, those that no test file of the commit has."""
+    known, here = await workspace.blobs(base), await workspace.blobs(commit)
+    ids_by_file: dict[str, list[str]] = {}
+    for test_id in test_ids:
+        path = test_id.partition("::")[0]
+        if path in known and known[path] != here.get(path):
+            ids_by_file.setdefault(path, []).append(test_id)
+    if not ids_by_file:
+        return []
+    files = {PurePosixPath(path).name for path in ids_by_file}
+    patterns = await _patterns(workspace, base)
+    others = [
+        path
+        for path, blob in here.items()
+        if known.get(path) != blob
+        and (path in ids_by_file or is_named_like_a_test(path) or _is_named(path, files, patterns))
+    ]
+    before = await _names(workspace, base, {*ids_by_file, *(path for path in others if path in known)})
+    after = await _names(workspace, commit, others)
+    named = {
+        path: {test_id: name_of_test(test_id, before[path]) for test_id in ids} for path, ids in ids_by_file.items()
+    }
+    # The parameters of one test are no more tests than one.
+    wanted = {
+        path: Counter(name for _, name in {(test_id.split("[")[0], name) for test_id, name in names.items()} if name)
+        for path, names in named.items()
+    }
+    missing = missing_names(wanted, before, after)
+    vanished = [
+        test_id for path, names in named.items() for test_id, name in names.items() if name in missing.get(path, ())
+    ]
+    # A test that no text names is there as long as its file is, or one with the other tests, the content or the name of
+    # its file.
+    moved = {path for path in others if path not in known}
+    names, contents = {PurePosixPath(path).name for path in moved}, {here[path] for path in moved}
+    unnamed = [
+        path
+        for path in named
+        if path not in here
+        and (path in missing or not wanted[path])
+        and PurePosixPath(path).name not in names
+        and known[path] not in contents
+    ]
+    return [*vanished, *(test_id for path in unnamed for test_id, name in named[path].items() if not name)]
+
+
+def _is_named(path: str, files: Collection[str], patterns: Collection[str]) -> bool:
+    """Whether the file has the name of a file with tests, or one that the base's settings give to tests."""
+    pure = PurePosixPath(path)
+    return pure.name in files or (
+        pure.suffix == ".py"
+        and any(fnmatchcase(f"/{path}", f"*/{one}") if "/" in one else fnmatchcase(pure.name, one) for one in patterns)
+    )
+
+
+async def _patterns(workspace: Workspace, base: str) -> list[str]:
+    """The names that pytest's settings on the base give to test files."""
+    paths = [path for path in await workspace.blobs(base) if PurePosixPath(path).name in CONFIGURED]
+    texts = await workspace.read_all(base, paths)
+    return [
+        name for path, text in texts.items() for name in configured_test_names(path, text.decode("utf-8", "replace"))
+    ]
+
+
+async def _names(workspace: Workspace, commit: str, paths: Collection[str]) -> dict[str, Counter[str]]:
+    contents = await workspace.read_all(commit, [*paths])
+    texts = {path: content.decode("utf-8", "replace") for path, content in contents.items()}
+    return {
+        # of a document with examples, pytest's id has the name of the file
+        path: Counter([PurePosixPath(path).name] if examples_of(path, text) else ())
+        if path.endswith(DOCUMENTS_WITH_EXAMPLES)
+        else names_in(path, text)
+        for path, text in texts.items()
+    }

@@ -1,0 +1,83 @@
+"""Finds which tests a file contains, by its text and the ids of tests. Pure."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from trued.proof.text.languages import is_script
+from trued.proof.text.python_imports import parse
+from trued.proof.text.script_imports import without_comments
+
+_DEFINED = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
+_GO_FUNCTION = re.compile(r"^func\s+(?:\([^)]*\)\s*)?(\w+)", re.MULTILINE)
+_TITLE = re.compile(r"([\"'`])((?:\\.|(?!\1)[^\\\n])+)\1")  # any text in quotation marks
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def names_in(path: str, text: str) -> Counter[str]:
+    """The names by which tests in this file may be known, each with how often the file has it: functions and classes
+    of Python (methods with their classes, too: `Class::name`), functions of Go, texts in quotation marks of anything
+    else. Comments do not count."""
+    if path.endswith(".py"):
+        return Counter(_python_names(text))
+    if path.endswith(".go"):
+        return Counter(_GO_FUNCTION.findall(without_comments(text)))
+    plain = without_comments(text) if is_script(path) else text
+    return Counter(title.replace("\\", "") for _, title in _TITLE.findall(plain))
+
+
+def name_of_test(test_id: str, names: Collection[str]) -> str:
+    """By which of these names, those of its file, the test with this id is known: its own function or title; else the
+    function from which a decorator makes it, or the class that inherits it. "" if none fits."""
+    path, _, inner = test_id.partition("::")
+    if path.endswith(".py"):
+        *classes, last = inner.split("[")[0].split("::")
+        made_of = [last[:end] for end in range(len(last), 4, -1)]
+        own = (name for name in made_of if "::".join((*classes, name)) in names)
+        return next((name for name in (*own, *reversed(classes), *made_of) if name in names), "")
+    if path.endswith(".go"):
+        inner = inner.split("/")[0]
+    titles = inner.replace("\\", "").split(" > ")  # of groups, and of the test, which may have " > " in it
+    return next((name for at in reversed(range(len(titles))) if (name := " > ".join(titles[at:])) in names), "")
+
+
+def missing_names(
+    wanted: Mapping[str, Counter[str]], before: Mapping[str, Counter[str]], after: Mapping[str, Counter[str]]
+) -> dict[str, set[str]]:
+    """File → the wanted names that it has lost and that no other file has gained. All: file → names, each with how
+    often; `before` and `after` say what the files have."""
+    lost: dict[str, Counter[str]] = {}
+    for path, names in wanted.items():
+        had, has = before.get(path, Counter()), after.get(path, Counter())
+        lost[path] = Counter({name: min(count, had[name]) - has[name] for name, count in names.items()})
+    gained = Counter[str]()
+    for path, names in after.items():
+        gained += names - before.get(path, Counter())
+    total = Counter[str]()
+    for names in lost.values():
+        total += names  # only what is above zero
+    gone = {name for name, count in total.items() if count > gained[name]}
+    found = {
+        path: {name for name, count in names.items() if count > 0 and name in gone} for path, names in lost.items()
+    }
+    return {path: names for path, names in found.items() if names}
+
+
+def _python_names(text: str) -> list[str]:
+    module = parse(text)
+    if module is None:
+        return _DEFINED.findall(text)
+    found = list[str]()
+    waiting: list[tuple[str, ast.AST]] = [("", module)]
+    while waiting:
+        above, node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, _DEFINITIONS):
+                # a method also by the names of its classes, because a class may inherit a test of the same name
+                found += [child.name, f"{above}{child.name}"] if above else [child.name]
+                inner = f"{above}{child.name}::" if isinstance(child, ast.ClassDef) else above
+                waiting.append((inner, child))
+            elif isinstance(child, ast.stmt | ast.ExceptHandler):
+                waiting.append((above, child))
+    return found
