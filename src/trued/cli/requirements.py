@@ -57,9 +57,8 @@ def new(
         return
     _print_or_write(text, output)
     if output and output.resolve().is_relative_to(top.resolve()):
-        hint(
-            f"{output} is inside the repository, where agents can read it: move it out, or its cases may count as visible"
-        )
+        where = f"{output} is inside the repository, where agents can read it"
+        hint(f"{where}: move it out, or its cases may count as visible")
 
 
 def _requirements_from(goal: str | None) -> "list[Requirement]":
