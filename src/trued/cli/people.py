@@ -96,6 +96,8 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
         who, why = _ask_signature(store, record, contract, commits, wanted, decision)
         decision = replace(decision, who=who, why=why, contract=shown, commits=commits)
         record = decide(store, record.id, wanted or [None], decision)
+        done = "rejected" if decision.rejected else "approved"
+        hint(f"recorded: {line(', '.join(wanted) or 'the contract', 200)} {done} by {line(who)}")
         if is_settled(store, record):
             hint("everything is decided: recording it on the branch and proving the final commit")
             import asyncio  # imported here, because only driving a run needs it
