@@ -185,7 +185,7 @@ async def _sealed(
     asked = await with_server(asked, partial(find_server, workspace, asked.environment, emit=tell))
     guards = list(contract.guards)
     if change.requirements or change.keep or change.criteria:
-        asked, more = await with_existing_tests(workspace, asked)
+        asked, more = await with_existing_tests(workspace, asked, sealed=True)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
     present = {check_hash(check) for holder in (*asked.requirements, *asked.suites) for check in holder.checks}

@@ -366,15 +366,17 @@ def test_what_only_the_environment_lacks_is_no_gap_in_anybodys_work() -> None:
 
 @pytest.mark.spec("LAW-5", "LAW-7", "DAY-4")
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["test -e DONE.md", "pytest tests/test_tiny.py"])
-async def test_a_command_in_the_pms_own_words_is_no_check_of_the_persons(teams: Teams, command: str) -> None:
+@pytest.mark.parametrize(
+    "words", ["`test -e DONE.md` passes", "`pytest tests/test_tiny.py` passes", "No new dependencies"]
+)
+async def test_what_the_pm_words_is_no_check_of_the_persons(teams: Teams, words: str) -> None:
     """The person takes the PM's criterion into the contract. What would show it is still the PM's word."""
 
     def leaves_a_note(order: Order) -> dict[str, Any]:
         (Path(order.folder) / "DONE.md").write_text("all is well\n")
         return builds_all_at_once(order)
 
-    feature = {**planned("double"), "criteria": [f"`{command}` passes"]}
+    feature = {**planned("double"), "criteria": [words]}
     engine = teams.played(Members(feature).play("dev", leaves_a_note))
     record = await teams.teamed(engine, DOUBLE)
     assert (record.state, record.code) == ("waiting", 3)

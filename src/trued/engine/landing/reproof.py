@@ -163,7 +163,7 @@ class RebasedProof:
     async def _sealed(self, contract: Contract, base: str, emit: Emit) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await with_existing_tests(self.workspace, requirements_of(contract))
+        asked, more = await with_existing_tests(self.workspace, requirements_of(contract), sealed=True)
         guards = tuple(dict.fromkeys((*contract.guards, *more)))
         terms = replace(SealTerms.of(contract), guards=guards, project_roots=None)  # this base may have other projects
         return await seal(self.workspace, asked, terms, tell=emit)

@@ -14,19 +14,30 @@ VERBOSITY = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirs
 
 
 async def with_existing_tests(
-    workspace: Workspace, requirements_of_user: Requirements
+    workspace: Workspace, requirements_of_user: Requirements, *, sealed: bool = False
 ) -> tuple[Requirements, list[str]]:
     """The requirements together with the base's own tests, and the hashes of the checks that can refute but never
     prove.
 
-    The tests are not a requirement: they have no grade, and if they fail they refute every requirement.
+    The tests are not a requirement: they have no grade, and if they fail they refute every requirement. `sealed`: the
+    requirements come from a contract, or a person adds to one. Then an agent's requirement without a check stays
+    without one: a person who adopts it accepts its words, not a check that an agent chose by them.
     """
     tools = await own_tools(workspace, workspace.base)
     on_base = await workspace.blobs(workspace.base)
+    settled = {
+        requirement.id
+        for requirement in requirements_of_user.requirements
+        if sealed and requirement.author and not requirement.checks
+    }
     with_runners = [
-        _with_named_runner(requirement, tools, on_base) for requirement in requirements_of_user.requirements
+        requirement if requirement.id in settled else _with_named_runner(requirement, tools, on_base)
+        for requirement in requirements_of_user.requirements
     ]
-    requirements = tuple(_with_base_tools(requirement, tools.checks) for requirement in with_runners)
+    requirements = tuple(
+        requirement if requirement.id in settled else _with_base_tools(requirement, tools.checks)
+        for requirement in with_runners
+    )
     # What is kept by the very suite of the base shows as much as that suite does, whoever named the command. So does a
     # command of which the whole sentence says that it succeeds.
     hashes_of_user = {
@@ -60,8 +71,7 @@ def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Colle
     runs the base's whole suite, it gets the check of that suite. Other requirements are returned unchanged.
 
     The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
-    writes those, so what they show is only `self-tested`. A command in an agent's own sentence counts only if it runs
-    the base's whole suite.
+    writes those, so what they show is only `self-tested`.
     """
     command_check = _command_of_sentence(requirement)
     if not command_check or requirement.parts or requirement.checks not in ((), (command_check,)):
@@ -71,11 +81,9 @@ def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Colle
     words = [word for word in call.arguments if "/" in word or word.endswith((".py", ".js", ".ts"))] if call else []
     if call is None or call.before:
         return requirement
-    same = _suites_like(TestsCheck(command=command), tools)
-    if requirement.author and not same:
-        return requirement
     if not all(_is_there(posixpath.join(call.folder, word), on_base) for word in words):
         return requirement.model_copy(update={"checks": (TestsCheck(command=command),), "keep": False})
+    same = _suites_like(TestsCheck(command=command), tools)
     return requirement.model_copy(update={"keep": True, "checks": tuple(same) or (TestsCheck(command=command),)})
 
 
