@@ -160,7 +160,8 @@ class Workspace(Protocol):
     # -- clones: where agents work
 
     def confinement(self) -> Confinement:
-        """What agents of this run may see of the machine. The order of a call adds its clone and HOME."""
+        """What agents of this run may read, write and reach on the machine. The order of a call adds its clone and
+        HOME."""
         ...
 
     async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:

@@ -46,7 +46,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """The limits at which an agent is ended."""
 
     idle_s: float = 600.0  # seconds without any output or event
@@ -58,7 +58,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What a confined process sees of the machine. Everything that is not listed is invisible."""
+    """What a confined process may read, write and reach on the machine. Everything that is not listed is invisible."""
 
     level: str = "bubblewrap"  # bubblewrap | landlock | none
     writable: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ class Order:
     prompts: str = "policy"  # what its role does not allow is refused (policy) or becomes a question (ask)
     allowance: Amount = field(default_factory=Amount)  # reserved for this call; it is ended when it uses more
     price: Price = field(default_factory=Price)
-    limits: Limits = field(default_factory=Limits)
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
     confinement: Confinement = field(default_factory=Confinement)
 
 
@@ -233,7 +233,7 @@ def from_json(kind: type[T], text: str | bytes) -> T:
 
 
 _NESTED: dict[str, type[Any]] = {
-    "limits": Limits,
+    "limits": ProcessLimits,
     "confinement": Confinement,
     "usage": Usage,
     "before": Usage,

@@ -22,7 +22,7 @@ from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Approval
 from trued.wire import Confinement
 from trued.workspace.sandbox import scope
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.confined_command import confine
 from trued.workspace.sandbox.levels import level_state
 from trued.workspace.sandbox.visible_folders import interpreter_folders
 

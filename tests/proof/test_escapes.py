@@ -14,7 +14,7 @@ from trued.proof.room.clean_room import file_digest, plant_file
 from trued.proof.room.frozen_files import files_to_freeze
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.verdict.conclusion import is_success
-from trued.proof.verdict.gaps import AGAIN
+from trued.proof.verdict.failed_cases import AGAIN
 
 GOOD = "def slug(t):\n    return t.lower().replace(' ', '-')\n"
 TODO = "def slug(t):\n    raise NotImplementedError\n"

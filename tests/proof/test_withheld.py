@@ -10,7 +10,7 @@ import pytest
 from tests.proof.checks.test_http import BASE as SHOP
 from tests.proof.checks.test_http import SERVE
 from tests.proof.trial import Sealed, Trial, only
-from tests.run.test_preview import fetched, shown
+from tests.run.test_preview_server import fetched, shown
 from trued.model import (
     EXISTING_TESTS,
     CallCase,
@@ -30,8 +30,8 @@ from trued.proof.cases.objections import MOST_A_ROUND, MOST_A_RUN, ObjectionLimi
 from trued.proof.prove import prove
 from trued.proof.scanner import WITHHELD, held_out_texts
 from trued.proof.statistics import measure_tests
+from trued.proof.verdict.failed_cases import AGAIN
 from trued.proof.verdict.for_agents import reason_for_agents
-from trued.proof.verdict.gaps import AGAIN
 
 SECRET = "quicksilver-lantern-4711"
 HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"

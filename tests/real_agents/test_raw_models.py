@@ -17,7 +17,7 @@ import pytest
 from tests.agents.supervisor.world import World, wait_for
 from tests.real_agents.model import DROP, Answer, Call, Fault, ModelServer, Run, Say, Script, Step, Write
 from trued.agents.driver.providers import PROVIDERS
-from trued.wire import Amount, Confinement, Limits, Order, Report
+from trued.wire import Amount, Confinement, Order, ProcessLimits, Report
 from trued.workspace.sandbox.levels import level_state
 
 pytestmark = pytest.mark.agents
@@ -51,7 +51,7 @@ class Desk:
         given: dict[str, Any] = {
             "session": self.session,
             "tools": ("read", "edit", "search", "execute"),
-            "limits": Limits(idle_s=60, wall_s=180),
+            "limits": ProcessLimits(idle_s=60, wall_s=180),
             "confinement": Confinement(level=self.world.level, network="host"),
         }
         return self.world.order(f"coder:{self.model}", call, **(given | changes))

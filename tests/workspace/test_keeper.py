@@ -16,7 +16,7 @@ from trued.workspace.sandbox.process_start import kill_process
 ENGINE = """
 import asyncio, sys
 from trued.wire import Confinement
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.confined_command import confine
 from trued.workspace.sandbox.execution import ConfinedCommand, run_confined
 
 level, folder, marker = sys.argv[1:]

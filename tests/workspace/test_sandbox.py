@@ -16,9 +16,9 @@ import pytest
 
 from tests.workspace.conftest import Begin
 from trued.errors import BadInput
-from trued.wire import Confinement, Limits, from_json, to_json
+from trued.wire import Confinement, ProcessLimits, from_json, to_json
 from trued.workspace.sandbox import landlock
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.confined_command import confine
 from trued.workspace.sandbox.levels import LEVELS, check_agent_network, choose_level, level_state, probe_levels
 from trued.workspace.sandbox.visible_folders import interpreter_folders, parts_without
 
@@ -190,7 +190,7 @@ def test_the_exit_code_of_the_program_comes_through(level: str, tmp_path: Path) 
 def test_limits_hold_inside(level: str, tmp_path: Path) -> None:
     if not level_state(level).works:
         pytest.skip(level_state(level).why)
-    limits = Limits(memory_bytes=64 * 1024**2, processes=100)
+    limits = ProcessLimits(memory_bytes=64 * 1024**2, processes=100)
     script = "ulimit -c; ulimit -d; ulimit -f"
     argv, environment = confine(
         ["sh", "-c", script], Confinement(level=level), folder=tmp_path, variables={}, limits=limits

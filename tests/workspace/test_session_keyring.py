@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trued.wire import Confinement
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.confined_command import confine
 from trued.workspace.sandbox.keeper import JOIN_SESSION_KEYRING, KEYCTL
 from trued.workspace.sandbox.levels import level_state
 from trued.workspace.sandbox.visible_folders import interpreter_folders

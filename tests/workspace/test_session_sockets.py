@@ -13,7 +13,7 @@ import pytest
 
 from trued.wire import Confinement
 from trued.workspace.sandbox import scope
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.confined_command import confine
 from trued.workspace.sandbox.levels import describe_isolation, level_state, reachable_sockets
 from trued.workspace.sandbox.visible_folders import interpreter_folders
 

@@ -48,7 +48,7 @@ def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
 
 
 def all_strings(value: Any) -> Iterator[str]:
-    """Every string in the value: each can be a secret."""
+    """Every string value in parsed JSON, at any depth, but no keys: each can be a secret."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

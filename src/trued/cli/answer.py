@@ -43,7 +43,8 @@ def answer(
     parts = arguments or []
     if not 1 <= len(parts) <= 2:
         raise BadInput(
-            "an answer is missing", then='use: trued answer RUN yes|stop|redo, or trued answer RUN "your own words"'
+            "the answer has to be one argument" if parts else "an answer is missing",
+            then='use: trued answer RUN yes|stop|redo, or trued answer RUN "your own words"',
         )
     with open_store() as store:
         if len(parts) == 1 and any(run.id == parts[0] for run in store.journal.runs()):

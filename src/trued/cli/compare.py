@@ -55,7 +55,9 @@ _NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # separates ROLE=AGENT pairs; AGENT may
 class OutputOptions:
     """Where the table of a comparison goes."""
 
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write one HTML file.")] = None
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the comparison as one HTML file.")] = (
+        None
+    )
     as_json: AsJson = False
 
     def show(self, store: RunStore, comparison: Comparison) -> None:

@@ -401,7 +401,8 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
         soft_wrap=True,
     )
     if not contract.held_out:
-        hint(f"{contract.held_out_why}; so no grade can be above tested: move the file, or use --accept tested")
+        advice = "move the file out of the working tree, or use --accept tested"
+        hint(f"{contract.held_out_why}. Checks alone then give tested at most: {advice}")
 
 
 # -- settings, repository, person --------------------------------------------------------------------------------------

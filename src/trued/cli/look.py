@@ -128,7 +128,7 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     if any(row["waits"] for row in rows):
         hint("(n) = things that wait for you; trued show RUN lists them")
     if more := len(every) - len(rows):
-        hint(f"{counted(more, 'older run')} not listed; `trued ls --limit 0` lists all")
+        hint(f"{counted(more, 'older run')} not listed; add `--limit 0` to list all")
     for why in dict.fromkeys(row["queued"] for row in every if row["queued"]):
         same = [row["id"] for row in every if row["queued"] == why]
         hint(f"{few(same, QUEUED)}: {line(why, 300)}")

@@ -87,7 +87,8 @@ TRUST_HELP = "Trust this repository: the digest from `trued trust`."
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """Which agents work, how they log in, and which role files they follow."""
+    """Which agents work, how they log in, what happens to actions outside a role's tools, and which role files they
+    follow."""
 
     agent: Annotated[
         list[str] | None,
@@ -214,7 +215,9 @@ class StartOptions:
             show_default="by [notify] in your settings",
         ),
     ] = None
-    page: Annotated[bool, typer.Option("--page", help="Also open the live page, until the run ends.")] = False
+    page: Annotated[bool, typer.Option("--page", help="Also open the live page, and serve it until the run ends.")] = (
+        False
+    )
     on: Annotated[
         str,
         typer.Option(
@@ -254,7 +257,9 @@ class VariantOptions:
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[ROLE=]AGENT", help="The agent in every run, as in `run`.", show_default="the installed agents"
+            metavar="[ROLE=]AGENT",
+            help="The agent for all roles or one role, in every run; as in `trued run`.",
+            show_default="the installed agents",
         ),
     ] = None
 

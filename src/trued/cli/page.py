@@ -56,7 +56,9 @@ def page(
             show_default="a random name under localhost",
         ),
     ] = "",
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser; print the file to open.")] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Do not open a browser; print the path of the file to open.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends the page; runs continue.

@@ -31,7 +31,8 @@ def receipt(
     landed: Annotated[
         bool,
         typer.Option(
-            "--landed", help="Write the receipt for the landed commit, if it was proven again; else for the run's own."
+            "--landed",
+            help="Write the receipt for the landed commit if it was proven again; otherwise for the run's own commit.",
         ),
     ] = False,
     unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign it, even if there is a key.")] = False,

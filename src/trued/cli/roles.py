@@ -154,7 +154,8 @@ def lint(
         Kind,
         typer.Option(
             "--as",
-            help="Rules to apply: files (fields only), roles (also trued's sections), pipeline (also pipelines).",
+            help="Rules to apply: files (front matter only), roles (also the sections of trued's roles), pipeline "
+            "(also the rules of a pipeline); auto chooses by the files.",
         ),
     ] = Kind.AUTO,
     ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,

@@ -109,7 +109,7 @@ def resume(
         list[str] | None,
         typer.Argument(
             metavar="[RUN…]",
-            help="Run ids or their beginnings. Default: this repository's newest unfinished run.",
+            help="Run ids or prefixes of them. Default: this repository's newest unfinished run.",
             autocompletion=run_completions,
         ),
     ] = None,
@@ -132,7 +132,7 @@ def resume(
     rounds: Annotated[
         int,
         typer.Option(
-            metavar="N", help="For a run that ended unproven: N more rounds for what failed.", show_default=False
+            metavar="N", help="For a run that ended not proven: N more rounds for what failed.", show_default=False
         ),
     ] = 0,
     reopen: Annotated[
@@ -143,7 +143,7 @@ def resume(
 ) -> None:
     """Continue a run. Finished calls are not made again; calls still in progress are adopted.
 
-    A run that ended unproven may need --rounds, --reopen or an edited input file (such as backlog.md): it says which.
+    A run that ended not proven may need --rounds, --reopen or an edited input file (such as backlog.md): it says which.
     """
     outside_agents("resume")
     more = parse_limits(limit or [])

@@ -37,8 +37,8 @@ def comment(
 ) -> None:
     """Give a comment to the agents of a run while it works. Without a text: list the comments and who got them.
 
-    The comment goes into the next brief. With --now a working call is stopped and continues with the comment: its work
-    is kept and paid for, and the stop does not count as an attempt. The journal records your name. No comment can
+    The comment goes into the next brief. With --now, a running call is stopped and continues with the comment. Its work
+    is kept, what it has used counts, and the stop is not an attempt. The journal records your name. No comment can
     raise a grade.
     """
     from trued.engine.comments import record_comment

@@ -62,7 +62,7 @@ def run_as_json(store: RunStore, record: RunRecord) -> dict[str, Any]:
     questions), what was spent, limits, pictures, what waits for a person, approvals and comments. A run that ends with
     `--json` prints the same data and its requirements."""
     from trued.engine.limits import limits_in_force
-    from trued.engine.spending import total_spent
+    from trued.engine.spending_by_limit import total_spent
 
     journal = store.journal
     used = asdict(total_spent(journal.spends(record.id)))
@@ -84,7 +84,7 @@ def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
     if not store.has_limits(record.id):
         return
     from trued.engine.limits import limits_in_force
-    from trued.engine.spending import spending_lines
+    from trued.engine.spending_by_limit import spending_lines
     from trued.model import RunLimits
 
     if limits_in_force(store, record.id) != RunLimits():

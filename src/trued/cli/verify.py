@@ -73,7 +73,9 @@ def verify(  # noqa: PLR0913 - one parameter per option
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Run every check only once, for a pre-commit hook; grades are `tested` at most."),
+        typer.Option(
+            "--quick", help="Run every check only once on the head, for a pre-commit hook; grades are `tested` at most."
+        ),
     ] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.", show_default=False)
@@ -260,7 +262,7 @@ def _check_receipt(receipt: CheckedReceipt, *, as_json: bool) -> int:
 
 def _reproduce_command(request: "VerifyRequest", done: "VerifyResult") -> str:
     """The command that reproduces the verdict: a short one for this repository if both commits are in it; otherwise one
-    with full paths, which works anywhere."""
+    with full paths, which works in any folder of this machine."""
     base, head = done.places
     is_here = base == head == top_of(request.here)
     sides = ("", "") if is_here else (f"{base}@", f"{head}@")

@@ -18,7 +18,7 @@ from trued.agents.spool.slots import Slots
 from trued.agents.spool.spool import SUPERVISOR, Spool
 from trued.engine.agent_selection import check_agents
 from trued.engine.continuations import CONTINUABLE, is_continuable, reopen
-from trued.engine.drive import drive_workflow, refuse_other_edition
+from trued.engine.drive_workflow import drive_workflow, refuse_other_edition
 from trued.engine.impersonation import reachable_by_agents
 from trued.engine.inputs import Inputs, Request
 from trued.engine.journals.run_lock import RunLock

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trued.engine.run_store import RunStore
-from trued.engine.spending import spending_lines
+from trued.engine.spending_by_limit import spending_lines
 from trued.model import Event, RunRecord, Verdict
 from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered

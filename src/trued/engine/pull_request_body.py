@@ -9,6 +9,7 @@ from trued.model import Evidence, Judged, Outcomes, Picture, Verdict
 from trued.model.grades import GRADE_MARKS
 from trued.proof.screenshots import evidence_pictures
 from trued.support.markdown_escape import escaped, folded, quotation
+from trued.support.money import money
 from trued.support.plain_text import inert, plain
 
 MOST_PICTURES = 24
@@ -191,7 +192,7 @@ def _spent(spent: Sequence[RoleSpending]) -> str:
         return ""
     rows = [
         f"| {escaped(role.role)} | {escaped(_public(role.agent))} | {role.calls} | {role.tokens_in:,} | "
-        f"{role.tokens_out:,} | {role.cached:,} | {role.peak:,} | {role.mark}${role.usd:.2f} |"
+        f"{role.tokens_out:,} | {role.cached:,} | {role.peak:,} | {role.mark}{money(role.usd)} |"
         for role in spent
     ]
     calls, usd = sum(role.calls for role in spent), sum(role.usd for role in spent)
@@ -199,7 +200,7 @@ def _spent(spent: Sequence[RoleSpending]) -> str:
     mark = next((mark for mark in "≤~" if any(role.mark == mark for role in spent)), "")
     rows.append(
         f"| **all** | | {calls} | {sums[0]:,} | {sums[1]:,} | {sums[2]:,} | "
-        f"{max(role.peak for role in spent):,} | {mark}${usd:.2f} |"
+        f"{max(role.peak for role in spent):,} | {mark}{money(usd)} |"
     )
     return _table(("role", "agent", "calls", "tokens in", "out", "cached", "peak context", "cost"), rows)
 

@@ -80,7 +80,10 @@ async def check_receipt(
             raise BadInput(f"this receipt is not valid: {flaw}")
         sealed = read_bundle(bundle, manifest) if bundle else None
         if sealed and sealed.sha256 != found.statement.contract:
-            raise BadInput(f"this bundle belongs to another contract, {sealed.sha256[:16]}")
+            raise BadInput(
+                f"the bundle has the contract {sealed.sha256[:16]}, but the receipt names "
+                f"{found.statement.contract[:16]}: pass the bundle that was written with this receipt"
+            )
     except BadInput as error:
         return ReceiptCheck(1, (str(error),))
     said = [*_statement_lines(found.statement), _signature(found, known=wanted is not None)]

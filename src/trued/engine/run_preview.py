@@ -12,7 +12,7 @@ from trued.errors import BadInput, CannotJudge, StateFailed
 from trued.model import Contract, Serve, Value
 from trued.proof.scanner import discard_event
 from trued.run.examination.start_command import find_server
-from trued.run.preview import HOST, PreviewRequest, PreviewServer, free_port
+from trued.run.preview_server import HOST, PreviewRequest, PreviewServer, free_port
 from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.workspace import ROOMS, GitWorkspace
 

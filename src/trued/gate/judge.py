@@ -12,7 +12,7 @@ from trued.errors import CannotJudge
 from trued.gate.state import CLAUDE_LOCAL, Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
 from trued.proof.advice import MANIFEST, ProjectFiles
-from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
+from trued.proof.room.declared_packages import is_dependency_manifest, read_declarations
 from trued.proof.room.project_folders import project_folders
 from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.proof.verdict.missing import missing_on_base

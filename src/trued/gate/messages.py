@@ -2,7 +2,7 @@
 from the implementer.
 
 The text around the reasons is elsewhere: for a blocked agent `_block_reason` in `claude_stop.py`, for a refused push
-`hook_git` in `cli/gate.py`. How one failed case is worded is decided in `proof/verdict/gaps.py`.
+`hook_git` in `cli/gate.py`. How one failed case is worded is decided in `proof/verdict/failed_cases.py`.
 """
 
 from trued.model import Grade, Judged, Outcome, Verdict

@@ -125,10 +125,13 @@ async def _tree_at(root: str, judge: Judge) -> str:
 
 
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
-    """Tips of local branches, tags, stashed commits and what was pushed, with a file whose content did not exist at the
-    beginning; if there is none, the commit that was left last. Committing existing files is not new work. Branches of
-    worktrees in which other sessions worked when the turn began, and tags of commits that a remote has, are not this
-    turn's."""
+    """The new commits of the turn: tips of local branches, tags, stashed commits and pushed commits that contain a file
+    whose content did not exist when the turn began. If there are none: the last commit that was left by a checkout, if
+    it contains such a file.
+
+    Left out are branches of worktrees in which other sessions worked when the turn began, and tags of commits that a
+    remote has. Committing existing content is not new work.
+    """
     checkout = judge.checkout
     tags = {tree: commit for tree, commit in checkout.tags().items() if tree not in began.known}
     others = {*began.busy} - {str(checkout.root)}

@@ -428,7 +428,7 @@ _NEW_SPENDS = """
 
 
 class PostgresRunJournal(RunQueries[PostgresJournal]):
-    """What one run writes: steps by name, events, questions."""
+    """What one run writes: steps by key, events, questions."""
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         if (known := await self._recorded_step(key, inputs)) is not None:

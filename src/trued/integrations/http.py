@@ -134,7 +134,8 @@ def unexpected_answer(at: Service, doing: str) -> ForgeFailed:
 
 
 def _root(error: BaseException) -> str:
-    """The innermost reason of a chain of errors."""
+    """The cause inside a connection error, without the text that the HTTP library puts before it; the error's own text
+    if it names no cause."""
     reason = getattr(error.args[0], "reason", None) if error.args else None
     words = str(reason or error)
     return words.rpartition(": ")[2] if reason is not None else words

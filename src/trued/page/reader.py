@@ -434,7 +434,8 @@ class Reader:
         return approved_grades, self._accepted.get(record.id)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
-        """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
+        """The run's progress up to its newest event. Raises StillReading if there are more events than one request may
+        read; the next call continues there."""
         run = self._begun.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
         self._read_on(record, run)
         self._begun.drop(record.id)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from trued.model import Contract, Evidence
 from trued.proof.checks.dependencies import declared_by
 from trued.proof.checks.package_manifests import is_read_whole, own_name
-from trued.proof.room.dependencies import provides_module
+from trued.proof.room.declared_packages import provides_module
 from trued.proof.text.commit_texts import as_text
 from trued.protocols import Workspace
 

@@ -14,12 +14,12 @@ from trued.model import (
 )
 from trued.model.events.proof import RequirementJudged
 from trued.proof.advice import places_of_modules, with_advice
-from trued.proof.checks.dependencies import unread_additions
+from trued.proof.checks.undeclared_additions import unread_additions
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.git_conversions import converted_files, unconverted_files
 from trued.proof.modules_of_checks import modules_of_checks
 from trued.proof.room.additions import packages_behind
-from trued.proof.room.dependencies import package_name
+from trued.proof.room.declared_packages import package_name
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests, is_below
 from trued.proof.scanner import Scanner
@@ -32,7 +32,7 @@ from trued.proof.verdict.caps import (
     allow_for_versions,
     cap,
     fail_with_product,
-    refute_by_existing_tests,
+    lower_for_existing_tests,
     without_submodules,
 )
 from trued.proof.verdict.case_status import FORGED, GREEN_TURNS
@@ -154,7 +154,7 @@ async def _judge(
     # Before the suites can refute a requirement: a suite that fails with another version of a package is unjudged.
     suites = await _allow_for_unused_versions(trial, due, evidence, suites)
     verdicts = await _allow_for_unused_versions(trial, due, evidence, verdicts)
-    verdicts = [refute_by_existing_tests(judged, suites) for judged in verdicts]
+    verdicts = [lower_for_existing_tests(judged, suites) for judged in verdicts]
     verdicts = await _cap_for_unguarded_code(trial, unguarded, verdicts, quick=quick)
     verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
     verdicts = _cap_all(verdicts, reasons.submodules_not_there, absent)

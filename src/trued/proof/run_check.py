@@ -5,6 +5,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from trued.errors import CannotJudge
 from trued.model import (
@@ -15,6 +16,7 @@ from trued.model import (
     DependenciesCheck,
     Evidence,
     ExamplesCheck,
+    ManualCheck,
     Outcomes,
     Requirement,
     TestsCheck,
@@ -91,7 +93,9 @@ async def _run_once(check: Check, bench: Bench, selection: CaseSelection) -> Fac
         return await command.run_command(check, bench, selection)
     if isinstance(check, DependenciesCheck):
         return await dependencies.run_dependencies(check, bench)
-    return void_fact(f"only a person can perform a {check.kind} check", Outcomes.BROKEN, "manual")
+    if isinstance(check, ManualCheck):
+        return void_fact("only a person can perform a manual check", Outcomes.BROKEN, "manual")
+    assert_never(check)
 
 
 def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:

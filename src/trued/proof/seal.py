@@ -74,7 +74,8 @@ PREPARED = "the preparation has network access and may run the change's code; wh
 
 @dataclass(frozen=True, slots=True)
 class SealTerms:
-    """What only the caller knows about a contract: who can read it, and who wrote which part of it."""
+    """What only the caller of `seal` knows: who can read the cases, who wrote the checks, what they can show, and what
+    is taken over from an earlier contract or proof."""
 
     held_out: bool  # whether implementers cannot read the cases
     why: str = ""  # why the cases are not held out

@@ -30,7 +30,7 @@ from trued.proof.reach.replaced_product import new_product
 from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
+from trued.proof.room.declared_packages import NO_PACKAGES, AddedPackages
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out import DATA, hidden_files, is_held_out, is_hidden_data
@@ -217,8 +217,8 @@ class CommitTrial:
         return record.doubted
 
     async def _imports_of_kept_tests(self) -> dict[str, frozenset[str]]:
-        """Check → what its tests that passed on the base import there, for runners that do not show which files they
-        load. {} if no requirement is to keep tests green."""
+        """Check → the scripts that its tests import on the base. Only tests that pass there count, and only checks
+        whose runner does not show which files it loads. {} if no requirement has `keep`."""
         if not any(requirement.keep for requirement in self.due if requirement not in self.contract.suites):
             return {}
         imported: dict[str, frozenset[str]] = {}

@@ -22,9 +22,9 @@ from trued.model import (
     RunCase,
     TestsCheck,
 )
-from trued.proof.checks.dependencies import DOCUMENTS
 from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.checks.package_words import INERT
+from trued.proof.checks.undeclared_additions import DOCUMENTS
 from trued.proof.hashes import check_hash
 from trued.proof.reach.altered_go import altered_declarations, used_declarations
 from trued.proof.reach.altered_python import (

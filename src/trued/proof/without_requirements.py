@@ -26,7 +26,7 @@ from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test,
 from trued.proof.run_check import run_check
 from trued.proof.seal import run_and_repeat_failures
 from trued.proof.text.command_parser import RunnerCall, package_folder
-from trued.proof.verdict.caps import refute_by_existing_tests
+from trued.proof.verdict.caps import lower_for_existing_tests
 from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_head
 from trued.proof.verdict.missing import each_once
 from trued.proof.verdict.reasons import EMPTY_DIFF, fail_before, not_judged, own_tests_fail, own_tests_turned
@@ -52,7 +52,7 @@ async def judge_without_requirements(
         fail_anyway |= failing_before
     facts = [fact for results in by_suite for fact in results.facts]
     judged = _judge_results(by_suite, changed=before != here, fail_anyway=fail_anyway)
-    judged = refute_by_existing_tests(judged, verdict.suites)
+    judged = lower_for_existing_tests(judged, verdict.suites)
     return verdict.model_copy(
         update={
             "requirements": (judged,),

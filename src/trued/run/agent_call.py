@@ -37,7 +37,7 @@ from trued.run.questions import answer_for_agent, question_text
 from trued.run.state import Position
 from trued.support.hashing import folder_name
 from trued.support.plain_text import inert
-from trued.wire import Confinement, EmitAgentEvent, Limits, Order, Report, Usage, add_usage
+from trued.wire import Confinement, EmitAgentEvent, Order, ProcessLimits, Report, Usage, add_usage
 
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
 # A call fails after so many attempts died in this process: something on the machine kills every one. The limits nest:
@@ -446,7 +446,7 @@ class AgentCall:
             prompts=settings.prompts,
             allowance=reservation.allowance,
             price=reservation.price,
-            limits=Limits(idle_s=settings.idle_s, wall_s=reservation.wall_s(settings.wall_s)),
+            limits=ProcessLimits(idle_s=settings.idle_s, wall_s=reservation.wall_s(settings.wall_s)),
             confinement=self._confinement(),
         )
 

@@ -20,6 +20,7 @@ from trued.model.events.call import CallPostponed
 from trued.model.settings import agent_kind
 from trued.model.step_keys import feature_scope, task_scope
 from trued.protocols import Journal
+from trued.support.money import least_certain
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
 USED_UP = 0.95  # a reservation counts as used up from this share on: agents round, and clocks differ
@@ -354,7 +355,8 @@ class Budget:
                 seconds=row.spent.seconds + used.seconds,
             )
             state = report.state if report.state in ("done", "died") else "failed"
-            return replace(row, state=state, spent=spent, cost=usage.cost, at=report.ended)
+            known = least_certain((row.cost if row.spent.usd else "", usage.cost))
+            return replace(row, state=state, spent=spent, cost=known, at=report.ended)
 
         self._journal.spend(decide)
 

@@ -25,7 +25,7 @@ def names_any(claim: str, files: Iterable[str]) -> bool:
 
 
 def normal_path(claim: str) -> str:
-    """The path that an agent names, without backticks and a leading `./`."""
+    """The path in an agent's claim, without surrounding backticks or a leading `./`."""
     return str(PurePosixPath(claim.strip().strip("`").strip()))
 
 

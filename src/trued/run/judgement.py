@@ -280,8 +280,8 @@ class Judgement:
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
-        are not part of the work). None, so that the checks run again, if one of its requirements is unjudged because of
-        the environment, or if an earlier version of the engine made it."""
+        are not part of the work). Otherwise None. Also None, so that the checks run again, if one of its requirements
+        is unjudged or an earlier version of the engine made it."""
         if self._state.last.inputs != inputs:
             return None
         verdict = Verdict.model_validate_json(self._state.last.verdict)
@@ -369,8 +369,8 @@ class Judgement:
 
     def set_outside(self, find: Callable[[Contract], Iterable[Requirement]], plan: Plan, why: str) -> None:
         """Record how to find criteria that are not in the contract. The final verdict calls `find` with the contract
-        that is in force by then, because an amendment may have changed it. Every
-        criterion that `find` returns is listed as not checked, which limits the run's grade.
+        that is in force by then, because an amendment may have changed it. Every criterion that `find` returns is
+        listed as not checked, which limits the run's grade.
 
         The first name in a criterion's `covers` is the part of the work that the criterion belongs to. A criterion
         whose text is also in `plan`, under any id, counts as written by the plan's author; any other counts as written
@@ -481,7 +481,8 @@ def subject_name(subject: Task | Plan) -> str:
 
 
 def _build_warnings(command: str, result: BuildResult) -> Iterator[str]:
-    """Warnings about what a build does not show. They never count against the work."""
+    """Warnings that a build shows nothing, because it could not be judged, or little, because files that drive it
+    differ from the base's. They never count against the work."""
     if result.tried.outcome is Outcomes.UNJUDGED:
         lines = [line.strip() for line in result.tried.detail.splitlines() if line.strip()] or [result.tried.kind]
         summary = " ".join(dict.fromkeys((lines[0], lines[-1])))

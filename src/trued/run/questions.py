@@ -73,7 +73,8 @@ async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequen
         if not answered_before:
             context.journal.question(asked_again(key, number + 1), text, options)
             who = answer.who or "a person"
-            raise Waiting(f"paused by {who} after {text.splitlines()[0]}; continue with: trued resume {context.run}")
+            asked = text.splitlines()[0].rstrip(":")
+            raise Waiting(f"paused by {who} after {asked}; continue with: trued resume {context.run}")
     raise AssertionError("there is always a next question")
 
 

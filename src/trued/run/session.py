@@ -91,6 +91,11 @@ class Session(Generic[R]):
             raise BadInput(f"{self.role.name} was not asked anything yet")
         return self.last
 
+    @property
+    def last_reply(self) -> R:
+        """The reply to the last ask, also if `run.prove` made it. Raises BadInput if nothing was asked yet."""
+        return self.reply.model_validate(self.last_answer.reply)
+
     def equipped(self, equipment: Equipment) -> "Session[R]":
         """The same session with a browser or pictures for its agent."""
         self.equipment = equipment

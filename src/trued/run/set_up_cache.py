@@ -22,7 +22,8 @@ def set_up_key(blobs: Mapping[str, str], script: str, owned: tuple[str, ...]) ->
 
 
 class SetUpCache:
-    """Installed packages by key, in a folder of the run. Filled before an agent works: nothing in it is an agent's."""
+    """Installed packages by key, in a folder of the run. A clone is cached before its agent works in it, so the cache
+    holds only what the set-up installed."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self._kept = folder / key

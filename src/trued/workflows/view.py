@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 from trued.model.events import JournalEvent
 from trued.workflows.descriptor import load
 from trued.workflows.registry import find_descriptor
-from trued.workflows.tree import CallRow, RunTree
+from trued.workflows.view_protocols import CallRow, RunTree
 
 StyledLine: TypeAlias = Sequence[tuple[str, str]]  # pieces of one line: the text, and a style of the terminal or ""
 HeadFigure: TypeAlias = tuple[str, str, str]  # in the report's head: the number, what it counts, a remark

@@ -12,7 +12,7 @@ import pytest
 from tests.agents.supervisor.world import LEVELS, World, running, wait_for
 from trued.agents.adapters import agent_of, capabilities_of
 from trued.errors import BadInput
-from trued.wire import Limits, Report, Usage
+from trued.wire import ProcessLimits, Report, Usage
 
 PROGRAM = Path(__file__).with_name("acp_agent.py")
 AGENT = f"acp:{sys.executable} {PROGRAM}"
@@ -122,10 +122,12 @@ async def test_an_agent_that_is_killed_goes_on_with_its_session(world: World) ->
 
 @pytest.mark.slow
 async def test_an_agent_that_hangs_is_ended_and_a_tool_at_work_is_no_hang(world: World) -> None:
-    hung = await work(world, "hangs", limits=Limits(idle_s=4.0, wall_s=600))
+    hung = await work(world, "hangs", limits=ProcessLimits(idle_s=4.0, wall_s=600))
     assert (hung.state, hung.kind) == ("failed", "idle")
     for call, scale in (("two", 1), ("three", 10)):
-        busy = await work(world, f"runs {6 * scale}", DONE, call=call, limits=Limits(idle_s=4.0 * scale, wall_s=600))
+        busy = await work(
+            world, f"runs {6 * scale}", DONE, call=call, limits=ProcessLimits(idle_s=4.0 * scale, wall_s=600)
+        )
         if told(world, "session", call):  # otherwise the machine is so busy that the agent had not begun
             break
     assert busy.state == "done"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.agents.supervisor.world import DONE, LEVELS, World
 from trued.agents.adapters import capabilities_of
-from trued.agents.driver.reply_contract import SHOWN, BrokenReply, parse_final_reply, parse_reply, schema_errors
+from trued.agents.driver.reply_format import SHOWN, BrokenReply, parse_final_reply, parse_reply, schema_errors
 
 
 @pytest.fixture

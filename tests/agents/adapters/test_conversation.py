@@ -12,7 +12,7 @@ import pytest
 
 from tests.agents.supervisor.world import World, wait_for
 from trued.agents.adapters import agent_names, agent_of
-from trued.wire import Amount, Limits, Order, Price, Report, Usage, from_json, remaining
+from trued.wire import Amount, Order, Price, ProcessLimits, Report, Usage, from_json, remaining
 
 SUMMARY = {"summary": "done"}
 
@@ -129,11 +129,13 @@ async def test_a_re_ask_and_a_second_life_have_what_is_left(world: World) -> Non
 @pytest.mark.spec("RUN-5")
 async def test_a_tool_that_runs_long_is_no_hang_and_silence_is_one(world: World) -> None:
     for call, scale in (("one", 1), ("busy", 10)):
-        limits = Limits(idle_s=1.5 * scale, wall_s=600)
+        limits = ProcessLimits(idle_s=1.5 * scale, wall_s=600)
         at_work = await work(world, play(sleeps=3 * scale, reply=SUMMARY), call=call, limits=limits)
         if "usage" in kinds_of(world, call):  # otherwise the machine is so busy that the agent had not begun
             break
-    silent = await work(world, play(silent=400, reply=SUMMARY), call="two", limits=Limits(idle_s=1.5, wall_s=600))
+    silent = await work(
+        world, play(silent=400, reply=SUMMARY), call="two", limits=ProcessLimits(idle_s=1.5, wall_s=600)
+    )
     assert at_work.state == "done"
     assert (silent.state, silent.kind) == ("failed", "idle")
 
@@ -229,7 +231,9 @@ async def test_an_agent_that_starts_the_same_agent_by_a_shell_is_refused(world: 
 
 @pytest.mark.spec("RUN-2")
 async def test_a_killed_supervisor_is_followed_by_one_that_goes_on_with_the_session(world: World) -> None:
-    slow = order(world, play(**{"turn 1": {"sleeps": 60}, "turn 2": {"reply": SUMMARY}}), limits=Limits(idle_s=90))
+    slow = order(
+        world, play(**{"turn 1": {"sleeps": 60}, "turn 2": {"reply": SUMMARY}}), limits=ProcessLimits(idle_s=90)
+    )
     engine = world.engine(slow)
     wait_for(lambda: "usage" in kinds_of(world), "the agent's first request")
     os.kill(world.supervisor(), signal.SIGKILL)

@@ -9,7 +9,7 @@ import pytest
 
 from trued.agents.driver.agent import Agent
 from trued.agents.driver.program import LogLine, Program, ProgramExit
-from trued.agents.driver.reply_contract import ask_with_retry
+from trued.agents.driver.reply_format import ask_with_retry
 from trued.agents.driver.streaming_runtime import StreamingRuntime
 from trued.agents.driver.transcript import Transcript
 from trued.agents.spool.call_folder import usage_reported

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from trued.agents.driver.quick_schema import surely_fits
-from trued.agents.driver.reply_contract import schema_errors
+from trued.agents.driver.reply_format import schema_errors
 from trued.model import Finding, Reply
 
 NAMES = st.sampled_from(["a", "b", "status"])
@@ -112,7 +112,7 @@ def test_a_supervisor_loads_no_validator_for_a_good_reply() -> None:
     lines = (
         "import sys",
         "import trued.agents.supervisor.__main__",
-        "from trued.agents.driver.reply_contract import schema_errors",
+        "from trued.agents.driver.reply_format import schema_errors",
         "assert not schema_errors({'a': 'b'}, {'type': 'object', 'properties': {'a': {'type': 'string'}}})",
         "print(*{'jsonschema', 'pydantic', 'trued.protocols', 'trued.model'} & set(sys.modules))",
     )

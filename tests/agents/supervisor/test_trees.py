@@ -11,7 +11,7 @@ import pytest
 
 from tests.agents.supervisor.world import DONE, World, running, wait_for
 from trued.support import processes
-from trued.wire import Limits
+from trued.wire import ProcessLimits
 
 DAEMON = """
     import subprocess
@@ -102,7 +102,7 @@ def test_a_number_that_was_given_to_another_process_is_left_alone() -> None:
 
 @pytest.mark.spec("AGT-5", "RUN-5")
 async def test_an_agent_that_falls_silent_is_ended(confined: World) -> None:
-    order = confined.order(confined.program("time.sleep(60)"), limits=Limits(idle_s=0.6, wall_s=60))
+    order = confined.order(confined.program("time.sleep(60)"), limits=ProcessLimits(idle_s=0.6, wall_s=60))
     report = await confined.runtime().work(order, confined.tell)
     assert (report.state, report.kind) == ("failed", "idle")
     assert "0.6 s" in report.why
@@ -112,7 +112,7 @@ async def test_an_agent_that_falls_silent_is_ended(confined: World) -> None:
 async def test_an_agent_that_talks_is_not_idle_and_still_ends_at_the_wall(world: World) -> None:
     body = 'while True:\n    print("busy", file=sys.stderr, flush=True)\n    time.sleep(0.1)\n'
     for call, scale in (("one", 1), ("busy", 8), ("very busy", 40)):  # the agent must have started before it can print
-        limits = Limits(idle_s=0.8 * scale, wall_s=2.5 * scale)
+        limits = ProcessLimits(idle_s=0.8 * scale, wall_s=2.5 * scale)
         report = await world.runtime().work(world.order(world.program(body), call, limits=limits), world.tell)
         heard = [event["at"] for event in world.events(call) if event["kind"] == "log"]
         if report.kind != "idle" or any(report.ended - at < limits.idle_s for at in heard):
@@ -124,7 +124,7 @@ async def test_an_agent_that_talks_is_not_idle_and_still_ends_at_the_wall(world:
 
 async def test_an_agent_that_ignores_the_request_to_end_is_ended(world: World) -> None:
     body = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)"
-    order = world.order(world.program(body), limits=Limits(idle_s=0.6, wall_s=60))
+    order = world.order(world.program(body), limits=ProcessLimits(idle_s=0.6, wall_s=60))
     assert (await world.runtime().work(order, world.tell)).kind == "idle"
 
 
@@ -147,7 +147,7 @@ async def test_an_agent_that_logs_a_hundred_megabytes_is_heard_and_not_kept(worl
 async def test_a_daemon_of_an_agent_that_is_killed_at_once_is_found_without_its_marker(world: World) -> None:
     token = uuid.uuid4().hex
     body = daemon(token, environment="{}") + '\n    while True:\n        print("x" * 65536)\n'
-    limits = Limits(idle_s=60, wall_s=60, output_bytes=1024 * 1024)
+    limits = ProcessLimits(idle_s=60, wall_s=60, output_bytes=1024 * 1024)
     report = await world.runtime().work(world.order(world.program(body), limits=limits), world.tell)
     assert (report.kind, report.reaped) == ("output", 1)
     assert not running(token)

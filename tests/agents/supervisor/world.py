@@ -15,7 +15,7 @@ import pytest
 from trued.agents.spool.call_folder import read_events
 from trued.agents.spool.spool import Spool
 from trued.support import processes
-from trued.wire import Confinement, Limits, Order
+from trued.wire import Confinement, Order, ProcessLimits
 from trued.workspace.sandbox.levels import level_state
 
 SCHEMA = {
@@ -83,7 +83,7 @@ class World:
             "resume": False,
             "folder": str(self.clone),
             "home": str(self.top / "home"),
-            "limits": Limits(idle_s=300, wall_s=300),
+            "limits": ProcessLimits(idle_s=300, wall_s=300),
             "confinement": Confinement(level=self.level),
         }
         return Order(**(given | changes))

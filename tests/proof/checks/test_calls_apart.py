@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from tests.proof.trial import Trial, only
-from trued.agents.driver.reply_contract import BrokenReply, parse_reply
+from trued.agents.driver.reply_format import BrokenReply, parse_reply
 from trued.model import Case, Finding, Grade
 from trued.proof.checks.examples import BOUND_S, case_flaw, with_time_limit
 

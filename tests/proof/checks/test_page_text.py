@@ -8,7 +8,7 @@ from trued.proof.checks import page_text as seeing
 from trued.proof.hashes import check_hash
 from trued.proof.room.held_out import is_hidden_data
 from trued.proof.screenshots import evidence_pictures
-from trued.proof.verdict.gaps import gap
+from trued.proof.verdict.failed_cases import gap
 from trued.proof.verdict.judge import Facts, judge
 
 PAGE = ("Shop", "Sneaker", "79,90 €", "+ loyalty points", "Add to cart", "Imprint and terms")

@@ -30,7 +30,7 @@ from trued.model import (
 )
 from trued.proof.hashes import check_hash
 from trued.proof.verdict import reasons
-from trued.proof.verdict.caps import cap, refute_by_existing_tests
+from trued.proof.verdict.caps import cap, lower_for_existing_tests
 from trued.proof.verdict.conclusion import apply_approvals
 from trued.proof.verdict.judge import CheckedObjection, Facts, judge, judge_by_parts
 
@@ -383,14 +383,14 @@ def test_failing_tests_of_the_base_refute_every_requirement_and_passing_ones_lif
     broken = judged(TESTS, {"tests/test_a.py::t": (GREEN, (F, F))}, keep=True)
     lost = broken.model_copy(update={"grade": Grade.UNJUDGED, "why": ("no pytest",)})
     intact = judged(TESTS, {"tests/test_a.py::t": (GREEN, (P, P))}, keep=True)
-    assert (refute_by_existing_tests(proven, [broken]).grade, refute_by_existing_tests(proven, [broken]).holds) == (
+    assert (lower_for_existing_tests(proven, [broken]).grade, lower_for_existing_tests(proven, [broken]).holds) == (
         Grade.REFUTED,
         False,
     )
-    assert refute_by_existing_tests(proven, [lost]).grade is Grade.UNJUDGED
-    assert refute_by_existing_tests(proven, [intact]) == proven
+    assert lower_for_existing_tests(proven, [lost]).grade is Grade.UNJUDGED
+    assert lower_for_existing_tests(proven, [intact]) == proven
     bare = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, authors={check_hash(EXAMPLES): Author(role="examiner")})
-    assert refute_by_existing_tests(bare, [intact]).grade is Grade.UNPROVEN
+    assert lower_for_existing_tests(bare, [intact]).grade is Grade.UNPROVEN
     assert cap(proven, reasons.not_run_by_any_check, ["lib.py"]).grade is Grade.TESTED
 
 

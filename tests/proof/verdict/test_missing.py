@@ -23,7 +23,7 @@ from trued.model import (
 )
 from trued.proof.advice import ProjectFiles
 from trued.proof.hashes import check_hash
-from trued.proof.room.dependencies import AddedPackages
+from trued.proof.room.declared_packages import AddedPackages
 from trued.proof.verdict.missing import awaited_packages, missing_part, undeclared_imports
 
 BASE = {

@@ -15,7 +15,7 @@ from tests.real_agents.model import Answer, Cast, Fault, ModelServer, Run, Scrip
 from trued.agents.adapters import capabilities_of
 from trued.agents.spool.spool import Spool
 from trued.protocols import AgentCommit
-from trued.wire import Capabilities, Confinement, Limits, Order, Report
+from trued.wire import Capabilities, Confinement, Order, ProcessLimits, Report
 from trued.workspace.git.repository import open_repository
 from trued.workspace.git.workspace import GitWorkspace
 
@@ -56,7 +56,7 @@ class Stage:
         given: dict[str, Any] = {
             "session": session,
             "tools": ("read", "edit", "execute"),
-            "limits": Limits(idle_s=60, wall_s=180),
+            "limits": ProcessLimits(idle_s=60, wall_s=180),
             "confinement": Confinement(level=self.world.level, network="host"),
         }
         return self.world.order(self.row.agent, call, **(given | changes))

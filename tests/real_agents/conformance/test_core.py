@@ -11,7 +11,7 @@ import pytest
 from tests.agents.supervisor.world import running
 from tests.real_agents.conformance.stage import BAD, DONE, LONG, MADE, WORK, Stage, committed
 from tests.real_agents.model import HANG, Fault, Run, Say
-from trued.wire import Limits
+from trued.wire import ProcessLimits
 
 pytestmark = pytest.mark.agents
 
@@ -58,7 +58,7 @@ async def test_a_key_that_is_refused_ends_it_at_once(stage: Stage) -> None:
 async def test_a_rate_limit_is_told_with_its_time_and_not_waited_for(stage: Stage) -> None:
     words = "Rate limit reached for requests. Please try again in 3 minutes."
     stage.plays(*WORK, faults=(Fault(429, times=99, retry_after=180, message=words),))
-    report = await stage.works(limits=Limits(idle_s=3 * stage.row.tries_s, wall_s=600))
+    report = await stage.works(limits=ProcessLimits(idle_s=3 * stage.row.tries_s, wall_s=600))
     assert (report.state, report.kind) == ("failed", "rate"), report.why
     assert report.ended - report.began < max(stage.row.tries_s, 170)  # waiting takes 180
     assert report.until == 0 or 60 < report.until - time.time() < 200
@@ -68,7 +68,7 @@ async def test_a_rate_limit_is_told_with_its_time_and_not_waited_for(stage: Stag
 async def test_a_model_that_never_answers_ends_it(stage: Stage) -> None:
     for call, idle_s in (("one", stage.row.quiet_s), ("busy", 10 * stage.row.quiet_s)):
         stage.plays(*WORK, faults=(Fault(how=HANG, times=99, after=1),))
-        report = await stage.works(call, limits=Limits(idle_s=idle_s, wall_s=3 * idle_s))
+        report = await stage.works(call, limits=ProcessLimits(idle_s=idle_s, wall_s=3 * idle_s))
         if (stage.world.clone / "made.txt").exists():  # else the machine is so busy that it had not yet begun
             break
     assert (report.state, report.kind) == ("failed", "idle"), report.why

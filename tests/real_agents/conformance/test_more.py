@@ -4,7 +4,7 @@ import pytest
 
 from tests.real_agents.conformance.stage import DONE, WORK, Stage
 from tests.real_agents.model import CUT, DROP, HUGE, STALL, Call, Fault, Run
-from trued.wire import Amount, Limits, Price
+from trued.wire import Amount, Price, ProcessLimits
 
 pytestmark = pytest.mark.agents
 
@@ -59,14 +59,14 @@ async def test_a_provider_that_is_down_for_a_moment_is_no_failure_of_the_agent(s
 @pytest.mark.spec("RUN-7")
 async def test_a_provider_that_stays_down_is_told_as_that(stage: Stage) -> None:
     stage.plays(*WORK, faults=(Fault(503, times=99, message="The model is overloaded. Please try again later."),))
-    report = await stage.works(limits=Limits(idle_s=stage.row.tries_s, wall_s=300))
+    report = await stage.works(limits=ProcessLimits(idle_s=stage.row.tries_s, wall_s=300))
     assert (report.state, report.kind) == ("failed", "overloaded"), report.why
 
 
 @pytest.mark.spec("RUN-5")
 async def test_a_stream_that_stands_still_ends_it_or_is_taken_up_again(stage: Stage) -> None:
     stage.plays(*WORK, faults=(Fault(how=STALL, times=99, after=1),))
-    report = await stage.works(limits=Limits(idle_s=stage.row.quiet_s, wall_s=120))
+    report = await stage.works(limits=ProcessLimits(idle_s=stage.row.quiet_s, wall_s=120))
     assert (report.state, report.kind) == ("failed", "idle"), report.why
     assert (stage.world.clone / "made.txt").exists()
 
@@ -81,7 +81,7 @@ async def test_a_stream_that_is_dropped_is_no_failure_of_the_agent(stage: Stage)
 @pytest.mark.parametrize("how", [CUT, HUGE])
 async def test_nonsense_of_the_model_ends_in_a_report(stage: Stage, how: str) -> None:
     stage.plays(*WORK, faults=(Fault(how=how, after=1, size=20_000_000),))
-    report = await stage.works(limits=Limits(idle_s=2 * stage.row.quiet_s, wall_s=120))
+    report = await stage.works(limits=ProcessLimits(idle_s=2 * stage.row.quiet_s, wall_s=120))
     assert report.state in ("done", "failed")
     assert report.kind in ("", "output", "contract", "crashed", "overloaded", "idle"), report.why
 
@@ -103,6 +103,6 @@ async def test_a_tool_that_runs_long_is_no_hang(stage: Stage) -> None:
     seconds = stage.row.quiet_s + 4
     # Some agents let no command begin with a long sleep.
     stage.plays(Run(f"python3 -c 'import time; time.sleep({seconds})'; echo slept > slept.txt"), DONE)
-    report = await stage.works(limits=Limits(idle_s=stage.row.quiet_s, wall_s=120))
+    report = await stage.works(limits=ProcessLimits(idle_s=stage.row.quiet_s, wall_s=120))
     assert report.state == "done", report.why
     assert (stage.world.clone / "slept.txt").exists()

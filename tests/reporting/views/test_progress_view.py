@@ -12,8 +12,8 @@ from trued.model.events import JournalEvent
 from trued.reporting.views.event_kinds import EventHead
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
-from trued.workflows.tree import RunTree
 from trued.workflows.view import WorkflowView, view_of
+from trued.workflows.view_protocols import RunTree
 
 
 class Broken(WorkflowView):

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trued.inputs.project.manifests import is_manifest, projects
-from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
+from trued.proof.room.declared_packages import is_dependency_manifest, read_declarations
 from trued.workflows.handoff.e2e_example import e2e_example
 from trued.workflows.handoff.init_script import init_script, is_untouched
 

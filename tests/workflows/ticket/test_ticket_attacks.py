@@ -22,7 +22,7 @@ from trued.integrations.forges.local import LocalForge
 from trued.model import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket, Verdict
 from trued.protocols import PullRequestProposal
 from trued.wire import Order
-from trued.workflows.ticket.preview import _why_unreachable
+from trued.workflows.ticket.verifier_preview import _why_unreachable
 
 SECRETS = "It is wrong.\n\n![a](/etc/shadow)\n![b](/)\n![c](docs/seen.png)\n\n## Screenshots\n\n- ![](/etc/hosts.png)\n"
 

@@ -12,7 +12,7 @@ from typing import Any
 from trued.agents.driver.agent import Agent, Login, mcp_server, model_of
 from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program, Stop
-from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
+from trued.agents.driver.reply_format import BrokenReply, parse_final_reply
 from trued.agents.driver.session_log import SessionLog, count_request, usage_since
 from trued.agents.driver.strict_schema import from_strict, to_strict
 from trued.agents.driver.transcript import SHOWN, Transcript

@@ -16,7 +16,7 @@ from trued.agents.driver.program import (
     report_if_failed,
 )
 from trued.agents.driver.program_files import visible_files
-from trued.agents.driver.reply_contract import BrokenReply, parse_reply
+from trued.agents.driver.reply_format import BrokenReply, parse_reply
 from trued.wire import Capabilities, EmitAgentEvent, Order, Report
 
 # None. A program that wants to continue a session can do that itself: it gets the session's id, and can store what it

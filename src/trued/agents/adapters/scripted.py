@@ -20,7 +20,7 @@ from trued.agents.driver.program import (
     failed_report,
     report_if_failed,
 )
-from trued.agents.driver.reply_contract import BrokenReply, ask_with_retry, parse_reply
+from trued.agents.driver.reply_format import BrokenReply, ask_with_retry, parse_reply
 from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)

@@ -17,7 +17,7 @@ from trued.agents.driver.program import (
     estimate_usage,
     failed_report,
 )
-from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
+from trued.agents.driver.reply_format import BrokenReply, parse_final_reply
 from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
 from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage, add_usage, remaining
@@ -128,7 +128,7 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
-    report = _outcome(order, transcript, ended)
+    report = _report_at_end(order, transcript, ended)
     return replace(
         report,
         native=transcript.native,
@@ -139,7 +139,7 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     )
 
 
-def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
+def _report_at_end(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     if transcript.question:
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
     # A refusal of the same kind is reported instead (below), because it might contain the time to retry.

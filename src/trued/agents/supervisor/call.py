@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trued.agents.adapters import agent_of, runtime_of
 from trued.agents.driver.program import failed_report
-from trued.agents.driver.reply_contract import ask_with_retry
+from trued.agents.driver.reply_format import ask_with_retry
 from trued.agents.spool.call_folder import usage_reported
 from trued.agents.supervisor.launch import Launcher
 from trued.agents.supervisor.login import borrowed_files

@@ -22,7 +22,7 @@ from trued.support.path_sets import lies_inside, outermost_paths
 from trued.support.redaction import Stream
 from trued.wire import Order
 from trued.workspace.sandbox.agent_tool_folders import toolchain_folders, visible_path
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.confined_command import confine
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill

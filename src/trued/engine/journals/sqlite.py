@@ -372,7 +372,7 @@ _NEW_SPENDS = """
 
 
 class RunJournal(RunQueries[SqliteJournal]):
-    """What one run writes: steps by name, events, questions, spends."""
+    """What one run writes: steps by key, events, questions, spends."""
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         rows = self.journal._select("select inputs, value from step where run = ? and key = ?", (self.run, key))

@@ -202,7 +202,7 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     if refused := await ask_consent(context, candidate, found):
         return refused
     part = bool(context.request.through)  # only a part of the run lands, which has to be proven by itself
-    again = await _prove_again(context, candidate) if candidate.how != FAST or part else None
+    again = await _prove_landed_commit(context, candidate) if candidate.how != FAST or part else None
     if again and again.outcome.state != "done":
         return _not_proven(context, candidate, again)
     rejected = refuse_unproven(context.store, context.record) if not part else None
@@ -267,7 +267,7 @@ def _landing_candidate(context: LandingContext, commit: str, tip: str, how: str)
 # -- proof of another commit than the run's ----------------------------------------------------------------------------
 
 
-async def _prove_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
+async def _prove_landed_commit(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
     """Prove the new commit: the run's verdict is about another commit, and what a check shows depends on the base."""
     known = context.store.evidence(context.record.id) if context.request.through else ()
     proof = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)

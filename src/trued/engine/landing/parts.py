@@ -117,7 +117,8 @@ async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str
 
 
 def _narrowed(contract: Contract, plan: Plan, chunks: list[str]) -> Contract:
-    """The contract of only these chunks. Requirements that also need other chunks are named in `undecided`."""
+    """The contract of only these chunks. Requirements that also need other chunks are dropped; `undecided` names the
+    chunks and the plan's criteria that are left out."""
     part = chosen_parts(plan, chunks, (), [requirement.covers for requirement in contract.requirements])
     kept = tuple(requirement for requirement in contract.requirements if stands_for_part(requirement, plan, part))
     said = tuple(note for note in part.undecided if note not in contract.undecided)

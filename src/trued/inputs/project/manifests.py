@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from typing import Any, TypeAlias
 
-from trued.proof.room.dependencies import (
+from trued.proof.room.declared_packages import (
     LISTS,
     declared_requirements,
     extras_for_tests,

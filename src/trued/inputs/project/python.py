@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trued.inputs.project.manifests import Inside, Project
-from trued.proof.room.dependencies import FAMILIES, LISTS
+from trued.proof.room.declared_packages import FAMILIES, LISTS
 from trued.support.tables import table_at, toml_table
 
 LOOKED = 8  # test files that are read; one is nearly always enough

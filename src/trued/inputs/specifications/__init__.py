@@ -70,7 +70,7 @@ def read_specification(path: str, text: str) -> Requirements:
 
 
 def _tail(path: str) -> str:
-    """The path from `openspec/` or `specs/` on; without such a folder, the file's name."""
+    """The path from `/openspec/` or `/specs/` on, without the slash; if neither occurs, the file's name."""
     for mark in ("openspec/", "specs/"):
         if (at := path.find(f"/{mark}")) >= 0:
             return path[at + 1 :]

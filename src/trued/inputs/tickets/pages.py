@@ -69,7 +69,7 @@ def _sort_quotes(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tu
 
 
 def _denies(after: str) -> bool:
-    """Whether the words after a quotation deny it: `"…" is no longer shown`, but not `"…" instead of`, which denies
-    the next one."""
+    """Whether the words after a quotation negate it, as in `"A" is no longer shown`. A negation at their very end, as
+    in `"A" instead of "B"`, belongs to the next quotation."""
     words = re.sub(r"\b(?:instead of|rather than|and not|not|without)\s*$", "", after.rstrip(" \0"))
     return bool(_NOT.search(words))

@@ -138,6 +138,6 @@ def title_of(offer: PullRequestProposal) -> str:
 
 
 def body_of(offer: PullRequestProposal) -> str:
-    """The body as GitHub stores it: with plain line ends, cut at GitHub's limit."""
+    """The body as GitHub stores it: with LF line endings, cut at GitHub's limit."""
     body = offer.body.replace("\r\n", "\n")
     return body if len(body) <= BODY_LIMIT else f"{body[: BODY_LIMIT - len(CUT)]}{CUT}"

@@ -1,4 +1,4 @@
-"""Documents on the run's branch in their current form: plan with ticks, memories, backlog."""
+"""Documents on the run's branch, in their current form or an earlier version: plan with ticks, memories, backlog."""
 
 from trued.errors import BadInput
 from trued.page.pages.common import paged, run_page

@@ -13,6 +13,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.format import agent_names
 from trued.reporting.views.history import choices
 from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, since
+from trued.support.money import money
 
 AGENTS = 12  # agents that have a row of their own in the first figure
 LINES = 6  # agents in the plot over time: more cannot be told apart
@@ -146,7 +147,7 @@ def plotted(stats: Stats) -> Plot:
             HEIGHT - FOOT - high * week.usd / most_usd,
             step * 0.7,
             high * week.usd / most_usd,
-            f"{week.name}: ${week.usd:.2f}",
+            f"{week.name}: {money(week.usd)}",
         )
         for week in weeks
         if most_usd

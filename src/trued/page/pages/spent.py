@@ -3,13 +3,13 @@
 import re
 
 from trued.engine.limits import limits_in_force
-from trued.engine.spending import spending_lines
+from trued.engine.spending_by_limit import spending_lines
 from trued.page.pages.common import run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
-from trued.reporting.html.spending import spent as by_role
-from trued.reporting.html.spending import spent_by_all
+from trued.reporting.html.spending_by_agent import spent as by_role
+from trued.reporting.html.spending_by_agent import spent_by_all
 
 LINES = 200  # each list has at most this many lines
 _COMMAS = re.compile(r"(?<=\d),(?=\d{3})")

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from trued.model import BrowserCheck, CallCase, Case, HttpCase, Outcomes, RunCase, is_node
 from trued.proof.cases.entry_points import started_program
-from trued.proof.checks.command_lines import difference
 from trued.proof.checks.function_calls import compare_call
 from trued.proof.checks.http import HttpAnswer, compare_answer
+from trued.proof.checks.program_calls import difference
 
 Shown: TypeAlias = Case | BrowserCheck
 

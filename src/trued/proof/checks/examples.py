@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 
 from trued.model import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried, is_node
-from trued.proof.checks.command_lines import line_flaw, run_command_line
 from trued.proof.checks.function_calls import call_flaw, call_function
 from trued.proof.checks.http import request_flaw, start_server, try_exchange, wait_until_up, why_not_up
+from trued.proof.checks.program_calls import line_flaw, run_command_line
 from trued.proof.room import node
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, keepable_text
 from trued.proof.room.clean_room import footprint

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trued.model import CallCase, Outcomes, Tried, is_node
-from trued.proof.checks.command_lines import is_encodable
+from trued.proof.checks.program_calls import is_encodable
 from trued.proof.checks.values import (
     MOST_ANSWERED,
     UnfitAnswer,

@@ -21,7 +21,7 @@ from trued.proof.checks.programs import is_not_installed, missing_module, missin
 from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import temporary_files
-from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
+from trued.proof.room.declared_packages import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.services import with_services
 from trued.proof.text.commit_texts import MOST_FILES, as_text
@@ -278,7 +278,8 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int, client
 
 
 def decoded(answer: HttpAnswer) -> HttpAnswer:
-    """The answer without its content encoding. Clients leave a body alone whose encoding they do not know."""
+    """The answer with its body decoded as Content-Encoding says. A body in an unknown encoding stays as it is, as in
+    clients. `garbled` says why a body could not be decoded."""
     codings = [coding.strip().lower() for coding in ",".join(answer.lines("Content-Encoding")).split(",")]
     body = answer.body
     if len(codings) > MOST_LAYERS:

@@ -17,7 +17,7 @@ from posixpath import normpath
 from typing import Any
 
 from trued.proof.checks.package_words import new_words
-from trued.proof.room.dependencies import values_by_name
+from trued.proof.room.declared_packages import values_by_name
 from trued.support.tables import json_table, table_at, toml_table
 
 MOST_BYTES = 2_000_000  # at most this many bytes of a manifest are read

@@ -99,7 +99,8 @@ def _quoted_texts(text: str) -> list[str]:
 
 
 def _outer_keys(value: str) -> list[str]:
-    """The keys of an object. In a value of another kind, or one nested deeply, the keys of all objects."""
+    """The keys of an object, without those of objects in it. If the value is of another kind, or has more than 20
+    levels, keys of inner objects are included, too."""
     without_values = re.sub(rf"{_STRING}(?!\s*:)", "0", value.strip())
     if without_values[:1] == "{":
         without_values = without_values[:-1]

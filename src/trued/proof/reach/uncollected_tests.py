@@ -87,7 +87,7 @@ async def uncollected_tests(
 ) -> list[str]:
     """The tests of the base that are not among `test_ids`: `file::name`, or `file` if none of its tests is among them.
 
-    `idle`: endings of files that are left out, because no suite of them can guard.
+    `idle`: file endings to leave out, because no suite that runs such files can guard anything.
     """
     collected: dict[str, set[str]] = defaultdict(set)
     for test_id in test_ids:

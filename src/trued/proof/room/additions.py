@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from trued.model import FactNote
 from trued.proof.room.bench import Bench
-from trued.proof.room.dependencies import AddedPackages, missing_requirements, package_name, provides_module
+from trued.proof.room.declared_packages import AddedPackages, missing_requirements, package_name, provides_module
 from trued.proof.room.environment import (
     UNREACHED,
     DeclaredChanges,

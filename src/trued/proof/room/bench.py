@@ -16,7 +16,7 @@ from trued.model import Network, Outcomes, Serve, Shot, Tried
 from trued.proof.room import node
 from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder
-from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
+from trued.proof.room.declared_packages import NO_PACKAGES, AddedPackages
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services

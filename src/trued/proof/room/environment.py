@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from trued.errors import CannotJudge, StateFailed
 from trued.model import CommandCheck, Contract, Evidence, FactNote, Outcomes
 from trued.proof.room.bench import WHOLE_CHECK, cap_output
-from trued.proof.room.dependencies import (
+from trued.proof.room.declared_packages import (
     TOOLS,
     Declarations,
     is_dependency_manifest,

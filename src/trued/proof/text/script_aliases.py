@@ -91,7 +91,8 @@ def relative_imports(path: str, text: str) -> list[str]:
 
 
 def has_unread_aliases(before: str, after: str) -> bool:
-    """Whether a script newly defines short names that are not all understood as paths of the project."""
+    """Whether a script has a new or changed `alias` block with an entry that is not understood as a path inside the
+    project. In a script that is too long to be read, any change counts."""
     if len(after) > MOST_SETTINGS:
         return before != after
     old_blocks = {*_blocks(before)}

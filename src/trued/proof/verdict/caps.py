@@ -10,7 +10,7 @@ from trued.proof.verdict import reasons
 from trued.proof.verdict.missing import each_once, missing_submodule
 
 
-def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged:
+def lower_for_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged:
     """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
     judged."""
     refuted = [suite for suite in suites if suite.grade is Grade.REFUTED]

@@ -107,7 +107,7 @@ def _for_agents(reason: str) -> str:
         before, _, after = sentence([NAMELESS]).partition(NAMELESS)
         if reason.startswith(before) and reason.endswith(after):
             return f"{before}{NAMELESS}{after}"
-    if reason.startswith(EXISTING_TESTS):  # as `caps.refute_by_existing_tests` words it
+    if reason.startswith(EXISTING_TESTS):  # as `caps.lower_for_existing_tests` words it
         return reason if reasons.NOT_JUDGED in reason else f"{EXISTING_TESTS} fail"
     return reason if all(map(_is_fixed_or_count, reason.split("; "))) else ""
 

@@ -47,7 +47,7 @@ from trued.proof.verdict.case_status import (
     on_head,
     results_with_id,
 )
-from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason_for_people
+from trued.proof.verdict.failed_cases import MOST_TEXT, NO_WORK, gap, reason_for_people
 from trued.proof.verdict.missing import each_once, missing_part
 from trued.support.plurals import counted
 

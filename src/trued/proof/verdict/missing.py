@@ -31,12 +31,12 @@ from trued.proof.hashes import check_hash
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 from trued.proof.room.chromium import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRIVER
-from trued.proof.room.dependencies import PROVIDED_BY, TOOLS, AddedPackages, package_name, provides_module
+from trued.proof.room.declared_packages import PROVIDED_BY, TOOLS, AddedPackages, package_name, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
 from trued.proof.text.python_imports import modules_asked
 from trued.proof.verdict.case_status import IMPORT
-from trued.proof.verdict.gaps import NO_WORK
+from trued.proof.verdict.failed_cases import NO_WORK
 from trued.support.plurals import few
 
 TRY_AGAIN = "verify or resume again"

@@ -198,11 +198,11 @@ def _is_guard(judged: Judged) -> bool:
 
 
 def checks_of(requirement: Requirement) -> str:
-    """How many checks of which kind: `3 cases, 1 tests check`."""
+    """How many checks of which kind: `3 cases, 1 test check`."""
     kinds = Counter(check.kind for check in requirement.checks)
     cases = sum(len(check.cases) for check in requirement.checks if isinstance(check, ExamplesCheck))
     named = [
-        counted(cases, "case") if kind == "examples" else counted(number, f"{kind} check")
+        counted(cases, "case") if kind == "examples" else counted(number, f"{kind.removesuffix('s')} check")
         for kind, number in kinds.items()
     ]
     return ", ".join(named) or "no check"

@@ -17,7 +17,7 @@ from trued.reporting.html.format import amount, counted, moment
 from trued.reporting.html.ledger import Ledger, LedgerRow, grades, ledger
 from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
-from trued.reporting.html.spending import Spent, spent, tokens_of
+from trued.reporting.html.spending_by_agent import Spent, spent, tokens_of
 from trued.reporting.html.timeline import Timeline, timeline
 from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
@@ -190,8 +190,8 @@ def _says(material: Material, grades: Counter[str]) -> str:
     state, accept = material.record.state, material.settings.accept
     if state in ON_THE_WAY:
         met = sum(number for grade, number in grades.items() if Grade(grade).is_met(accept))
-        every = f"{met} of {counted(sum(grades.values()), 'requirement')}"
-        return f"{STATE_SENTENCES[state]} So far {every} met; the final proof checks all again and may find fewer."
+        every = f"requirements met: {met} of {sum(grades.values())}"
+        return f"{STATE_SENTENCES[state]} So far, {every}. The final proof checks all again and may find fewer."
     if state != "done":
         return STATE_SENTENCES.get(state, state)
     if accept.is_lowered_bar:

@@ -176,7 +176,7 @@ class Progress:
         return row if isinstance(row, Call) else Call(key)
 
     def _checks(self, key: str) -> tuple[str, Checks]:
-        """Name and row of the proof that is open under this key. If the last proof is closed, those of a new one."""
+        """Name and row of the proof that is open under this key; those of a new one if none is open."""
         turn = self._proofs.get(key, 1)
         row = self.rows.get(f"{key} {turn}")
         if isinstance(row, Checks) and row.closed:

@@ -110,9 +110,12 @@ def is_same_json(left: Any, right: Any) -> bool:
 
 
 def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
-    """Whether somebody who was shown the case `disclosed` knows the result of the case `shown`: the same call or
-    command line, whatever it quotes; or the same exchange, if nothing that one expects contradicts the other. (Another
-    exchange may have the same request, and another result, because of the exchanges before it.)"""
+    """Whether somebody who was shown the case `disclosed` knows the result of the case `shown`.
+
+    That is so if both are the same call or command line, whichever words of the requirement they quote. Two exchanges
+    count as the same if their requests are equal and their expectations do not contradict each other. (A contradiction
+    means that the exchanges before them differ.)
+    """
     if isinstance(disclosed, CallCase) and isinstance(shown, CallCase):
         return disclosed.call == shown.call and _may_be_one_call(disclosed, shown)
     if isinstance(disclosed, RunCase) and isinstance(shown, RunCase):
@@ -159,7 +162,7 @@ def _input(shown: Case | BrowserCheck) -> str:
         done = f", then {', '.join(map(str, shown.actions))}" if shown.actions else ""
         return f"open the page {shown.page}{done}: what must a person be able to read there (sees)?"
     if isinstance(shown, CallCase):
-        given = f" and {_json(shown.kwargs)} by name" if shown.kwargs else ""
+        given = f" and the keyword arguments {_json(shown.kwargs)}" if shown.kwargs else ""
         after = " And what are its arguments afterwards (args_after)?" if shown.args_after is not None else ""
         return f"call {shown.call} with {_json(list(shown.args))}{given}: what does it return or raise?{after}"
     if isinstance(shown, HttpCase):

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from trued.inputs.project.manifests import PackageManifest, make_targets, makefile_of
 from trued.model import Check, CommandCheck, DependenciesCheck, TestsCheck
-from trued.proof.checks.dependencies import SOURCES
 from trued.proof.checks.package_manifests import is_package_manifest
+from trued.proof.checks.undeclared_additions import SOURCES
 from trued.proof.reach.uncollected_tests import TESTS_MODULE
 from trued.proof.room.frozen_files import (
     CONFIGURED,
@@ -155,7 +155,8 @@ async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: 
 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
-    """Whether any of these files is a test. All are read: any number of empty files may come before the first test."""
+    """Whether any of these files contains a test. All that are named like tests are read, because any number of empty
+    ones may come first."""
     texts = await workspace.read_all(commit, [path for path in paths if is_named_like_a_test(path)])
     return any(has_tests(path, text) for path, text in texts.items())
 

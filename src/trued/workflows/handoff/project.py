@@ -33,7 +33,7 @@ SHOWN = (
 # The notes of features that hold begin with this.
 HOLDS = "holds; a person's approval is missing"
 KEPT = "built, and nothing speaks against it; a person decides"
-UNJUDGED = "built, and not judged yet"
+NOT_JUDGED_YET = "built, and not judged yet"
 BLOCKED = "blocked: "
 NOTHING_LEFT = "nothing is left to be built: every feature passes"
 PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
@@ -96,7 +96,7 @@ class HandoffProject(Value):
     @property
     def awaited(self) -> frozenset[str]:
         """Features that are built, according to the file, whether or not they are marked as passed."""
-        built = (HOLDS, KEPT, UNJUDGED)
+        built = (HOLDS, KEPT, NOT_JUDGED_YET)
         return frozenset(
             feature.id for feature in self.features.features if feature.passes or feature.agent_notes.startswith(built)
         )
@@ -196,7 +196,7 @@ class HandoffProject(Value):
     def with_feature_unjudged(self, feature: Feature, why: Iterable[str], command: str) -> "HandoffProject":
         """A copy in which the feature is built and not judged, because the environment lacks something. `command`: the
         command that judges it again."""
-        notes = trimmed(f"{UNJUDGED}: {'; '.join(why)}")
+        notes = trimmed(f"{NOT_JUDGED_YET}: {'; '.join(why)}")
         now = self.features[feature.id].model_copy(
             update={"passes": False, "status": "in_progress", "agent_notes": notes}
         )
@@ -330,8 +330,8 @@ class HandoffProject(Value):
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """Features that wait for a person, each with the command to run. Then features that cannot be started, because
-        they depend on a feature that has failed or is not judged yet."""
+        """In the file's order: features that wait for a person or are not judged yet, each with the command to run; and
+        features that cannot be started, because they depend on a feature that has failed or is not judged yet."""
         for feature in self.features.features:
             if feature.id in self.holding:
                 yield f"{feature.id}: {_first_line(feature.agent_notes)}: {self.commands.get(feature.id, '')}".rstrip(

@@ -157,7 +157,8 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
 
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
-    """The project with the notes that the progress file already has; they stay below the dividing line."""
+    """The project with the name, the log and the notes of the existing progress file; the notes stay below the dividing
+    line."""
     existing = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = existing[0] if existing else run.settings.progress
     text = await run.branch.read(note) or ""

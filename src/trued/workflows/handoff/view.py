@@ -16,8 +16,8 @@ from trued.workflows.handoff.events import (
     FinishedFeatureBroken,
     PassUndone,
 )
-from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import ReportSection, WorkflowView
+from trued.workflows.view_protocols import CallRow, RunTree
 
 SCOPE = "feature "
 ATTEMPTS = 3  # the default number of a feature's attempts

@@ -20,8 +20,8 @@ from trued.workflows.pipeline.events import (
     StrayFilesUndone,
     WaveStarted,
 )
-from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
+from trued.workflows.view_protocols import CallRow, RunTree
 
 STEPS = {  # step → its number, in the order of work
     "set-up": "0",

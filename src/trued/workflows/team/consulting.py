@@ -17,7 +17,8 @@ async def consult(session: Session[R], subject: Subject, **context: BriefContext
 
 
 async def consult_until_sure(run: Run, role: str, reply: type[R], subject: Subject, **context: BriefContext) -> R:
-    """Ask a fresh agent. If it replies that it is not done, ask a second one and return that reply."""
+    """Ask a fresh agent. If its status is not DONE, ask another fresh agent, and return the second reply whatever its
+    status."""
     first = await _consult_once(run.session(role, reply, publishes=False), subject, context)
     if not doubt_in(first):
         return first

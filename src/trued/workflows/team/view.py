@@ -17,8 +17,8 @@ from trued.workflows.team.events import (
     RoleAsks,
     TeamReported,
 )
-from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
+from trued.workflows.view_protocols import CallRow, RunTree
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
 BESIDE = 4  # tasks named if several are tried at once

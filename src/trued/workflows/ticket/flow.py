@@ -14,10 +14,10 @@ from trued.workflows.ticket.issues import (
     rejection_issues,
 )
 from trued.workflows.ticket.pictures import keep_pictures, pictures_of
-from trued.workflows.ticket.preview import look_at_pushed, open_preview
 from trued.workflows.ticket.pull_request import grade_finding, offer, succeeded
 from trued.workflows.ticket.replies import Fixed, PullRequest, TicketImplemented, TicketVerified
 from trued.workflows.ticket.task import criteria_to_verify, ticket_of, ticket_task
+from trued.workflows.ticket.verifier_preview import look_at_pushed, open_preview
 
 
 async def ticket(run: Run, goal: Goal) -> Outcome:
@@ -93,12 +93,14 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
             expected_pictures="\n".join(wanted.pictures),
             last_work=story[-1:],
         )
-        named = (*verified.screenshots, *(issue.screenshot for issue in verified.issues))
-        pictures |= await keep_pictures(run, verifier, named)
+        pictures |= await keep_pictures(run, verifier, verified.named_pictures)
         seen = await look_at_pushed(run, preview)
         verdict = await run.prove(plan, objections=verified.objections, by=verifier)
+        confirmed = verifier.last_reply  # another one, if `prove` asked again about issues without a case
+        if confirmed != verified:
+            pictures |= await keep_pictures(run, verifier, confirmed.named_pictures)
         await verifier.close()
-    return open_issues(verdict, verified.issues, *seen)
+    return open_issues(verdict, (*verified.issues, *confirmed.issues), *seen)
 
 
 async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures: dict[str, str]) -> IssuesFixed:

@@ -30,6 +30,10 @@ class TicketVerified(Reply, title="Verified"):
         unnamed = Finding(what="the verify-agent says that it did not pass, and names no issue")
         return tuple(issue.finding for issue in self.issues) or (() if self.passed else (unnamed,))
 
+    @property
+    def named_pictures(self) -> tuple[str, ...]:
+        return (*self.screenshots, *(issue.screenshot for issue in self.issues))
+
 
 class Fixed(Reply):
     """What was fixed, and which files were changed beyond the named ones."""

@@ -3,8 +3,8 @@
 from trued.model.events import JournalEvent
 from trued.support.plurals import counted
 from trued.workflows.ticket.events import EVENTS, IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
-from trued.workflows.tree import RunTree
 from trued.workflows.view import WorkflowView
+from trued.workflows.view_protocols import RunTree
 
 
 class TicketView(WorkflowView):

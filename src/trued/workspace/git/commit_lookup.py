@@ -216,7 +216,8 @@ def _enclosing_repository(path: Path) -> Path | None:
 
 
 def _git_folder(top: Path) -> Path | None:
-    """The --git-dir of a folder. It is found without git, so that no configuration in the folder can influence this."""
+    """The --git-dir of a folder; None if it is no repository. Found without git, so that no configuration in the folder
+    has an effect."""
     dot = top / ".git"
     try:
         if is_git_folder(dot):

@@ -347,7 +347,8 @@ class Store:
         return made, await self._read_undone(tree, [path for path in differing if path not in wanted])
 
     async def _changed_paths(self, head: str, tree: str) -> list[str]:
-        """Paths that differ. Names that are not UTF-8 keep their bytes, so that their files are not missed."""
+        """Paths that differ between the commit `head` and `tree`. Names that are not UTF-8 keep their bytes, so that no
+        file is missed."""
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", await self.tree(head), tree)
         return [path for path in out.decode(errors="surrogateescape").split("\0") if path]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from trued.errors import CannotJudge, StateFailed
 from trued.protocols import AgentCommit, Command, CommandResult, MergeResult
 from trued.support.idle_cores import idle_cores
-from trued.wire import Confinement, Limits
+from trued.wire import Confinement, ProcessLimits
 from trued.workspace.git.clones import Clones
 from trued.workspace.git.folder_copy import copy_tree
 from trued.workspace.git.large_files import complete_checkout, files_of_submodules
@@ -28,7 +28,7 @@ from trued.workspace.git.shallow_clone import make_shallow_clone
 from trued.workspace.git.store import ENGINE, LINK, CommitAuthor, Store
 from trued.workspace.sandbox import cgroup
 from trued.workspace.sandbox.agent_tool_folders import toolchain_folders, visible_path
-from trued.workspace.sandbox.command_line import confine, shown_as
+from trued.workspace.sandbox.confined_command import confine, shown_as
 from trued.workspace.sandbox.execution import CommandExit, ConfinedCommand, run_confined
 from trued.workspace.sandbox.levels import BUBBLEWRAP, describe_isolation
 from trued.workspace.sandbox.scope import can_scope
@@ -363,7 +363,7 @@ class GitWorkspace:
         shows_ports = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
         listed = {"TRUED_PORTS": " ".join(map(str, ports))} if shows_ports else {}
         variables = {**private_folders, **surroundings(second=command.second), **listed, **(command.variables or {})}
-        limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
+        limits = ProcessLimits(memory_bytes=command.memory_bytes, processes=command.processes)
         moved = MovedText({**chosen.paths_inside, **chosen.aliases})
         variables = {name: moved(value) for name, value in variables.items()}
         argv, environment = confine(

@@ -17,7 +17,7 @@ from threading import Lock
 from trued.errors import BadInput
 from trued.wire import Confinement
 from trued.workspace.sandbox import cgroup, landlock, scope
-from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.confined_command import confine
 from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"

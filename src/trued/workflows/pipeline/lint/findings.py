@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 RULES = {
     "ROLE-1": "the file can be used as a role: front matter, fields, tools",
-    "ROLE-2": "trued uses every field and tool of the file (otherwise only a note: exit code 0)",
+    "ROLE-2": "trued uses every field and tool of the file (if not, it is a note, which does not change the exit code)",
     "TS-1.1": "the file of an aggregator is gone, or holds nothing but a deprecation notice",
     "TS-1.2": "no file names an aggregator",
     "TS-2": "no file names `analysis.md`, `design_critical_review.md`, `verifier.md` or `review.md`",
@@ -16,7 +16,7 @@ RULES = {
     "TS-5.2": "each of the steps 1, 3b, 5, 6 and 7 reads the cluster's memories and merges them",
     "TS-5.3": "the orchestrator says that it alone writes `memory.md`",
     "TS-6.1": "step 3b decides from the memories of the ct agents",
-    "TS-6.2": "step 3b: Critical or High is `NEEDS_REVISION`",
+    "TS-6.2": "step 3b: a Critical or High finding means `NEEDS_REVISION`",
     "TS-6.3": "step 3b: fewer than 2 outputs is `ERROR`",
     "TS-6.4": "step 3b names no aggregator",
     "TS-7.1": "step 6 has the decision table, and its rows say what they must",

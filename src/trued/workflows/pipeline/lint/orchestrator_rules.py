@@ -24,7 +24,7 @@ REVISION = (r"\bHigh\b", r"\bCritical\b|\bor worse\b|\bor above\b", r"\bNEEDS_RE
 NEEDED: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "3b": (
         ("TS-6.1", "does not read the memories of the ct agents", (r"\bread|\bdecid|\bfrom\b", r"\bmemor(?:y|ies)\b")),
-        ("TS-6.2", "does not say that Critical or High is NEEDS_REVISION", REVISION),
+        ("TS-6.2", "does not say that a Critical or High finding means NEEDS_REVISION", REVISION),
         ("TS-6.3", "does not say that fewer than 2 outputs are ERROR", (FEW, r"\bERROR\b")),
     ),
     "6": (

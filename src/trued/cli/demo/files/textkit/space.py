@@ -1,4 +1,4 @@
-"""White space."""
+"""Functions for whitespace."""
 
 
 def squeeze(text: str) -> str:

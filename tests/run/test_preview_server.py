@@ -10,7 +10,7 @@ import pytest
 from tests.proof.checks.test_http import BASE, SERVE, asks
 from tests.proof.trial import Trial
 from trued.model import Contract, Ready, Serve
-from trued.run.preview import HOST, PreviewAddress, PreviewRequest, PreviewServer, free_port
+from trued.run.preview_server import HOST, PreviewAddress, PreviewRequest, PreviewServer, free_port
 
 CASES = asks({"http": {"path": "/page"}, "status": 200})
 HEAD = "def answer(method, path, body, headers):\n    return 200, b'new ' + path.encode(), {}\n"

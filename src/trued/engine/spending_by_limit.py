@@ -8,7 +8,7 @@ from trued.engine.run_store import RunStore
 from trued.model import Limit
 from trued.model.step_keys import feature_scope
 from trued.support.durations import duration
-from trued.support.money import MARKS, least_certain
+from trued.support.money import MARKS, least_certain, money
 from trued.support.plurals import counted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _spent(whose: str, rows: "list[Spend]", limit: Limit) -> str:
     used = total_spent(rows)
     mark = MARKS.get(least_certain(row.cost for row in rows), "")
     parts = [
-        f"{mark}${used.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd else "")
+        f"{mark}{money(used.usd)}" + (f" of {money(limit.usd)}" if limit.usd else "")
         if used.usd or limit.usd
         else "cost not reported",
         f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),

@@ -1,4 +1,4 @@
-"""RunTree and CallRow: what a workflow's view may use of the tree that people see."""
+"""RunTree and CallRow: the parts of the displayed run tree that a workflow's view may use."""
 
 from typing import Protocol
 

@@ -82,7 +82,7 @@ def is_dependency_manifest(path: str, folders: Collection[str] = ()) -> bool:
 
 
 def _name_in_project(path: str) -> str:
-    """The path of a manifest from the folder of its project."""
+    """The path of a manifest, relative to the folder of its project."""
     return "/".join(path.rsplit("/", 2)[-2 if path.rpartition("/")[0].endswith("requirements") else -1 :])
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from trued.model import CommandCheck, Outcomes, Requirement, TestsCheck, Tried
-from trued.proof.verdict.gaps import gap, reason_for_people
+from trued.proof.verdict.failed_cases import gap, reason_for_people
 
 ASKED = Requirement(id="r", text="it works")
 

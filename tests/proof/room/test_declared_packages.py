@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.proof.room.dependencies import (
+from trued.proof.room.declared_packages import (
     is_dependency_manifest,
     missing_requirements,
     provides_module,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.wire import Confinement, Limits
+from trued.wire import Confinement, ProcessLimits
 from trued.workspace.sandbox.surroundings import CheckSurroundings
 from trued.workspace.sandbox.visible_folders import (
     LINKED,
@@ -38,7 +38,7 @@ def confine(
     *,
     folder: str | os.PathLike[str],
     variables: Mapping[str, str],
-    limits: Limits | None = None,
+    limits: ProcessLimits | None = None,
     setting: CheckSurroundings | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
@@ -52,7 +52,7 @@ def confine(
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     for name in KEEPERS:
         environment.pop(name, None)
-    bounds = limits or Limits()
+    bounds = limits or ProcessLimits()
     if confinement.level == "bubblewrap":
         options = _bubblewrap(confinement, where, setting or CheckSurroundings())
         return [*_launcher_words(confinement, bounds), *options, *_started_by_shell(argv, bounds)], environment
@@ -64,7 +64,7 @@ def confine(
 # -- bubblewrap ----------------------------------------------------------------------------------------------------
 
 
-def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
+def _launcher_words(confinement: Confinement, limits: ProcessLimits) -> list[str]:
     """The start of the command line: a script (`scope.py`) that starts bubblewrap, keeps processes inside from reaching
     sockets and processes outside, and hides bubblewrap's options from them."""
     scopes = "scoped" if confinement.scoped else "open"
@@ -77,7 +77,7 @@ def _kept_words(script: str) -> list[str]:
     return [sys.executable, "-I", "-S", str(module.with_name("keeper.py")), str(module.with_name(script))]
 
 
-def _bounds(limits: Limits) -> list[tuple[str, int]]:
+def _bounds(limits: ProcessLimits) -> list[tuple[str, int]]:
     # DATA limits used memory. A limit on address space would stop runtimes that reserve more than they use.
     memory = [("DATA", limits.memory_bytes)] if limits.memory_bytes else []
     return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
@@ -148,7 +148,7 @@ def _linked(confinement: Confinement) -> list[str]:
     return [path for path in real if os.path.exists(path) and not folder_contains("/etc", path)]  # noqa: PTH110
 
 
-def _started_by_shell(argv: Sequence[str], limits: Limits) -> list[str]:
+def _started_by_shell(argv: Sequence[str], limits: ProcessLimits) -> list[str]:
     """A command line that starts `argv` through a shell inside the sandbox. So a missing program gives an exit code,
     and a limit on processes counts only those of the sandbox."""
     wish = ""
@@ -160,7 +160,7 @@ def _started_by_shell(argv: Sequence[str], limits: Limits) -> list[str]:
 # -- landlock, none ------------------------------------------------------------------------------------------------
 
 
-def _landlock_words(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:
+def _landlock_words(argv: Sequence[str], confinement: Confinement, folder: str, limits: ProcessLimits) -> list[str]:
     writable = spellings((*confinement.writable, folder))
     seen = spellings([*system_folders(), *_linked(confinement), *confinement.readable])
     hidden = [path for path in spellings(_hidden(confinement)) if path not in writable]

@@ -16,7 +16,7 @@ from trued.model import BrowserCheck, Value
 from trued.proof.checks.browser import look_elsewhere
 from trued.run.agent_call import Equipment
 from trued.run.browser_tool import browser_on
-from trued.run.preview import HOST, PreviewAddress, PreviewRequest, PreviewServer, free_port
+from trued.run.preview_server import HOST, PreviewAddress, PreviewRequest, PreviewServer, free_port
 from trued.run.run import Run
 from trued.support.hashing import digest
 from trued.workflows.ticket.events import PreviewShown

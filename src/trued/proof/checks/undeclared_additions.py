@@ -1,0 +1,643 @@
+"""Finds changed files that may add a package in another way than by a manifest: by a list with an unusual name, a build
+file, an import, a command, a page. If there are any, the manifests prove too little: a person has to approve the
+requirement."""
+
+import html
+import posixpath
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePosixPath
+
+from trued.proof.checks.dependencies import (
+    declared_by,
+    entries_by_manifest,
+    manifest_texts,
+    own_packages,
+    text_of,
+    with_folders,
+)
+from trued.proof.checks.development_files import DRIVEN, DevelopmentFiles, is_for_developers
+from trued.proof.checks.harmless_modules import STANDARD
+from trued.proof.checks.package_consumers import Consumers
+from trued.proof.checks.package_manifests import (
+    MOST_BYTES,
+    is_package_manifest,
+    is_read_whole,
+    packages_in,
+)
+from trued.proof.checks.package_words import (
+    DATA_FILES,
+    INERT,
+    is_read_by_code,
+    loads_code,
+    may_mean,
+    new_words,
+    parsed_data,
+    read_names,
+)
+from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
+from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
+from trued.proof.checks.tool_settings import ToolSettings
+from trued.proof.room.declared_packages import provides_module
+from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
+from trued.proof.room.go_cache import module_name
+from trued.proof.text.languages import CODE, SCRIPTS, is_script
+from trued.proof.text.script_aliases import ScriptAliases, is_settings
+from trued.protocols import Workspace
+
+SHORT = ("@/", "~/")  # these begin no package's name, so they stand for a folder, by the settings of some tool
+READ_AS_CODE = (".py", *SCRIPTS, *GO_AND_RUST)
+SOURCES = (
+    ".py",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".tsx",
+    ".jsx",
+    ".go",
+    ".rs",
+    ".rb",
+)  # languages whose manifests are read
+DOCUMENTS = (
+    *(".md", ".rst", ".adoc", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".avif", ".bmp", ".tiff"),
+    *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".ogg", ".wav", ".mp4", ".webm"),
+)
+# These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
+MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
+# Texts about the project. Without a suffix, only capital letters show that such a file is no program.
+_SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
+_ABOUT_PROJECT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
+# Folders for code of others.
+_VENDORED = re.compile(r"_?vendor(?:ed)?|third[-_]?party|site-packages|node_modules", re.IGNORECASE)
+# Names under which several packages bring modules of their own.
+SHARED = frozenset(("google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib"))
+_TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
+# A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
+# nothing.
+_SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
+_ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
+# A script's own manifest (PEP 723).
+_INLINE_MANIFEST = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)
+# A rule that names a file or package: @import "x", @use "x", @plugin "x"
+_STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
+_STYLE_RULE = re.compile(
+    r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*(?:\([\w, ]*\)\s*)?"
+    rf"({_STYLE_NAME}(?:\s*,\s*{_STYLE_NAME})*)"
+)
+# Matches comments, and also strings, because a string may contain what looks like a comment.
+_STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
+_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
+_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1)(?=(?::[^@/]*)?(?:/|$))", re.IGNORECASE)  # this machine
+_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
+
+
+async def unread_additions(
+    workspace: Workspace,
+    base: str,
+    commit: str,
+    changed: Collection[str],
+    places: tuple[Collection[str], Collection[str]],
+    *,
+    projects: Collection[str] = (),
+    exact: bool = False,
+) -> list[str]:
+    """Changed files that may add a package without a manifest, each described in a few words.
+
+    Only content that the file did not have on the base counts.
+    `places`: first the folders from which the project's modules are imported, then the names of Python's own modules.
+    `projects`: import roots of the base's project folders.
+    `exact`: another version of a known package counts as an addition, too.
+    """
+    before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
+    on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
+    roots, standard = places
+    modules = _OwnModules(roots, on_base, on_commit, projects)
+    modules_of_go = await _go_modules(workspace, base, on_base)
+    submodules = await workspace.submodules(commit)
+    manifests = (
+        await entries_by_manifest(workspace, commit)
+        if any(not path.endswith((*DOCUMENTS, ".py")) for path in after)
+        else {}
+    )
+    known_paths = _known_paths(on_base, after)
+    aliases, tools = await _settings_of_scripts(workspace, base, after, known_paths)
+    additions, imports = [path for path in sorted(changed) if path in submodules], dict[str, set[str]]()
+    on_base_with_folders = with_folders(on_base)
+    additions += [path for path in after if _is_copied(path, on_base_with_folders)]
+    # neither manifest nor code: path → text on the base, text on the commit
+    other_files: dict[str, tuple[str, str]] = {}
+    starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
+    links = await workspace.symbolic_links(commit)
+    for path in after:
+        old_text, new_text = (contents.get(path, b"").decode("utf-8", "replace") for contents in (before, after))
+        if (
+            old_text == new_text
+            or path.endswith(DOCUMENTS)
+            or (path not in links and _is_plain_snapshot(path, new_text))
+        ):
+            continue
+        if path in links:
+            additions += [] if _is_read_at_target(path, new_text, on_commit) else [path]
+            continue
+        if path.endswith(READ_AS_CODE):
+            own_modules = modules_of_go if path.endswith(".go") else modules.beside(path)
+            old_source, new_source = read_source(path, old_text, own_modules), read_source(path, new_text, own_modules)
+            hides_more = (
+                not new_source.parsed
+                or _hides_more(path, (old_source, old_text), (new_source, new_text))
+                or tools.hides_more(path, new_source, old_text, new_text)
+            )
+            additions += [path] if hides_more else []
+            own_names = (
+                {*own_modules, *STANDARD.intersection(standard)}
+                if path.endswith(".py")
+                else _own_imports(path, new_source, aliases, on_commit)
+            )
+            own_names |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
+            # A test may ask its own machine.
+            asks_own_machine = is_test(path) and not _addresses_in_code(new_text) - _addresses_in_code(old_text)
+            own_names |= new_source.fetches if asks_own_machine else old_source.fetches
+            imports[path] = (new_source.imports | new_source.fetches) - own_names
+            imports[path] |= tools.new_packages(path, new_source, old_text, new_text)
+            starts |= {path: commands} if (commands := _new_commands(old_source, new_source)) else {}
+        if path in manifests or is_package_manifest(path):
+            own_modules = modules.beside("")
+            folders = {
+                str(folder) for name in on_commit if name.endswith(SOURCES) for folder in PurePosixPath(name).parents
+            }
+            known_paths_here = {*known_paths, *(folder for folder in folders if "/" in folder)}
+            is_understood = is_read_whole(
+                path, old_text, new_text, own_modules=own_modules, known_paths=known_paths_here
+            )
+            additions += [] if is_understood else [path]
+        elif path.endswith(MARKUP):
+            loads_more = _addresses(new_text) - _addresses(old_text) or _loads_more(path, old_text, new_text)
+            additions += [path] if loads_more else []
+            old_packages = _packages_in_markup(path, old_text, on_base)
+            imports[path] = _packages_in_markup(path, new_text, on_commit) - old_packages
+        elif not path.endswith(READ_AS_CODE):
+            other_files[path] = old_text, new_text
+    additions += [
+        *await _files_with_packages(workspace, base, other_files, after, known_paths, exact=exact),
+        *await _files_with_new_programs(workspace, base, starts, known_paths),
+    ]
+    declared, raised = await _declared_for_more(workspace, base, commit)
+    unknown = await _unknown_imports(workspace, (base, commit), imports, after, (modules.on_base(), declared))
+    return [
+        *dict.fromkeys(additions),
+        *(f"{path}, which imports {name}" for path, name in unknown),
+        *(f"{path}, which declares {name} for more than the base does" for name, path in raised),
+    ]
+
+
+async def _go_modules(workspace: Workspace, base: str, on_base: Collection[str]) -> frozenset[str]:
+    """The first parts of the names of the base's Go modules."""
+    manifests = [path for path in on_base if PurePosixPath(path).name == "go.mod"]
+    contents = await workspace.read_all(base, manifests)
+    return frozenset(module_name(text_of(content)).split("/")[0] for content in contents.values())
+
+
+def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]:
+    """Paths that are no new words where a changed file names them: those of the base, and changed sources."""
+    known_paths = with_folders(on_base)
+    known_paths |= {path for path in changed if "/" in path and path.endswith((*SOURCES, ".sh"))}
+    # Changed documents are not read as lists of packages, but a command could still use one as such a list:
+    # `pip install -r docs/list.md`. So their paths count as new words, even if the base has them.
+    return known_paths - {
+        path for path in changed if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
+    }
+
+
+class _OwnModules:
+    """The project's modules that Python would import in preference to a package of the same name."""
+
+    def __init__(
+        self, roots: Collection[str], on_base: Collection[str], on_commit: Collection[str], projects: Collection[str]
+    ) -> None:
+        self._roots, self._projects = [*map(PurePosixPath, roots or (".", "src"))], [*map(PurePosixPath, projects)]
+        self._paths_on_base, self._paths_on_commit = on_base, on_commit
+        self._folders_of_tests = {PurePosixPath(path).parent for path in on_commit if is_test(path)}
+        self._distributions = _roots_of_distributions(on_base)
+        elsewhere = {*self._distributions.values(), *self._projects}
+        self._modules_elsewhere = _modules_in(elsewhere, on_base, [path for path in on_base if path in on_commit])
+        self._modules_by_folders: dict[frozenset[PurePosixPath], frozenset[str]] = {}
+
+    def beside(self, path: str) -> frozenset[str]:
+        """Those that this file could import. For a test, modules beside it count. In a repository of several
+        distributions or projects, all modules of the file's own one count, and modules of the others if the base has
+        them."""
+        above = PurePosixPath(path).parents
+        tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
+        own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
+        own_folders += [
+            project
+            for project in self._projects
+            if project in above or (project.name == "src" and project.parent in above)
+        ]
+        folders = frozenset({*self._roots, *tests, *own_folders})
+        if folders not in self._modules_by_folders:
+            self._modules_by_folders[folders] = self._modules_elsewhere | _modules_in(
+                folders, self._paths_on_base, self._paths_on_commit
+            )
+        return self._modules_by_folders[folders]
+
+    def on_base(self) -> frozenset[str]:
+        return _modules_in([*self._roots, *self._projects], self._paths_on_base, self._paths_on_base)
+
+
+async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
+    """For whom the base declares packages, and package and manifest for each one that the commit declares for more."""
+    before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
+    raised = [*after.declared_for_more(before)]
+    project_packages = await own_packages(workspace, base, commit) if raised else None
+    return before, sorted(
+        entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])
+    )
+
+
+def is_document(path: str) -> bool:
+    """Whether only people, browsers or players read the file: a text about the project, a picture, a font, a sound."""
+    return path.endswith(DOCUMENTS) or bool(_ABOUT_PROJECT.fullmatch(PurePosixPath(path).name))
+
+
+def _is_plain_snapshot(path: str, text: str) -> bool:
+    return path.endswith(".snap") and bool(_SNAPSHOT.fullmatch(text))
+
+
+def _is_copied(path: str, on_base: Collection[str]) -> bool:
+    """Whether the file is code of a package that was copied into a folder for other people's code, and that the base
+    does not have. `on_base`: the base's files and folders. A file directly in a folder `vendor` does not count as a
+    package, because that folder may be about people who sell."""
+    parts = PurePosixPath(path).parts
+    for at, folder_name in enumerate(parts[:-1]):
+        if _VENDORED.fullmatch(folder_name):
+            inside = "/".join(parts[: at + 2])
+            is_package = len(parts) > at + 2 or folder_name.lower() != "vendor"
+            return is_package and path.endswith(CODE) and inside not in on_base
+    return False
+
+
+async def _settings_of_scripts(
+    workspace: Workspace, base: str, after: Mapping[str, bytes], known_paths: Collection[str]
+) -> tuple[ScriptAliases, ToolSettings]:
+    """The short names that the base defines, and the settings of tools with the changes in `after`."""
+    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(is_script, after)) else []
+    before = {path: text_of(content) for path, content in (await workspace.read_all(base, paths)).items()}
+    changed = {path: text_of(content) for path, content in after.items() if is_settings(path)}
+    return ScriptAliases(before), ToolSettings({**before, **changed}, known_paths)
+
+
+def _own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Collection[str]) -> set[str]:
+    """The imports of a script that stand for files of the commit (`files`), as the base's settings say."""
+    return {
+        package
+        for package, names in source.named.items()
+        if all(aliases.leads_inside(path, name, files) for name in names) and not _is_vendored(package, files)
+    }
+
+
+def _is_vendored(package: str, files: Collection[str]) -> bool:
+    """Whether the project contains a package of that name, which Node loads whatever the settings of tools say."""
+    return any(f"node_modules/{package}/" in path for path in files)
+
+
+def _roots_of_short_name(name: str, files: Collection[str]) -> set[str]:
+    """The folders for which `@` in `@/hooks/a` may stand, because they have a file that fits the rest."""
+    stem = re.sub(r"\.[cm]?jsx?$", "", posixpath.normpath(name[2:].split("?")[0]))
+    fits = re.compile(rf"((?:.*/)?){re.escape(stem)}(?:/index)?(?:\.\w+)*")
+    candidates = [path for path in files if stem in path and "node_modules" not in path]
+    return {match[1] for path in candidates if (match := fits.fullmatch(path))}
+
+
+def _is_read_at_target(path: str, target: str, files: Collection[str]) -> bool:
+    """Whether a symbolic link adds nothing, because it leads to files of the commit that are read anyway. It must lead
+    to a folder, or to a file with the same suffix, because the suffix decides how a file is read. A link with a name
+    from `INERT`, such as `LICENSE`, may lead to any file of the commit."""
+    leads_to = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    same_kind = PurePosixPath(leads_to).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
+    return (leads_to in files and same_kind) or any(file.startswith(f"{leads_to}/") for file in files)
+
+
+def _roots_of_distributions(on_base: Collection[str]) -> dict[PurePosixPath, PurePosixPath]:
+    """The folders of the base's Python distributions below the top folder, each with the folder of its modules."""
+    manifest_names = ("pyproject.toml", "setup.py", "setup.cfg")
+    manifests = [
+        PurePosixPath(path) for path in on_base if PurePosixPath(path).name in manifest_names and not is_test(path)
+    ]
+    folders = {manifest.parent for manifest in manifests if manifest.parent.name}
+    folders_with_modules = {
+        path.parents[at]
+        for path in map(PurePosixPath, on_base)
+        if path.suffix == ".py"
+        for at in range(len(path.parts))
+    }
+    return {folder: folder / "src" if folder / "src" in folders_with_modules else folder for folder in folders}
+
+
+def _modules_in(folders: Collection[PurePosixPath], on_base: Collection[str], files: Collection[str]) -> frozenset[str]:
+    """The project's modules in these folders of the commit. A folder without `__init__.py` counts only if the base has
+    it, because Python prefers an installed package to it."""
+    modules = set()
+    for file in map(PurePosixPath, files):
+        for folder in {*folders}.intersection(file.parents) if file.suffix in (".py", ".so", ".pyx") else ():
+            inside = file.relative_to(folder).parts
+            if len(inside) == 1 or inside[1:] == ("__init__.py",) or str(file) in on_base:
+                modules.add(inside[0].split(".")[0])
+    return frozenset(modules)
+
+
+def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceText, str]) -> bool:
+    """Whether a source file has a new statement that may load something without naming it."""
+    (old_source, old_text), (new_source, new_text) = before, after
+    if new_source.hidden - old_source.hidden:
+        return True
+    if {*_INLINE_MANIFEST.findall(new_text)} - {*_INLINE_MANIFEST.findall(old_text)}:
+        return True
+    if not path.endswith(SCRIPTS):
+        return False
+    return bool(_addresses_in_code(new_text) - _addresses_in_code(old_text))
+
+
+def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
+    """The commands that a source file starts by statements that it did not have."""
+    return [command for place, commands in after.starts.items() if place not in before.starts for command in commands]
+
+
+def _addresses_in_code(text: str) -> set[str]:
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("//", "/*", "*"))]
+    return {
+        address
+        for address in _ADDRESS.findall("\n".join(lines))
+        if not _NAMESPACE.match(address) and not _LOCAL.match(address)
+    }
+
+
+def _addresses(text: str) -> set[str]:
+    """The addresses in a page, as a browser reads them."""
+    plain = _XMLNS.sub("", html.unescape(text)).replace("\\", "/")
+    joined = re.sub(r"[\t\r\n]", "", plain)  # browsers ignore these in addresses
+    addresses = {address for address in _ADDRESS.findall(plain) if not _NAMESPACE.match(address)}
+    return addresses | {address.split("?")[0] for address in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}
+
+
+def _loads_more(path: str, old_text: str, new_text: str) -> bool:
+    """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so."""
+    if path.endswith((".css", ".scss")):
+        return bool(style_addresses(new_text) - style_addresses(old_text))
+    before, after = page_parts(old_text), page_parts(new_text)
+    if before is None or after is None:
+        return True
+    known_lines = {line for script in before.code for line in read_source("inline.js", script).hidden}
+    new_scripts = [read_source("inline.js", script) for script in after.code - before.code]
+    return bool(after.addresses - before.addresses) or any(
+        source.hidden - known_lines or source.starts for source in new_scripts
+    )
+
+
+def _packages_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
+    return _packages_in_page(text) | _packages_in_style(path, unescaped_style(text), files)
+
+
+def _packages_in_page(text: str) -> set[str]:
+    """The packages that scripts in a page import."""
+    page = page_parts(text)
+    return {name for script in page.code for name in read_source("inline.js", script).imports} if page else set()
+
+
+def _packages_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
+    """The packages that rules of a style sheet name. A name counts if no file of the project fits it, because a bundler
+    would then look for a package of that name."""
+    beside, packages = PurePosixPath(path).parent, set[str]()
+    rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda match: match[1] or "", text))
+    quoted_names = [quoted for rule in rules for quoted in re.findall(_STYLE_NAME, rule)]
+    for name in (
+        re.sub(r"^(?i:url)\(", "", quoted).rstrip(")").strip().strip("\"'").removeprefix("~") for quoted in quoted_names
+    ):
+        if not name or name.startswith((".", "/", "http:", "https:", "sass:")):
+            continue
+        target = beside / name
+        # Sass loads a folder by its index
+        targets = (target, target / "index") if path.endswith(".scss") else (target,)
+        variants = [(mark, end) for mark in ("", "_") for end in ("", ".css", ".scss", ".sass")]
+        candidates = {
+            str(candidate.with_name(f"{mark}{candidate.name}{end}")) for candidate in targets for mark, end in variants
+        }
+        if candidates.isdisjoint(files):
+            packages.add("/".join(name.split("/")[: 2 if name.startswith("@") else 1]))
+    return packages
+
+
+async def _files_with_new_programs(
+    workspace: Workspace, base: str, starts: Mapping[str, list[Words]], paths: Collection[str]
+) -> list[str]:
+    """The files that newly start a program which may install packages."""
+    if not starts:
+        return []
+    sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *GO_AND_RUST))]
+    programs = {words[0] for commands in starts.values() for words in commands if words and words[0]}
+    program_names = [*programs, *(["sys.executable"] if "python" in programs else [])]
+    texts = [
+        (path, text_of(content)) for path, content in (await workspace.read_all(base, sources)).items() if programs
+    ]
+    naming = [(path, text) for path, text in texts if any(name in text for name in program_names)]
+    base_commands = [command for path, text in naming for command in read_source(path, text).commands()]
+    return [
+        path
+        for path, commands in starts.items()
+        if not all(is_known_command(command, base_commands, paths) for command in commands)
+    ]
+
+
+def _added_lines(old_text: str, new_text: str) -> list[str]:
+    old_lines = {*old_text.splitlines()}
+    return [line for line in dict.fromkeys(new_text.splitlines()) if line.strip() and line not in old_lines]
+
+
+async def _files_with_packages(
+    workspace: Workspace,
+    base: str,
+    changed: Mapping[str, tuple[str, str]],
+    changed_contents: Mapping[str, bytes],
+    known_paths: Collection[str],
+    *,
+    exact: bool,
+) -> list[str]:
+    """The files that may add a package: those with new words, any of which may name a package (see `new_words`). Data
+    that only the project's own code reads is left out, unless it names packages (see `_declares`)."""
+    changed = {path: texts for path, texts in changed.items() if PurePosixPath(path).name not in INERT}
+    with_new_words = [
+        path
+        for path, (old_text, new_text) in changed.items()
+        if len(new_text) > MOST_BYTES
+        or new_words(path, old_text, _added_lines(old_text, new_text), known_paths=known_paths, exact=exact)
+    ]
+    if not any(path.endswith(DATA_FILES) or is_document(path) for path in with_new_words):
+        return with_new_words
+    on_base = await workspace.blobs(base)
+    code = [path for path in on_base if path.endswith((".py", *SCRIPTS)) and PurePosixPath(path).name not in DRIVEN]
+    read_by_code = read_names(
+        {path: text_of(content) for path, content in (await workspace.read_all(base, code)).items()}
+    )
+    tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *GO_AND_RUST))]
+    mentioning = [(path, text_of(content)) for path, content in (await workspace.read_all(base, tools)).items()]
+    # A new test that names a file reads it as data, unless a driver might run that test's code.
+    driven = any(PurePosixPath(path).name in DRIVEN for path in changed_contents)
+    drivers = [text for path, text in mentioning if PurePosixPath(path).name in DRIVEN]
+    reading_tests = {
+        path
+        for path in changed_contents
+        if is_named_like_a_test(path) and not driven and not any(PurePosixPath(path).stem in text for text in drivers)
+    }
+    helpers = {path for path in changed_contents if is_test(path) and path not in reading_tests}
+    mentioning += [
+        (path, text_of(content))
+        for path, content in changed_contents.items()
+        if path in helpers or (path not in code and path not in reading_tests)
+    ]
+
+    def is_read(path: str) -> bool:
+        text_of = {reader: text for reader, text in mentioning if reader != path}
+        if is_document(path):
+            text = changed[path][1]
+            return not text.startswith("#!") and not any(_may_list(reader, text_of[reader], path) for reader in text_of)
+        return is_read_by_code(path, read_by_code, text_of, among_tests=is_among_tests(path) and not driven)
+
+    return [path for path in with_new_words if not is_read(path) or _declares(path, *changed[path])]
+
+
+def _may_list(reader: str, text: str, path: str) -> bool:
+    """Whether the file `reader`, which has this text, may use the document at `path`, perhaps as a list of packages
+    (see `may_mean`). A MANIFEST.in does not, nor does a file that only git, editors and people read."""
+    return PurePosixPath(reader).name not in (*INERT, "MANIFEST.in") and may_mean(reader, text, path)
+
+
+def _declares(path: str, old_text: str, new_text: str) -> bool:
+    """Whether the file names new packages or a new address, or cannot be parsed."""
+    try:  # an empty file has no packages, although it is not valid in every format
+        before, after = (
+            frozenset(packages_in(parsed_data(path, text), exact=True) if text.strip() else ())
+            for text in (old_text, new_text)
+        )
+    except (ValueError, RecursionError):
+        return True
+    added = _added_lines(old_text, new_text)
+    return not after <= before or any(map(_ADDRESS.search, added)) or loads_code(path, added)
+
+
+async def _unknown_imports(
+    workspace: Workspace,
+    commits: tuple[str, str],
+    imports: Mapping[str, Collection[str]],
+    changed: Mapping[str, bytes],
+    own_and_consumers: tuple[Collection[str], Consumers],
+) -> list[tuple[str, str]]:
+    """File and name of each new import: the base declares no package for that file that provides the name, and none of
+    the base's code for the same people imports it. Files for developers may use every package that the base declares or
+    imports; code of the product only what ships with it.
+
+    `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `own_and_consumers`: the
+    base's own modules, and for whom it declares packages. If the base's Python code imports an own module, that does
+    not count: it loads the module, not a package of the same name."""
+    if not any(imports.values()):
+        return []
+    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    declared = await declared_by(workspace, base)
+    linked_packages = (await own_packages(workspace, base, commit)).linked()
+    code = {path: text_of(content) for path, content in changed.items() if path.endswith((".py", *SCRIPTS))}
+    developing = DevelopmentFiles(code)
+    undeclared: list[_Import] = []
+    for path, names in imports.items():
+        folder = consumers.folder_of(path)
+        ships = not developing.contains(path, folder)
+        usable = consumers.usable(path) if ships else declared
+        source = read_source(path, code[path]) if path in code else SourceText()
+        for name in sorted(names):
+            only_types = name in source.types  # nothing is loaded when the code runs
+            consumer = (folder, path.endswith(".py")) if ships and not only_types else None
+            provided = _is_declared(name, source.parts.get(name, ()), declared if only_types else usable)
+            if (name not in linked_packages or not path.endswith(SCRIPTS)) and not provided:
+                undeclared.append(_Import(path, name, source.parts.get(name, {""}), consumer))
+    return (
+        await _imports_missing_in_code(workspace, commits, undeclared, (own_modules, consumers)) if undeclared else []
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """An import in a changed file."""
+
+    path: str
+    name: str
+    parts: Collection[str]  # the next parts of the name; "" for the name itself
+    # the folder of the package with which the file ships, and whether it is Python; None for a file for developers
+    consumer: tuple[str, bool] | None
+
+
+async def _imports_missing_in_code(
+    workspace: Workspace,
+    commits: tuple[str, str],
+    imports: Collection[_Import],
+    own_and_consumers: tuple[Collection[str], Consumers],
+) -> list[tuple[str, str]]:
+    """File and name of the imports that the base's code for the same people lacks (see `_unknown_imports`).
+
+    Where the base's scripts import packages that only developers install, a bundler packs these into the product."""
+    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    bundled = {
+        imported.consumer: consumers.only_for_developers(imported.path)
+        for imported in imports
+        if is_script(imported.path)
+    }
+    on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
+    sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
+    prefixes = {imported.name[:2] for imported in imports if imported.name.startswith(SHORT)}
+    words = {*prefixes, *(imported.name.rpartition(".")[2] for imported in imports), *chain(*bundled.values())}
+    roots: dict[str, set[str]] = {prefix: set() for prefix in prefixes}
+    # consumer → name → the parts of it that its code imports; None stands for all code
+    used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {None: {}}
+    for path, content in (await workspace.read_all(base, sources)).items():
+        text = text_of(content)
+        if not any(word in text for word in words):
+            continue
+        source, folder = read_source(path, text), consumers.folder_of(path)
+        python = path.endswith(".py")
+        users = [used[None]]
+        if not is_for_developers(path, folder):
+            users.append(used.setdefault((folder, python), {}))
+        for name in (source.imports - set(own_modules) if python else source.imports) | source.fetches:
+            for names in users if name not in source.types else users[:1]:
+                names.setdefault(name, set()).update(source.parts.get(name, {""}))
+            if name[:2] in prefixes:
+                roots[name[:2]] |= _roots_of_short_name(name, on_base)
+    unknown: list[tuple[str, str]] = []
+    for imported in imports:
+        parts = used.get(imported.consumer, {}).get(imported.name)
+        # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
+        prefix = imported.name[:2]
+        is_own_name = prefix in prefixes and roots[prefix] & _roots_of_short_name(imported.name, on_commit)
+        if is_own_name and not _is_vendored(imported.name, on_commit):
+            continue
+        packed = bundled.get(imported.consumer, ())
+        imports_packed = not used.get(imported.consumer, {}).keys().isdisjoint(packed)
+        if parts is None and imported.name in packed and imports_packed:
+            continue
+        if parts is None:
+            unknown.append((imported.path, imported.name))
+        elif imported.name in SHARED and "" not in parts:  # other parts belong to other packages
+            unknown += [
+                (imported.path, f"{imported.name}.{part}")
+                for part in sorted(imported.parts)
+                if part and part not in parts
+            ]
+    return sorted(unknown)
+
+
+def _is_declared(name: str, parts: Collection[str], declared: Collection[str]) -> bool:
+    """Whether a declared package provides the module. Of a name that several packages share, `google-cloud-storage`
+    provides only the part `cloud`."""
+    if name not in SHARED or not parts:
+        return any(package == name or provides_module(package, name) for package in declared)
+    return all(any(f"{package}-".startswith(f"{name}-{part}-") for package in declared) for part in parts)

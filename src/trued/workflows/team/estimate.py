@@ -1,0 +1,22 @@
+"""How often the agents of a team will be called."""
+
+from collections.abc import Mapping
+
+from trued.model.events import of_kind
+from trued.workflows.descriptor import CallRange, SealedWork
+from trued.workflows.team.events import TeamReported
+
+FEATURE_TASKS = 12  # how many tasks the estimate assumes for one feature
+
+
+def calls(work: SealedWork) -> Mapping[str, CallRange]:
+    """The estimate. UAT runs at most as often as the settings allow, for every feature and for all features together,
+    and the PM makes fix tasks each time. Roles that are switched off are not called."""
+    reports = [event for _, event in of_kind(work.events, TeamReported)]
+    tasks = reports[-1].tasks if reports else 1
+    team = work.settings.team
+    attempts, cycles = team.attempts if team.heal else 1, team.cycles
+    looks = 1 + -(-tasks // FEATURE_TASKS)
+    whole = {"pm": (0, cycles * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, cycles * looks)}
+    every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
+    return {role: calls_of_role for role, calls_of_role in every.items() if role not in team.off}
