@@ -487,6 +487,7 @@ async def test_what_a_requirement_supersedes_is_suggested_and_has_to_exist(
 
 
 @pytest.mark.spec("LAW-11")
+@pytest.mark.slow
 async def test_tests_that_the_base_has_gained_since_the_work_began_are_named_as_such(tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     base = committed(repo, {"tiny.py": ONE, "test_tiny.py": TESTS})

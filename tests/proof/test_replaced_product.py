@@ -220,6 +220,7 @@ async def test_existing_tests_must_pass_with_the_heads_product_among_tests(tmp_p
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")
+@pytest.mark.slow
 async def test_existing_tests_must_pass_with_the_heads_data_among_tests(tmp_path: Path) -> None:
     more = '["Who has right of way?", "How fast?"]\n'
     heads: dict[str, Change] = {

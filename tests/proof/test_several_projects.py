@@ -94,7 +94,7 @@ LIES: dict[str, dict[str, str | None]] = {
 }
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("lie", LIES)
 async def test_a_lie_in_one_of_several_projects_is_refuted(shop: Sealed, lie: str) -> None:
     (judged,) = await shop.trial.judged(shop.contract, LIES[lie])
@@ -109,6 +109,7 @@ async def test_a_package_without_init_is_not_hidden_by_a_copy_at_the_top(cellar:
     assert copied.grade is Grade.REFUTED, copied.why
 
 
+@pytest.mark.slow
 async def test_a_new_module_in_place_of_pythons_own_is_not_proven(cellar: Cellar) -> None:
     base = {**BASE, "backend/app/prices.py": f"import statistics\n\n\n{TOTAL}"}
     trial, contract = await cellar.sealed("statistics", base, ASKED, Trial.seal_with_existing_tests)
@@ -149,6 +150,7 @@ async def test_a_name_that_two_projects_have_is_not_guessed_and_the_advice_stays
     assert only(verdict).grade is not Grade.PROVEN
 
 
+@pytest.mark.slow
 async def test_the_users_own_path_replaces_the_roots_of_projects(cellar: Cellar) -> None:
     trial, contract = await cellar.sealed("path", BASE, ASKED, Trial.seal_with_existing_tests, path=["backend"])
     assert contract.project_roots == ()
@@ -191,6 +193,7 @@ async def test_code_that_needs_a_module_of_another_project_is_refuted(cellar: Ce
     assert [one.grade for one in lies] == [Grade.REFUTED] * 3, [one.why for one in lies]
 
 
+@pytest.mark.slow
 async def test_modules_of_another_project_are_found_if_the_base_uses_them(cellar: Cellar) -> None:
     base: dict[str, str | None] = {
         **TWO,
@@ -269,7 +272,7 @@ LAYOUTS: dict[str, tuple[dict[str, str | None], str]] = {
 }
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("started", [False, True], ids=["call", "program"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 async def test_a_folder_that_python_ranks_last_is_no_place_of_a_copy(
@@ -293,6 +296,7 @@ async def test_a_folder_that_python_ranks_last_is_no_place_of_a_copy(
         assert lies[0].grade is Grade.REFUTED, lies[0].why
 
 
+@pytest.mark.slow
 async def test_a_project_reaches_another_through_code_at_the_top(cellar: Cellar) -> None:
     base: dict[str, str | None] = {
         **TWO,
@@ -348,7 +352,7 @@ FROM_TOP: dict[str, dict[str, str | None]] = {
 WITH_TOOLS: dict[str, str | None] = {**BASE, "tools.py": "import sys\n"}
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("place", FROM_TOP)
 async def test_the_first_import_from_the_top_is_not_proven(cellar: Cellar, place: str) -> None:
     trial, contract = await cellar.sealed("tools", WITH_TOOLS, ASKED, Trial.seal_with_existing_tests)
@@ -356,6 +360,7 @@ async def test_the_first_import_from_the_top_is_not_proven(cellar: Cellar, place
     assert judged.grade < Grade.PROVEN, judged.why
 
 
+@pytest.mark.slow
 async def test_imports_from_the_top_are_no_fault_if_the_base_has_them(cellar: Cellar) -> None:
     trial, contract = await cellar.sealed("tools", WITH_TOOLS, ASKED, Trial.seal_with_existing_tests)
     beside: Change = {

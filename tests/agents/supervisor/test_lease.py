@@ -98,6 +98,7 @@ async def test_a_lease_that_is_gone_or_unreadable_allows_nothing_and_a_finished_
 
 
 @pytest.mark.spec("HUB-3", "HUB-4")
+@pytest.mark.slow
 async def test_starts_that_ended_with_a_lease_do_not_count_against_the_session(world: World) -> None:
     lapses = 6  # more than a session may die, and more than a supervisor may fail to start
     lease, order = lease_of(world, LONG_S), world.order(waiting_script(world, turns=lapses))

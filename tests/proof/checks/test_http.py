@@ -397,6 +397,7 @@ async def test_nothing_that_a_server_started_outlives_it(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("LAW-2", "DAY-2")
+@pytest.mark.slow
 async def test_a_server_with_a_port_of_its_own_is_not_judged_and_the_reason_names_the_port(tmp_path: Path) -> None:
     """The command may also read its port: then a head that takes another one is refuted."""
     serve = {"command": ["python", "-m", "shop", "5000"], "ready": {"within_s": 3}}

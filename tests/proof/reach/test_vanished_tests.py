@@ -129,6 +129,7 @@ async def test_what_a_requirement_supersedes_may_vanish(tmp_path: Path) -> None:
 
 @needs_node
 @pytest.mark.spec("LAW-6")
+@pytest.mark.slow
 async def test_tests_of_scripts_are_known_by_their_titles(tmp_path: Path) -> None:
     first = next(line for line in NODE_TESTS.splitlines() if line.startswith("test('one'"))
     heads: dict[str, Change] = {

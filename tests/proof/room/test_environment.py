@@ -141,6 +141,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.spec("LAW-11")
+@pytest.mark.slow
 async def test_what_cannot_be_built_is_said_and_the_callers_interpreter_used(tmp_path: Path, offline: None) -> None:
     manifest = '[project]\nname = "m"\nversion = "1"\ndependencies = ["no-such-package-anywhere>=3"]\n'
     asked = calls({"call": "m:f", "args": [3], "returns": 6}, {"call": "n:g", "returns": 1})

@@ -26,6 +26,7 @@ needs_node = pytest.mark.skipif(not shutil.which("node"), reason="Node.js is not
 
 @needs_node
 @pytest.mark.spec("LAW-6")
+@pytest.mark.slow
 async def test_empty_files_do_not_switch_a_suite_off(tmp_path: Path) -> None:
     trial = Trial(tmp_path, {**NODE, **EMPTY_NODE}, asked_three("tiny.js:three"))
     contract = await trial.seal_with_existing_tests()

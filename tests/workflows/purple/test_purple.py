@@ -274,6 +274,7 @@ async def test_the_contract_can_be_seen_before_anything_is_spent(ground: Ground)
 
 
 @pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.slow
 async def test_a_requirements_file_that_agents_can_read_proves_no_more_than_tested(ground: Ground) -> None:
     ground.one_chunk()
     inside = ground.repository / "requirements.json"
