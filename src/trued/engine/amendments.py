@@ -12,10 +12,9 @@ from trued.engine.run_end import conclude_after_decision
 from trued.engine.run_store import REGRADED, RunStore
 from trued.engine.stored_amendment import Amendment
 from trued.errors import BadInput
-from trued.inputs.plans.plan import parse_plan
 from trued.inputs.plans.plan_to_seal import plan_to_seal
 from trued.inputs.plans.selection import chosen_requirements
-from trued.inputs.recognition import is_plan
+from trued.inputs.recognition import plan_of
 from trued.inputs.requirements.coverage import user_requirements, with_named_commands
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import ticket_plan
@@ -244,10 +243,7 @@ def _changed(
 
 
 def _plan(inputs: Inputs) -> Plan | None:
-    if inputs.ticket:
-        return ticket_plan(inputs.ticket)
-    goal = inputs.goal
-    return parse_plan(goal.text, goal.source.file) if is_plan(goal.text, goal.source.file) else None
+    return ticket_plan(inputs.ticket) if inputs.ticket else plan_of(inputs.goal)
 
 
 def _amended(requirement: Requirement, change: ContractChange) -> Requirement:

@@ -89,14 +89,13 @@ def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> N
     workflow = find_descriptor(record.workflow)
     if workflow is None or workflow.takes is not Input.PLAN:
         return
-    from trued.inputs.plans.plan import parse_plan
     from trued.inputs.plans.ticks import ticked_plan
-    from trued.inputs.recognition import is_plan
+    from trued.inputs.recognition import plan_of
 
-    if not is_plan(goal.text, goal.source.file):
+    plan = plan_of(goal)
+    if plan is None:
         return
     folder = store.folder(record.id) / "files"
     folder.mkdir(exist_ok=True)
-    plan = parse_plan(goal.text, goal.source.file)
     text = ticked_plan(plan, contract.requirements, verdict)
     atomic_files.write(folder / Path(goal.source.file).name, text, sync=False)

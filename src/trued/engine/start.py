@@ -18,7 +18,7 @@ from trued.errors import BadInput
 from trued.inputs.goals import TEACH
 from trued.inputs.plans.plan import parse_plan, read_plan
 from trued.inputs.plans.selection import chosen_parts, chosen_requirements
-from trued.inputs.recognition import FileKind, is_plan, recognise_file
+from trued.inputs.recognition import FileKind, plan_of, recognise_file
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.folders import user_config, user_home
 from trued.inputs.settings.hub import STORE_VARIABLE
@@ -197,8 +197,8 @@ def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -
     """A record of a new run, with an id that no other run has."""
     name = next(candidate for candidate in iter(_new_id, "") if candidate not in taken)
     goal = inputs.goal
-    plan = descriptor(inputs.settings.workflow).takes is Input.PLAN and is_plan(goal.text, goal.source.file)
-    title = parse_plan(goal.text, goal.source.file).title if plan else _title(goal)
+    plan = plan_of(goal) if descriptor(inputs.settings.workflow).takes is Input.PLAN else None
+    title = plan.title if plan else _title(goal)
     title = f"{inputs.ticket.key}: {inputs.ticket.summary}" if inputs.ticket else title
     base = inputs.base or repository.head
     return RunRecord(

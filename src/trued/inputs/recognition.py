@@ -7,8 +7,10 @@ from pathlib import PurePath
 from trued.errors import BadInput
 from trued.inputs.plans.chunks import chunks_of
 from trued.inputs.plans.outline import Outline
+from trued.inputs.plans.plan import parse_plan
 from trued.inputs.tickets.ticket import KEY, file_key, is_ticket
 from trued.inputs.vocabulary import bare_title, is_phase, title_words
+from trued.model import Goal, Plan
 from trued.support.markdown import Block, Heading, Paragraph, parse, split_lines
 
 PROSE = frozenset({"", ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".org"})
@@ -55,6 +57,12 @@ def recognise_file(text: str, file: str) -> RecognisedFile:
 def is_plan(text: str, file: str) -> bool:
     """Whether a run's input file is a plan, even one with mistakes; if not, it is a goal in words."""
     return bool(file) and _form(text, file).has_chunks
+
+
+def plan_of(goal: Goal) -> Plan | None:
+    """The goal as a plan; None if it is a goal in words. Raises BadInput for a plan with mistakes."""
+    file = goal.source.file
+    return parse_plan(goal.text, file) if is_plan(goal.text, file) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from trued.errors import AgentFailed, Ended, Stopped
-from trued.inputs.plans.plan import parse_plan
-from trued.inputs.recognition import is_plan
+from trued.inputs.recognition import plan_of
 from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Answer, Finding, Goal, Grade, Outcome, Plan, Reply, Settings, Task, Ticket, Verdict
 from trued.model.events import JournalEvent
@@ -147,8 +146,8 @@ class Run:
         or, without a planner, a plan with the text as its only task."""
         if self.ticket:
             return ticket_plan(self.ticket)
-        if is_plan(goal.text, goal.source.file):
-            return parse_plan(goal.text, goal.source.file)
+        if plan := plan_of(goal):
+            return plan
         title = cut_title(goal.heading)
         if not planner:
             return Plan(title=title, tasks=(Task(id="goal", title=title, brief=goal.text),), text=goal.text)

@@ -1,17 +1,14 @@
 """Counts that workflows share when they estimate their calls."""
 
-from trued.inputs.plans.plan import parse_plan
 from trued.inputs.plans.selection import chosen_tasks
-from trued.inputs.recognition import is_plan
+from trued.inputs.recognition import plan_of
 from trued.workflows.descriptor import CallRange, SealedWork
 
 
 def planned_tasks(work: SealedWork) -> int:
     """The number of chosen chunks in the plan file; without a plan file, the number of tasks that the planner named."""
-    goal, settings = work.goal, work.settings
-    if not is_plan(goal.text, goal.source.file):
-        return replied(work, "planner", "tasks")
-    return len(chosen_tasks(parse_plan(goal.text, goal.source.file), settings.chunks, settings.phases))
+    plan, settings = plan_of(work.goal), work.settings
+    return len(chosen_tasks(plan, settings.chunks, settings.phases)) if plan else replied(work, "planner", "tasks")
 
 
 def replied(work: SealedWork, role: str, field: str) -> int:

@@ -1,7 +1,7 @@
 """Chunks of a plan: which are chosen, which are already met, and whether each has a change of its own."""
 
 from trued.inputs.plans.plan_to_seal import plan_to_seal
-from trued.inputs.recognition import is_plan
+from trued.inputs.recognition import plan_of
 from trued.model import Finding, Goal, Grade, Plan, Task, Verdict
 from trued.model.events.proof import ClaimRefuted
 from trued.model.events.run import TaskSkipped
@@ -14,7 +14,7 @@ from trued.workflows.purple.replies import Built
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
     """The plan to seal: only the chunks and phases that the user chose; `done` lists the chunks that the plan marks as
     done. The prose of each section becomes one requirement. A goal in plain words is returned as it is."""
-    if not is_plan(goal.text, goal.source.file):
+    if plan_of(goal) is None:
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)
 
