@@ -76,3 +76,18 @@ def test_newcomers_are_sent_to_the_map() -> None:
     for page in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "docs/index.md"):
         assert "architecture.md" in (ROOT / page).read_text(), page
     assert "glossary.md" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("row", "error"), [("a run does not resume", "Diverged"), ("a limit ends a run, or does not", "LimitReached")]
+)
+def test_a_row_about_an_error_names_each_file_that_raises_it(row: str, error: str) -> None:
+    text = next(line for line in PAGE.splitlines() if line.startswith(f"| {row} |"))
+    source = ROOT / "src" / "trued"
+    raising = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if path.name != "errors.py" and f"{error}(" in path.read_text()
+    }
+    assert raising
+    assert {path for path in raising if path not in text} == set()

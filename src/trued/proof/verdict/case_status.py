@@ -7,10 +7,12 @@ What can leave something unjudged, from the bottom to the top:
    and the runners (`runners/browser_tests.py`, `runners/counting.py`, `runners/go.py`, `runners/node.py`,
    `runners/pytest.py`, `runners/report_files.py`). The room or its preparation is broken: `run_check.py`, `build.py`,
    with facts from `room/bench.py`. No case of a kept check did any work on the base: `verdict/judge.py`.
-2. The case, on one side: `on_base` and `on_head` here. On the head, only if the base had the same problem or the engine
-   itself failed; otherwise it is a failure of the head.
+2. The case, on one side: `on_base` and `on_head` here. On the head, only if the base had the same problem (a missing
+   module, the same error at import, the limit of time or memory: `lacking`, `lasting`) or the engine itself failed;
+   otherwise it is a failure of the head.
 3. The requirement (`Grade.UNJUDGED`): `_grading` in `verdict/judge.py` for the head, `_nothing_proven` there for the
-   base, `judge_by_parts` there and `_by_parts` in `verdict/conclusion.py` for its parts. Without requirements:
+   base, `_grading_without_failure` there for the implementer's own tests, which `implementer_tests.py` runs;
+   `judge_by_parts` there and `_by_parts` in `verdict/conclusion.py` for its parts. Without requirements:
    `without_requirements.py`.
 4. Many requirements at once, all in `verdict/caps.py`: suites of the base that are unjudged
    (`lower_for_existing_tests`), submodules that are absent, packages in another version.
