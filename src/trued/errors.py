@@ -27,6 +27,8 @@ class TruedError(Exception):
 
 
 class BadInput(TruedError):
+    """`what` is wrong, `where` it is (`file:line`, a flag, a host), and what to do `then`."""
+
     code = 2
 
     def __init__(self, what: str, where: str = "", then: str = "") -> None:

@@ -28,8 +28,8 @@ class Runtime(Protocol):
         ...
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """Carry out one order and return its report; events are passed to `emit` as they happen. If the agent fails,
-        the report has the state "failed"; nothing is raised."""
+        """Carry out one order and return its report; events are passed to `emit` as they happen. An agent that fails
+        gives a report with the state "failed", no exception."""
         ...
 
 
@@ -73,7 +73,8 @@ class Command:
     readable: Sequence[str] = ()
     writable: Sequence[str] = ()  # paths that it may write besides the room itself
     temporary: Path | None = None  # a folder to move into its TMPDIR; its path in the command line is replaced
-    avoided: Sequence[str] = ()  # paths at which the room must not be shown: there, its code would be found by accident
+    # folders of editable installs: if the room were shown at such a path, code would be imported from it by accident
+    avoided: Sequence[str] = ()
     mount_points: Sequence[str] = ()  # those of `readable` for which the room has an empty folder
     # folder → its path below HOME, at which the sandbox also shows it, if it can; the command then gets that path
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -83,8 +84,8 @@ class Command:
     processes: int = 512
     # "none", or "loopback": an empty network of its own, or "host": the machine's network, only to prepare a room
     network: str = "none"
-    second: bool = False  # the second run: another host name, user, HOME and time zone than the first
-    channel: bool = False  # give it a pipe for its answers; TRUED_CHANNEL has the number
+    second: bool = False  # this is the second run: its host name, user, HOME and time zone differ from the first run's
+    channel: bool = False  # it gets a pipe for its answers; TRUED_CHANNEL holds the pipe's file descriptor
     ports: Sequence[int] = ()  # the only TCP ports it may use if it has no network of its own
     lists_ports: bool = True  # TRUED_PORTS names the ports that it may use
     inherited: Sequence[int] = ()  # file descriptors that it gets under the same numbers; closed here once it runs
@@ -113,7 +114,7 @@ class Server(Protocol):
         ...
 
     def connect(self) -> socket.socket:
-        """Open a connection to the server's port; if no process listens there, the socket is closed at once."""
+        """Open a connection to the server's port. If no process listens there, the connection ends at once."""
         ...
 
     def dialer(self) -> int:
@@ -142,7 +143,7 @@ class Workspace(Protocol):
 
     base: str  # the commit that the run started from
     start: str  # where clones begin: the base, or the head of a branch that the run continues
-    repository: str  # the one that cached facts belong to: facts about one clone are never used for another
+    repository: str  # the path of the user's repository; failures of a head are cached for this repository only
     kept: Path | None  # folder for facts that outlive the run; None: nothing is kept
     environments: Path | None  # folder for built environments that outlive the run; None: none are built
 
@@ -359,8 +360,8 @@ class Journal(Protocol):
         ...
 
     def spend(self, decide: Decide) -> Spend | None:
-        """Reserve or settle in one synced transaction: `decide` sees all spending of the run and returns the row to
-        write."""
+        """Reserve or settle in one synced transaction: `decide` gets all spending of the run, and returns the row to
+        write or None. Returns that row as it was written."""
         ...
 
     def limit_changes(self) -> list[tuple[str, str, float]]:
@@ -432,7 +433,8 @@ class JournalStore(Protocol):
         ...
 
     def run(self, name: str) -> "RunRecord":
-        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
+        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or
+        several."""
         ...
 
     def of(self, run: str, listen: "Callable[[Event], None] | None" = None) -> Journal:
@@ -530,7 +532,7 @@ class JournalStore(Protocol):
         ...
 
     def landed(self) -> dict[str, list[str]]:
-        """Run → branches that its work landed on."""
+        """Run → branches that its whole work landed on."""
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
@@ -613,8 +615,8 @@ class JournalStore(Protocol):
         ...
 
     def approve(self, run: str, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, replace that one. Returns whether the new
-        approval was recorded."""
+        """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
+        `instead`, the new one counts. Returns whether it was recorded."""
         ...
 
     def approvals(self, run: str) -> "list[Approval]":

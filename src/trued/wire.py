@@ -204,7 +204,8 @@ def add_usage(first: Usage, second: Usage) -> Usage:
 
 
 def with_cost(usage: Usage, price: Price) -> Usage:
-    """The usage with a cost: the agent's own figure, or one computed from the price of its model."""
+    """The usage with a cost: the agent's own figure, or one computed from the price of its model; unchanged if no price
+    was asked for."""
     if usage.cost or not price.source or usage == Usage():
         return usage
     if usage.cost_usd:
@@ -228,7 +229,8 @@ def to_json(record: Any) -> str:
 
 
 def from_json(kind: type[T], text: str | bytes) -> T:
-    """Read a record from its JSON. Raises ValueError for unknown keys; missing ones take their default."""
+    """Read a record from its JSON; missing keys take their default. Raises ValueError for broken JSON and unknown keys,
+    TypeError for a missing key without default."""
     return _build(kind, json.loads(text))
 
 

@@ -132,7 +132,7 @@ def test_the_names_of_a_change_are_those_of_the_contract_that_it_makes() -> None
             return str(error)
         return ""
 
-    assert "new is there already" in wrong(old, new, new)
+    assert "requirement new already exists" in wrong(old, new, new)
     assert wrong(new, keep=("new",), supersedes={"new": ("test_a",)}) == ""
     assert "no requirement 'old'" in wrong(new, keep=("old",))
     assert wrong(new, remove=("old",)) == ""

@@ -26,7 +26,7 @@ def test_what_such_calls_took_before_counts_more_than_what_is_stated() -> None:
     assert learnt.sentence == "1–2 calls, about $1.00–$8.00 and 2 min–13 min of work"
     assert (learnt.remarks, learnt.parts[0].basis) == ((), "as 3 earlier calls")
     assert stated.parts[0].basis == "stated"
-    assert stated.remarks == ("fewer than 3 earlier calls of claude in this role: estimated from typical calls",)
+    assert stated.remarks == ("a role has fewer than 3 earlier calls of claude: estimated from typical calls",)
 
 
 @pytest.mark.spec("USE-10", "RUN-6")

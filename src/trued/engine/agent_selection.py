@@ -101,7 +101,8 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
 def select_agents(
     settings: Settings, environ: Mapping[str, str], needed: Sequence[str] | None = None
 ) -> tuple[dict[str, str], str]:
-    """Role → agent, and a sentence on the agents that were detected. Agents that the user named take precedence.
+    """Role → agent, and a sentence on the agents that were detected. Agents that the user named take precedence. Raises
+    BadInput if a role needs an agent and none is ready.
 
     `needed`: the roles that must have an agent; None: all roles of the workflow.
     """

@@ -1,6 +1,7 @@
 """Finds existing tests that a change removes or alters, by their texts. Pure.
 
-What a change only adds is daily work: new tests, helpers, imports, cases in a table, lines of data.
+Additions do not count (new tests, helpers, imports, cases in a table, lines of data), unless they may keep existing
+tests from running.
 """
 
 import ast
@@ -34,14 +35,14 @@ _SOURCE = re.compile(r"^(?:import|export|const|let|var)\b.*[\"'`]([^\"'`]+)[\"'`
 
 
 def may_be_file_of_tests(path: str) -> bool:
-    """Whether the file has the name of a file with tests, or of helpers or data of theirs."""
+    """Whether the file's name is that of a file with tests, or with helpers or data for tests."""
     is_named = is_test(path) or PurePosixPath(path).name in (TESTS_MODULE, "conftest.py")
     return is_named and not is_compiled(path) and not path.endswith(DOCUMENTS)
 
 
 def is_file_of_tests(path: str, content: bytes, collected: Collection[str]) -> bool:
-    """Whether the file holds tests, or helpers or data of theirs, and is no product with such a name. `collected`: the
-    files in which checks found tests."""
+    """Whether the file holds tests, or helpers or data for tests, and is not product code that only has such a name.
+    `collected`: the files in which checks found tests."""
     name = PurePosixPath(path).name
     is_by_name = is_among_tests(path) or name == "conftest.py" or has_tests(path, content)
     return is_by_name or path in collected or (name == TESTS_MODULE and holds_python_tests(content))
@@ -173,7 +174,7 @@ def _is_steered(was: _Scope, now: _Scope) -> bool:
 
 
 def _is_no_part_of_tests(node: ast.stmt) -> bool:
-    """Whether a runner of tests passes the statement over: `if __name__ == …`, `if TYPE_CHECKING`."""
+    """Whether the statement has no effect in a test run: `if __name__ == …`, `if TYPE_CHECKING`."""
     return isinstance(node, ast.If) and not node.orelse and bool(_NOT_RUN.fullmatch(ast.unparse(node.test)))
 
 
@@ -258,7 +259,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _pieces_gained(before: Mapping[str, str], after: Mapping[str, str]) -> Counter[str]:
-    """The functions and classes at the top of Python files that have them only now."""
+    """How many more times each top-level function or class, by its code, is in Python files after the change."""
     gained = Counter[str]()
     for path, text in after.items():
         if path.endswith(".py"):

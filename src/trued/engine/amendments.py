@@ -64,6 +64,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
     """Change the run's contract. Changed checks run on the base again; no agent is called.
 
     `looked_at`: the hash of the contract that the person saw; if the contract in force is another, nothing changes.
+    Raises BadInput for a change that cannot be made.
     """
     record = store.journal.run(run_id)
     contract = store.sealed_contract(record.id)
@@ -120,7 +121,7 @@ def check_names(record: RunRecord, contract: Contract, change: ContractChange, l
     ids = [requirement.id for requirement in listed]
     if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:
         file = str(change.add or change.requirements or "")
-        raise BadInput(f"requirement {twice[0]} is there already", file, "give it another id, or leave it out")
+        raise BadInput(f"requirement {twice[0]} already exists", file, "give it another id, or leave it out")
     known = {*ids, *(requirement.id for requirement in contract.requirements)}
     wrong = [name for name in change.remove if name not in known]
     wrong += [name for name in (*change.keep, *change.supersedes) if name not in ids]
@@ -255,8 +256,8 @@ def _amended(requirement: Requirement, change: ContractChange) -> Requirement:
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
-    """Whether the changed contract's cases count as held out, and why. They do not if agents can read one of the new
-    `files`, or if the contract's cases were visible before."""
+    """Whether the changed contract's cases count as held out, and why. They do not if one of the new `files` is in
+    the repository or agents can read it, or if the contract's cases were visible before."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):
@@ -271,9 +272,9 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 def objections_left(
     objections: Iterable[Finding], before: Iterable[Requirement], after: Iterable[Requirement], roles: Collection[str]
 ) -> tuple[Finding, ...]:
-    """The objections that stay open when the requirements change. If an objection's requirement is removed, the
-    objection is dropped, with one exception: an objection by the engine, such as that a part of the work is not done,
-    moves to another requirement that covers the same part, if there is one."""
+    """The objections that stay open when the requirements change. If an objection's requirement is removed, an
+    agent's objection is dropped. One by the engine, such as that a part of the work is not done, moves to another
+    requirement that covers the same part, or is dropped if there is none. `roles`: the roles of agents."""
     parts_before, parts_after = (
         {requirement.id: {*requirement.covers} for requirement in before},
         {requirement.id: {*requirement.covers} for requirement in after},

@@ -40,8 +40,8 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """Record a decision on all of these requirements (`None` stands for the contract). If it is refused for one of
-    them, nothing is recorded.
+    """Record a decision on all of these requirements (`None` stands for the contract). All are checked before the first
+    one is recorded. Raises BadInput for a decision that cannot be made.
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """

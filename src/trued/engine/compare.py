@@ -51,7 +51,7 @@ class PreparedRun:
 
 
 def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[PreparedRun]:
-    """Check all variants as far as possible before anything is written."""
+    """Check all variants as far as possible before anything is written. Raises BadInput."""
     if len(variants) < FEWEST:
         what = "a comparison needs at least two variants"
         raise BadInput(what, then="name two: -w purple -w solo, or --with claude --with codex")
@@ -69,7 +69,8 @@ def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[Prepar
 
 
 def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, together: bool = False) -> Comparison:
-    """Record all runs and the comparison. If this is killed, the runs can be resumed and compared by their ids."""
+    """Record all runs and the comparison. If the process is killed before the comparison is recorded, the runs can be
+    resumed and compared by their ids."""
     begun = [engine.begin(variant.inputs, variant.repository)[0] for variant in variants]
     runs = tuple(ComparedRun(name=variant.name, run=record.id) for variant, record in zip(variants, begun, strict=True))
     first = begun[0]

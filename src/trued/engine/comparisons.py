@@ -49,7 +49,7 @@ def comparisons(store: RunStore) -> list[Comparison]:
 
 
 def find_comparison(store: RunStore, name: str) -> Comparison | None:
-    """The comparison with this id, or the only one whose id begins with it."""
+    """The comparison with this id, or the only one whose id begins with it; None if there is none, or several."""
     every = comparisons(store)
     fitting = [comparison for comparison in every if comparison.id == name] or [
         comparison for comparison in every if name and comparison.id.startswith(name)
@@ -58,7 +58,7 @@ def find_comparison(store: RunStore, name: str) -> Comparison | None:
 
 
 def comparison_with(store: RunStore, run: str) -> Comparison | None:
-    """The newest comparison that contains the run."""
+    """The newest comparison that contains the run; None if there is none."""
     return next(
         (comparison for comparison in comparisons(store) if any(variant.run == run for variant in comparison.runs)),
         None,

@@ -16,14 +16,15 @@ WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, worst first
 
 
 async def start_runs(engine: Engine, requests: Sequence[Request]) -> EndedRuns:
-    """Start all runs, or none: everything is checked before the first one is recorded."""
+    """Start all runs, or none: everything is checked before the first one is recorded. Raises BadInput unless all are
+    tickets with different branches."""
     ready = [await engine.ready(request) for request in requests]
     if words := [request.goal for request, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
         what = f"{words[0][:80]!r} is not a ticket, and only tickets can run at the same time"
         raise BadInput(what, then="quote a goal that has several words, and start plans one by one")
     branches = [inputs.branch for inputs, _ in ready if inputs.branch]
     if twice := next((branch for branch in branches if branches.count(branch) > 1), ""):
-        raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
+        raise BadInput(f"two of the tickets would work on the branch {twice}", then="name each ticket once")
     engine.shared = SharedSlots.of(min(inputs.settings.cap for inputs, _ in ready))
     begun = [engine.begin(inputs, repository, at_once=True) for inputs, repository in ready]
     return await _await_all(engine, [(record, engine.drive(record, inputs)) for record, inputs in begun])
@@ -39,8 +40,8 @@ async def resume_runs(
 
 
 async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> EndedRuns:
-    """Await all runs. If one fails, the others continue. A signal ends the runs that were cancelled (`trued
-    cancel` sends it); if none was cancelled, it ends all runs."""
+    """Await all runs. If one fails, the others continue. A signal ends the runs that were cancelled (`trued cancel`
+    sends it); if none was cancelled, it ends all runs. Any error but a TruedError is raised when all have ended."""
     tasks = [(record.id, asyncio.create_task(driving)) for record, driving in work]
     with call_on_signals(lambda: _stop(engine, tasks)):
         ended = await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)

@@ -98,7 +98,7 @@ class Engine:
         return await self.drive(*self.begin(*await self.ready(request), at_once=True))
 
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
-        """The checked inputs of a run. Nothing is written."""
+        """The checked inputs of a run, and its repository. Nothing is written. Raises BadInput."""
         self.store.journal.refuse_if_open()
         repository = open_repository(request.repository, empty=True)
         known = KnownRuns.of(self.store.journal.runs(), repository.root)
@@ -157,7 +157,7 @@ class Engine:
             emit(TicketIncomplete(key=inputs.ticket.key, what=inputs.ticket.missing))
         if inputs.looked:
             emit(AgentsDetected(says=inputs.looked, agents=inputs.settings.agents))
-        # no warning about these: the run read their uncommitted changes, too
+        # no warning about documents that the person gave: the run read them with their uncommitted changes
         given = inputs.person_files(repository.root)
         if dirty := tuple(path for path in inputs.dirty if path not in given):
             emit(WorkingTreeDirty(files=dirty, why="the run starts from HEAD, without them"))
@@ -212,7 +212,8 @@ class Engine:
         who: str = "",
         reopened: Sequence[str] = (),
     ) -> RunRecord:
-        """Record the limits, rounds and reopened parts that a person gives a run before it is continued."""
+        """Record the limits, rounds and reopened parts that a person gives a run before it is continued. Raises
+        BadInput for what the run cannot use."""
         record = self.store.journal.run(run_id)
         if rounds:
             add_rounds(self.store, record, rounds, who)

@@ -152,7 +152,7 @@ def _price_remarks(parts: Sequence[RoleEstimate], planned: Sequence[PlannedRole]
 
 def _basis_remarks(parts: Sequence[RoleEstimate]) -> list[str]:
     if names := sorted({part.agent for part in parts if part.basis == "stated" and part.agent}):
-        return [f"fewer than {KNOWN} earlier calls of {', '.join(names)} in this role: estimated from typical calls"]
+        return [f"a role has fewer than {KNOWN} earlier calls of {', '.join(names)}: estimated from typical calls"]
     return []
 
 

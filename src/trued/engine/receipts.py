@@ -71,7 +71,8 @@ async def check_receipt(
     home: Path,
     tell: Emit,
 ) -> ReceiptCheck:
-    """Check the receipt's digest and signature; with its bundle and a clone, prove its statement again."""
+    """Check the receipt's digest and signature; with its bundle and a clone, prove its statement again. An invalid
+    receipt gives a result with code 1. Raises BadInput for files that cannot be read."""
     wanted = signing.read_public(key) if key else None
     data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
     try:
@@ -270,7 +271,8 @@ async def write_receipt(
 
 
 async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
-    """Write a receipt of the run's final verdict, with the approvals that apply."""
+    """Write a receipt of the run's final verdict, with the approvals that apply. Raises BadInput if there is none
+    yet."""
     contract, verdict = store.contract(run_id), store.verdict(run_id)
     if contract is None or verdict is None or not store.final_verdict(run_id):
         raise BadInput(
@@ -281,7 +283,7 @@ async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptReques
 
 
 async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
-    """Write a receipt of the verdict on the commit that landed last."""
+    """Write a receipt of the verdict on the commit that landed last. Raises BadInput if none has landed."""
     landed = finished_landings(store, run_id)
     if not landed:
         raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` lands it")
@@ -313,7 +315,7 @@ async def _write_receipt_of_run(
 
 
 def _unchanged_requirements_file(inputs: Inputs) -> Path | None:
-    """The requirements file, if it has not changed since the run started."""
+    """The requirements file, if it has not changed since the run started; else None."""
     path = Path(inputs.requirements_file) if inputs.requirements_file else None
     same = path and path.is_file() and not set(git_blob_names(_bytes(path))).isdisjoint(inputs.requirements_blobs)
     return path if same else None

@@ -79,8 +79,8 @@ async def find_requirements(
 
 
 def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]:
-    """A remark if this change leaves alone files whose requirements are due. That narrows nothing: whoever wrote the
-    change would choose what it is judged by. The user can name what to judge."""
+    """A remark on files that this change does not touch although their requirements are due. They stay due: otherwise
+    the author of the change would choose what it is judged by. The user can name the files to judge."""
     files = dict.fromkeys(requirement.source.file for requirement in due)
     rest = [file for file in files if file not in touched]
     if not rest or len(files) == 1:
@@ -106,9 +106,9 @@ def folder_in_repository(folder: Path, roots: Iterable[Path | None]) -> str:
 async def with_words_of_base(
     workspace: GitWorkspace, given: Requirements, head: str, file: Path, roots: Iterable[Path | None]
 ) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements of a Markdown file that the user named, with those that this file has on the base: if the head
-    committed it as it is now, whoever wrote the head would choose what counts. Words that are in no commit are the
-    user's own, and count as they are."""
+    """The requirements of a Markdown file that the user named, and a remark. If the head has the file as it is now,
+    requirements that the file has only on the base are added: otherwise the author of the head would choose what
+    counts. A file that is in no commit is the user's own, and counts as it is."""
     from trued.inputs import specifications as sources
 
     name = await _committed_name(workspace, head, file, roots)
@@ -129,7 +129,7 @@ async def with_words_of_base(
 
 
 async def _committed_name(workspace: GitWorkspace, head: str, file: Path, roots: Iterable[Path | None]) -> str:
-    """The path of this Markdown file in the head, if the head has it with just this content; else ""."""
+    """The path of this Markdown file in the head, if the head has it with exactly this content; else ""."""
     if file.suffix.lower() not in MARKDOWN:
         return ""
     real = file.resolve()

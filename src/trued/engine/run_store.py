@@ -192,7 +192,8 @@ class RunStore:
     # -- contract and verdicts -----------------------------------------------------------------------------------------
 
     def contract(self, run_id: str) -> "Contract | None":
-        """The contract in force: as first sealed, or as later changed by an amendment or a replaced case."""
+        """The contract in force: as first sealed, or as later changed by an amendment or a replaced case. None before
+        sealing."""
         keys = [key for key, _, _ in self.journal.steps(run_id, *CONTRACTS) if is_contract(key)]
         found = self.journal.step(run_id, keys[-1]) if keys else None
         if not found:
@@ -232,8 +233,8 @@ class RunStore:
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> "Verdict | None":
-        """The verdict on the finished work; before there is one, the newest verdict on each requirement. Approvals are
-        applied."""
+        """The verdict on the finished work; before there is one, the newest verdict on each requirement; None if there
+        is none at all. Approvals are applied."""
         from trued.proof.verdict.conclusion import apply_approvals
 
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
@@ -241,7 +242,7 @@ class RunStore:
 
     def final_verdict(self, run_id: str) -> "Verdict | None":
         """The newest verdict on the finished work, without approvals: from the step `finish`, or from an amendment that
-        judged the work again."""
+        judged the work again. None if the run has never finished."""
         for key, _, _ in reversed(self.journal.steps(run_id, FINISH, AMENDMENT)):
             found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
             verdict = self._read_verdict(key, found) if found else None
@@ -312,7 +313,7 @@ class RunStore:
         }
 
     def _verdict_so_far(self, run_id: str) -> "Verdict | None":
-        """The newest verdict on each requirement, as one verdict."""
+        """The newest verdict on each requirement, as one verdict; None until the first task is judged."""
         from trued.engine.verdict_so_far import VerdictSoFar
 
         found = self._so_far.get(run_id) or _keep(self._so_far, run_id, VerdictSoFar())

@@ -113,7 +113,7 @@ async def _tests(
     """The changed files with existing tests that are removed or altered."""
     facts = contract.base_facts if contract else ()
     ids = {test.id for fact in facts if fact.kind == "tests" for test in fact.tried}
-    # An example in the docstring of a module, `kit.py::kit.double`, makes no test of the module.
+    # The id of a doctest, such as `kit.py::kit.double`, does not show that its module is a file of tests.
     collected = {
         path for path, _, name in (test_id.partition("::") for test_id in ids) if "." not in name.split("[")[0]
     }

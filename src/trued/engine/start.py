@@ -116,8 +116,8 @@ def prepare_inputs(
 def _of_chosen_parts(
     requirements: Requirements | None, goal: Goal, settings: Settings, workflow: WorkflowDescriptor
 ) -> Requirements | None:
-    """The requirements about the parts of the plan that the user chose (--chunk, --phase); all if none was chosen.
-    Raises BadInput if the workflow cannot work on parts."""
+    """The requirements about the parts of the plan that the user chose (--chunk, --phase); all if none was chosen; None
+    without a requirements file. Raises BadInput if the workflow cannot work on parts."""
     if not settings.chunks and not settings.phases:
         return requirements
     option = "--chunk" if settings.chunks else "--phase"

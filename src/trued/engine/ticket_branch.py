@@ -71,7 +71,8 @@ class TicketBranch:
 
 
 async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
-    """The inputs with the ticket's branch, after checking it locally, at the remote and at the forge."""
+    """The inputs with the ticket's branch, after checking it locally, at the remote and at the forge. Raises BadInput
+    if no branch can be used."""
     assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
     folder = store.home / "pull-requests"
     forge = forge_of(inputs.settings.forge, store.environ, repository.root, folder)

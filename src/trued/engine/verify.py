@@ -107,7 +107,7 @@ async def _probe_machine(request: VerifyRequest) -> AsyncIterator[None]:
 
 
 async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
-    """Seal the contract only; `head` is ignored."""
+    """Seal the contract only; `head` is ignored. Raises BadInput if the request names no requirements."""
     given = _callers_requirements(request)
     if given is None:
         raise BadInput("no file with requirements is named", then="--requirements FILE")
@@ -121,7 +121,7 @@ async def verify_against(
     contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> VerifyResult:
     """Prove a head against a sealed contract. The contract's cases count as visible if the history of base or head has
-    their file."""
+    their file. Raises BadInput if the contract was sealed on another base."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
         what = f"the contract was sealed on {contract.base[:12]}, but the base is {base.commit[:12]}"
@@ -212,8 +212,8 @@ async def _lacking_commits(base: NamedCommit, head: NamedCommit) -> str:
 
 
 def _with_reason(verdict: Verdict, why: str) -> Verdict:
-    """The verdict with this reason in each requirement that existing tests refute: other people may have written
-    them."""
+    """The verdict with this reason, if there is one, in each refuted requirement. Called if existing tests fail: they
+    may belong to commits of other people that the head lacks."""
     if not why:
         return verdict
     told = tuple(

@@ -240,8 +240,8 @@ def _moves(log: Path) -> list[Move]:
 
 
 def _left(moves: list[Move]) -> Iterator[str]:
-    """The commits that HEAD left by a checkout, and that it did not come to by one. A commit that was amended or undone
-    is not left, and one that was fetched is not made here."""
+    """The commits that were made here and that HEAD then left by a checkout. A commit that HEAD reached by a checkout,
+    reset, clone or fast-forward was not made here; one that was amended or undone was not left by a checkout."""
     for move, after in itertools.pairwise(moves):
         is_made = not move.why.startswith(("checkout:", "reset:", "clone:")) and not move.why.endswith("Fast-forward")
         if is_made and after.why.startswith("checkout:") and move.commit != after.commit:
@@ -254,8 +254,8 @@ def _entries(listed: bytes) -> list[str]:
 
 
 def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
-    """The working tree that contains the folder. Its branch may have no commit yet: otherwise whoever checks out such a
-    branch would take the working tree out of the gate's sight. Raises BadInput if there is none."""
+    """The working tree that contains the folder. A branch without a commit is accepted, because checking one out must
+    not hide the working tree from the gate. Raises BadInput if the folder is in no working tree."""
     found = open_repository(folder, status=False, empty=True)
     paths = ("--path-format=absolute", "--absolute-git-dir", "--git-path", "hooks")
     code, out = _ask_git(found.root, environ, "rev-parse", *paths)

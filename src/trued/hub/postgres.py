@@ -322,8 +322,7 @@ class PostgresJournal(JournalQueries):
         return {row["id"]: row["accept"] for row in rows}
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`."""
         where, values = self._step_name_condition(names)
         rows = self._select(
             f"select n, key, ended, value from step where run = ? and n > ? and {where} order by n",  # noqa: S608
@@ -332,8 +331,8 @@ class PostgresJournal(JournalQueries):
         return ((row["n"], row["key"], row["ended"], row["value"]) for row in rows)
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, record it anyway, and the newest counts.
-        Returns whether it was recorded."""
+        """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
+        `instead`, record it anyway, and the newest counts. Returns whether it was recorded."""
         row = {**approval_columns(run, approval), "token": uuid.uuid4()}
         same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
         same += " and contract = %(contract)s" if approval.is_of_contract else ""
@@ -501,7 +500,7 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
 
     def spend(self, decide: "Decide") -> "Spend | None":
         """Let `decide` reserve or settle the budget of a call, in one synced transaction; other writers of this run
-        wait."""
+        wait. Returns the row that was written; None if `decide` wrote none."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 
@@ -569,7 +568,8 @@ def _event_values(
 
 
 def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
-    """This state folder's unique name, or None if it has none; with `create`, it gets one."""
+    """This state folder's unique name, or None if it has none; with `create`, it gets one. Raises StateFailed if the
+    name cannot be read."""
     file = home / PLACE
     if not file.exists() and create:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)

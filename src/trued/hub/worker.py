@@ -182,7 +182,7 @@ class Worker:
         self._failed = failed
 
     def _interrupt_all(self) -> None:
-        """DriveEnd the agents of all drives; their runs go back to their queue."""
+        """End the agents of all drives; their runs go back to their queue."""
         self._takes = False
         self._workers.ask_again(self.name)  # before the runs are released, so that watchers wait for the next driver
         until = time.monotonic() + ENDING_S
@@ -332,7 +332,7 @@ class Worker:
 
 
 def run_worker(url: str, home: Path, environ: Mapping[str, str], offer: Offer, lease_s: float = LEASE_S) -> int:
-    """Work until the end; return the exit code."""
+    """Take and drive runs until this worker has to end; return the exit code. Raises BadInput for an invalid name."""
     for what, given in (("worker", offer.name), ("queue", offer.queue)):
         if not NAME.fullmatch(given):
             raise BadInput(

@@ -147,7 +147,7 @@ def is_work(title: str) -> bool:
 
 
 def chunk_title(words: Words) -> ChunkTitle | None:
-    """The chunk id that a list item or a heading begins with, and the words after it."""
+    """The chunk id that a list item or a heading begins with, and the words after it; None if it begins with no id."""
     if words.label:
         return _named_by_label(words)
     raw = words.raw.lstrip("[(") if words.raw[:1] in "[(" else words.raw

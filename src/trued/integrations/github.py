@@ -61,7 +61,8 @@ def check_repository(repository: str, where: str) -> str:
 
 @contextmanager
 def github_session(at: Service, doing: str) -> "Iterator[Github]":
-    """A GitHub session for one `with` block; an error inside it becomes one sentence for people."""
+    """A GitHub session for one `with` block. An error inside it is raised as a TruedError with one sentence for
+    people."""
     try:
         import github
         from requests.exceptions import RequestException
@@ -104,7 +105,7 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
 
 
 def _refusal_message(data: object) -> str:
-    """GitHub's message about a refusal, with the details that it lists."""
+    """GitHub's message about a refusal, with the details that it lists; "" if there is none."""
     if not isinstance(data, dict):
         return ""
     listed = data.get("errors")

@@ -37,7 +37,7 @@ def folded(title: str, body: str) -> str:
 
 
 def quotation(text: str) -> str:
-    """Markdown as a quotation that keeps only paragraphs, list items and headings."""
+    """Markdown as a quotation of at most MOST_LINES lines, which keeps only paragraphs, list items and headings."""
     lines = plain(text).strip().splitlines()
     shown = [
         *map(_escaped_line, lines[:MOST_LINES]),

@@ -44,7 +44,7 @@ _KEY_LINES = 200  # at most so many lines are held back until the end of a priva
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
     """The secrets in these variables, by name: values of variables that are named like secrets, and credentials inside
-    other values. So users need not list their secrets."""
+    other values. Short values and absolute paths do not count. So users need not list their secrets."""
     within = {
         f"{name}{number or ''}": secret
         for name, value in variables.items()

@@ -1,5 +1,5 @@
-"""Reads tables of TOML, JSON and INI from other programs and people. Where there is no table, the result is an empty
-one."""
+"""Reads tables of TOML, JSON and INI from other programs and people. A text that is no table counts as an empty one;
+only `parse_toml` returns None for it."""
 
 import configparser
 import tomllib

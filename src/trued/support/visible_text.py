@@ -16,7 +16,7 @@ def visible(text: str) -> str:
     blank, or one that only looks like an ASCII character or like a letter of a Latin word."""
     if text.isascii() and text.isprintable():
         return text
-    # If not, some letter shows that the text is really Greek or Cyrillic.
+    # A Greek or Cyrillic letter that looks like no Latin one shows that the text really is Greek or Cyrillic.
     only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES
 
     def written(word: re.Match[str]) -> str:

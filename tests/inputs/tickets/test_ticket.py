@@ -228,7 +228,7 @@ def test_whatever_is_written_is_read_or_refused_in_one_sentence(text: str, heade
         ("[" * 5001, "t.md", "the ticket has more than 5000 brackets"),
         ("---\nkey: A-1\nacceptance: {a: 1}\n---\n", "t.md", "t.md:3: acceptance is not a list of texts"),
         ("---\nkey: A-1\nsummary: [a]\n---\n", "t.md", "t.md:3: summary is not a line of text"),
-        ("---\nkey: A-1\nsummary: a\nsummary: b\n---\n", "t.md", 't.md:4: "summary" is there twice'),
+        ("---\nkey: A-1\nsummary: a\nsummary: b\n---\n", "t.md", 't.md:4: "summary" occurs twice'),
         ("---\nkey: A-1\npreview: javascript:alert(1)\n---\nx", "t.md", "t.md:3: the preview"),
         ('{"key": "A-1",\n"summary": }', "t.json", "t.json:2: this is not JSON"),
         ("[1]", "t.json", "a ticket in JSON must be an object"),

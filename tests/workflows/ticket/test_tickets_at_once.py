@@ -90,7 +90,7 @@ async def test_either_all_begin_or_none(ground: Ground) -> None:
     missing = good.model_copy(update={"goal": str(ground.folder / "none.md")})
     for requests, words in (
         ([good, missing], "there is no file"),
-        ([good, same], "two of them would work on the branch"),
+        ([good, same], "two of the tickets would work on the branch"),
         ([good, other, plan], "is not a ticket, and only tickets can run at the same time"),
     ):
         with pytest.raises(BadInput, match=words):

@@ -64,7 +64,7 @@ def program_version(path: str) -> str:
 
 
 def _packaged_version(real: str) -> str:
-    """The version in the package of an npm script: reading it is quicker than running the script."""
+    """The version of an npm script, read from its package, which is quicker than running the script; "" if unknown."""
     if "node_modules" not in Path(real).parts or not _shebang_words(real):
         return ""
     for folder in Path(real).parents:

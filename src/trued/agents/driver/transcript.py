@@ -40,7 +40,8 @@ class Transcript:
     last: str = ""  # id of the last message, to recognise its further pieces
 
     def set_session(self, native: str) -> None:
-        """Record the agent's own session id as soon as it is known: after a crash the session is resumed with it."""
+        """Record the agent's own session id as soon as it is known: after a crash the session is resumed with it.
+        Raises ValueError for an id that is not safe on a command line."""
         if native and native != self.native:
             if not SESSION.fullmatch(native):
                 raise ValueError("not a session id")

@@ -35,7 +35,7 @@ class RoleSet:
 
 
 def load_roles(project: Path | None, user: Path | None) -> dict[str, Role]:
-    """All usable roles by name."""
+    """All usable roles by name. Raises BadInput for a broken file in our own format."""
     return find_roles(project, user).roles
 
 
@@ -47,11 +47,12 @@ def find_roles(
     workflow: Iterable[Path] = (),
     allowed: Callable[[Path], bool] = lambda path: True,
 ) -> RoleSet:
-    """Read the role files of all levels.
+    """Read the role files of all levels. Raises BadInput for a broken file in our own format; broken files of other
+    tools are listed in `troubles`.
 
     `project` is the repository's folder, `user` the folder of the user's settings, `home` the HOME in which other tools
-    keep their files, `workflow` the role files of workflows. At each level our own format is
-    preferred to those of other tools. `allowed`: whether a file of the project may be read.
+    keep their files, `workflow` the role files of workflows. At each level our own format is preferred to those of
+    other tools. `allowed`: whether a file of the project may be read.
     """
     ours = packaged_files()
     packaged = dict(_read_roles(ours, "packaged"))
@@ -76,7 +77,8 @@ def find_roles(
 
 
 def apply_role_choices(role_set: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
-    """The roles, changed as the user chose. `chosen`: role to replace → the role that takes its place and its name."""
+    """The roles, changed as the user chose. `chosen`: role to replace → the role that takes its place and its name.
+    Raises BadInput for an unknown role."""
     roles = dict(role_set.roles)
     for replaced, name in chosen.items():
         if replaced not in role_set.roles:

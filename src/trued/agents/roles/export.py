@@ -80,7 +80,8 @@ def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
 
 
 def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
-    """One file to write below a folder, compared with the existing file."""
+    """One file to write below a folder, compared with the existing file. Raises BadInput if a link leads out of the
+    folder."""
     if not path.resolve().is_relative_to(top.resolve()):
         raise BadInput(f"{path} is a link that leads out of {top}", then="remove that link")
     if not path.exists():

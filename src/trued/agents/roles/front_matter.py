@@ -79,7 +79,7 @@ def _read_entries(head: str, file: str, known: Collection[str]) -> Located:
     lines: dict[Spot, int] = {(): 2}
     for key, line, chunk in _entries(head, file, known):
         if key in values:
-            raise BadInput(f'"{key}" is there twice', f"{file}:{line}", "keep one of them")
+            raise BadInput(f'"{key}" occurs twice', f"{file}:{line}", "keep one of them")
         field = _parse_field(key, chunk, file, line)
         values[key] = field.value[key]
         lines |= {spot: number for spot, number in field.lines.items() if spot}

@@ -84,7 +84,8 @@ class Supervisor:
         return self._process.wait()
 
     async def _first_line(self) -> str:
-        """The first line that the supervisor prints, or what it printed before it ended."""
+        """The first line that the supervisor prints; if it ends before, what it printed; if it prints nothing for
+        READY_S, a sentence that says so."""
         stream = self._process.stdout
         if stream is None:
             return ""

@@ -87,7 +87,7 @@ class CallRecord:
 
 
 def _command(kind: str, data: Mapping[str, object]) -> str:
-    """The command line in an event: from a shell tool, or from a log line that begins with `$ `."""
+    """The command line in an event of a shell tool, or in a log line that begins with `$ `; "" if there is none."""
     text = str(data.get("what" if kind == "tool" else "text") or "")
     if kind == "log":
         return text[2:].strip() if text.startswith("$ ") else ""

@@ -94,7 +94,7 @@ def spend_of(row: Mapping[str, Any]) -> "Spend":
 
 
 def spending_of(row: Mapping[str, Any]) -> "Spend":
-    """A spend of which only the names and the used amount are known, in some columns of the table `spend`."""
+    """The spend in a row with only these columns of the table `spend`: step, role, agent, used amount, cost."""
     from trued.wire import Amount, Spend
 
     spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])

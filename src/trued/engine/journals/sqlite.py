@@ -303,8 +303,8 @@ class SqliteJournal(JournalQueries):
             yield number, key, ended, self._rows("select value from step where rowid = ?", (number,))[0][0]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, record it anyway, and the newest counts.
-        Returns whether it was recorded."""
+        """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
+        `instead`, record it anyway, and the newest counts. Returns whether it was recorded."""
         row = approval_columns(run, approval)
         same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
         same += " and contract = :contract" if approval.is_of_contract else ""

@@ -43,7 +43,8 @@ FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already
 async def land(store: RunStore, run_id: str, request: LandingRequest, person: Person) -> LandingResult:
     """Land the run's work on the user's branch, or offer it as a pull request. `person` is asked for consent if needed.
 
-    No branch of the user changes unless the result says `landed`.
+    No branch of the user changes unless the result says `landed`. Raises BadInput for a request that cannot be carried
+    out.
     """
     record = store.journal.run(run_id)
     refuse_if_agent_could_answer(store, record)
@@ -148,7 +149,8 @@ async def _branch_hint(context: LandingContext) -> str:
 
 
 async def _landed_before(context: LandingContext, tip: str) -> LandingResult | None:
-    """The result if the work is on the target already: from an earlier `land`, even a killed one, or merged by hand."""
+    """The result if the work is on the target already, from an earlier `land` (even a killed one) or merged by hand;
+    else None."""
     store, head = context.workspace.store, context.record.head
     for landing in reversed(begun_landings(context.store, context.record.id)):
         same = (landing.onto, landing.head) == (context.onto, head) and await store.has_commit(landing.commit)
@@ -167,7 +169,8 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
 
 
 async def _undone(context: LandingContext, landing: LandingRecord, tip: str) -> LandingResult | None:
-    """The refusal if the branch contains the run's commit, but every file that the run changed has its old content."""
+    """The refusal if the branch contains the run's commit, but every file that the run changed has its old content;
+    else None."""
     store = context.workspace.store
     before = landing.before if landing.how in (REBASED, MERGED) else context.record.base
     changed = await store.changed_files(before, landing.commit)
@@ -175,7 +178,7 @@ async def _undone(context: LandingContext, landing: LandingRecord, tip: str) -> 
     if not changed or any(old.get(path) != now.get(path) for path in changed):
         return None
     why = f"{context.onto} contains {landing.commit[:12]} of run {context.record.id}, but its changes were undone since"
-    then = "to have them again, revert the commit that undid them, and check the result with `trued verify`"
+    then = "to restore them, revert the commit that undid them, and check the result with `trued verify`"
     return context.result(code=1, why=why, then=then, how=landing.how, before=tip, commit=landing.commit)
 
 

@@ -22,7 +22,8 @@ def is_offered(context: LandingContext) -> bool:
 
 
 async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
-    """Push the commit and open its pull request, or update the open one. Unproven work is a draft."""
+    """Push the commit and open its pull request, or update the open one. Raises BadInput for unproven work unless a
+    draft is requested."""
     record, draft = context.record, context.request.draft
     if not proven and not draft:
         raise BadInput(f"run {record.id} is not proven", then="--draft opens a draft, marked as not proven")

@@ -133,7 +133,7 @@ class Outline:
                 self._take(closed.title, closed.line)
 
     def _chunk(self) -> "Draft | None":
-        """The chunk whose heading is above the current section."""
+        """The chunk whose heading is above the current section; None if there is none."""
         section: PlanSection | None = self.section
         while section is not None and section.chunk is None:
             section = section.parent
@@ -257,8 +257,8 @@ class Outline:
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
     def left_over(self, section: PlanSection, block: List | Table, kind: str = "text") -> None:
-        """Keep a list or table without chunks: items with a checkbox are ship criteria; everything else
-        is of this kind, and `text` is unread."""
+        """Keep a list or table without chunks: items with a checkbox are ship criteria; all other items and rows are
+        criteria of this `kind`, or unread if it is "text"."""
         if isinstance(block, Table):
             rows = [
                 (row.line, _row_text(block, row))

@@ -16,8 +16,8 @@ def chosen_parts(
     """The plan with only these chunks, and with the criteria that they can meet. Notes in `undecided` name what is left
     out. Raises BadInput for a name that the plan does not have.
 
-    Three kinds of criteria are kept: constraints; criteria of a phase whose chunks are all chosen; and criteria covered
-    by a requirement of the user that covers a chosen chunk and no chunk that is left out. `covers`: what each
+    Three kinds of criteria are kept: constraints; criteria of a phase whose chunks are all chosen; and criteria that a
+    requirement of the user covers together with a chosen chunk, and with no chunk that is left out. `covers`: what each
     of the user's requirements covers.
     """
     if not chunks and not phases:

@@ -103,8 +103,8 @@ def with_visible_checks(requirements: Requirements, planned: Iterable[Requiremen
 
 
 def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """The requirements whose whole text asks for the success of a command, each with that command as its check. Where
-    it succeeds on the base already, they ask to keep that."""
+    """Only those requirements whose whole text asks that a command succeeds, each with that command as its check and
+    with `keep`: a command that succeeds on the base must still succeed."""
     quoted = [(requirement, quoted_command(requirement.text)) for requirement in requirements if not requirement.parts]
     return tuple(
         requirement.model_copy(update={"checks": (CommandCheck(command=command),), "keep": True})

@@ -28,7 +28,8 @@ def load_requirements(path: Path) -> Requirements:
 
 
 def parse_requirements(text: str, file: str) -> Requirements:
-    """Read the text of a requirements file; the suffix of its name decides between TOML, YAML and JSON."""
+    """Read the text of a requirements file; the suffix of its name decides between TOML, YAML and JSON. Raises
+    BadInput."""
     suffix = PurePosixPath(file).suffix.lower()
     if suffix not in READERS:
         raise BadInput(f"{file} is not a requirements file", then=f"its name must end in {', '.join(READERS)}")
@@ -58,7 +59,8 @@ def _check_ids(requirements: Requirements, located: Located) -> None:
 
 
 def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
-    """Files named by `from`: path in the project → content in base64. Links that lead out of `from` are ignored."""
+    """Files named by `from`: path in the project → content in base64. Links that lead out of `from` are ignored. Raises
+    BadInput if a folder or its files are missing, two files clash, or there are more than CARRIED_BYTES."""
     carried: dict[str, str] = {}
     for requirement in requirements.requirements:
         for check in requirement.checks:

@@ -58,7 +58,7 @@ def named_command(sentence: str) -> str:
 
 
 def quoted_command(sentence: str) -> str:
-    """The command that the whole sentence asks to succeed, if it is marked as code."""
+    """The command that the whole sentence asks to succeed, if it is marked as code; otherwise ""."""
     return named_command(sentence) if "`" in sentence else ""
 
 

@@ -22,7 +22,7 @@ ALL_ROLES = "*"  # stands for all roles that are not named; settings files write
 
 
 def expand_home(path: str) -> Path:
-    """The path with `~` replaced by the home folder."""
+    """The path with `~` replaced by the home folder. Raises RuleBroken if that folder is unknown."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -30,7 +30,7 @@ def expand_home(path: str) -> Path:
 
 
 def check_agent(agent: str) -> str:
-    """Refuse an agent that could never start, before a run is stored."""
+    """Return the agent. Raises RuleBroken for one that could never start, before a run is stored."""
     kind, _, rest = agent.partition(":")
     then = "write command:PROGRAM ARGS"
     try:

@@ -180,8 +180,8 @@ def _project_file(root: Path) -> dict[str, Any]:
 
 
 def _tool_table(path: Path) -> Located | None:
-    """The project's pyproject.toml if it has settings for trued. A file that does not mention trued is not parsed,
-    so it may be broken."""
+    """The project's pyproject.toml if it has settings for trued; else None. A file that does not mention trued is not
+    parsed, so it may be broken."""
     if not path.is_file():
         return None
     text = path.read_bytes().decode("utf-8", "replace")

@@ -37,7 +37,7 @@ GROUPS: tuple[tuple[SpecificationFormat, ...], ...] = ((OwnFile(),), (SpecKit(),
 
 
 def find_specifications(paths: Iterable[str]) -> dict[str, SpecificationFormat]:
-    """Path → format that reads it, from the first group that matches any path."""
+    """Path → format that reads it, from the first group that matches any path; empty if none does."""
     listed = sorted(paths)
     for group in GROUPS:
         if taken := {path: source for source in group for path in source.matching_paths(listed)}:

@@ -16,14 +16,14 @@ FENCES = ("trued", "requirement", "requirements")  # a block that begins ```true
 
 
 def slug(text: str, otherwise: str = "requirement") -> str:
-    """An id from a title."""
+    """An id from a title; `otherwise` if the title has no letters or digits."""
     words = re.sub(r"[^\w]+", "-", text.lower()).strip("-_")
     return words[:LONGEST].strip("-_") or otherwise
 
 
 def requirement_of(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] = ()) -> Requirement:
-    """A requirement found in a file. If its whole text asks for the success of a command, it asks to keep that where
-    the command succeeds on the base already."""
+    """A requirement found in a file. It gets `keep` if it has checks and its whole text asks that a command
+    succeeds: a command that succeeds on the base must still succeed."""
     keep = bool(checks and quoted_command(text))
     return Requirement(id=name, text=text, source=Source(file=file, line=line), checks=checks, keep=keep)
 
@@ -70,7 +70,8 @@ def _checks(yaml: str, where: str) -> tuple[Check, ...]:
 
 
 def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Requirement, ...]:
-    """The requirements, each with the checks of the fenced blocks between it and the next requirement."""
+    """The requirements, each with the checks of the fenced blocks between it and the next requirement. Raises BadInput
+    for a block above the first one."""
     result = list(found)
     for line, checks in fenced_checks(text, file) if found else ():
         above = [n for n, requirement in enumerate(result) if requirement.source.line <= line]
@@ -78,10 +79,10 @@ def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Require
             raise BadInput(
                 "the fenced checks are above the first requirement",
                 f"{file}:{line}",
-                "put them below the one they check",
+                "put them below the requirement that they check",
             )
         nearest = max(above, key=lambda n: result[n].source.line)
-        # with checks of the user's own, the sentence asks for more than to keep what there is
+        # the user's own checks can ask for something new, so the requirement is no longer only about keeping behaviour
         update = {"checks": (*result[nearest].checks, *checks), "keep": False}
         result[nearest] = result[nearest].model_copy(update=update)
     return tuple(result)

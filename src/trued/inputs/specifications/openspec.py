@@ -51,7 +51,7 @@ class _OpenSpecFile:
     name: str = ""  # id of the current requirement
     found: list[Requirement] = field(default_factory=list)
     open: bool = False  # whether text that follows belongs to the last requirement
-    level: int = 0  # of the last heading of a requirement, or of one without a requirement above it
+    level: int = 0  # of the heading of the last requirement, or of the last scenario without a requirement above it
     inside: bool = False  # whether this part of the file holds requirements
 
     def read(self, text: str) -> list[Requirement]:
@@ -101,7 +101,7 @@ class _OpenSpecFile:
             self._add_words(block.text, block.line)
 
     def _add_words(self, words: str, line: int, checks: tuple[Check, ...] = ()) -> None:
-        """Add words to the open requirement. Among requirements, and below none of them, they are one themselves."""
+        """Add words to the open requirement. If none is open, they become a requirement of their own."""
         if not self.open:
             first, _, _ = words.partition("\n")
             name = _short(f"{self.area}.{slug(first)}")

@@ -24,7 +24,7 @@ ASKING = {
     "measurable outcome": "success",
     "constraint": "constraint",
 }
-# Headings and labels inside of these about the specification itself, or about the work.
+# Parts of headings and labels; the text below them is about the specification itself, or about the work.
 ASIDE = ("key entit", "assumption", "dependenc", "clarification", "checklist", "quality", "completeness", "execution")
 TITLE_WORDS = 3  # a longer heading may ask for something itself
 ABOUT = ("why this priority", "independent test")  # labels of texts about how to work, not about what must hold
@@ -126,7 +126,8 @@ class _SpeckitFile:
                 self._item(below)
 
     def _table(self, table: Table) -> None:
-        """Rows are like items. A row about a requirement that is known belongs to it, as in a list of what is done."""
+        """Add each row, like an item. A row that begins with the number of a known requirement is added to that
+        requirement's text, as in a table of what is done."""
         header = [TableRow(table.header, table.line)] if NUMBERED.match(_first_words(table.header)) else []
         for row in (*header, *table.rows):
             text, match = (
@@ -145,7 +146,8 @@ class _SpeckitFile:
                 self._more(text, row.line)
 
     def _other(self, block: Other, lines: list[str]) -> None:
-        """A quotation, code or HTML: what has a number in it is a requirement of its own."""
+        """Read a quotation, code or HTML. Each line that begins with a number such as FR-001 begins a requirement; the
+        lines above the first one are text without a number."""
         inner = [line.strip(" \t>\r\n") for line in lines[block.line - 1 : block.end]]
         starts = [at for at, line in enumerate(inner) if NUMBERED.match(line.lstrip("-*+ "))]
         for at, end in zip(starts, [*starts[1:], len(inner)], strict=False):
@@ -156,10 +158,11 @@ class _SpeckitFile:
             self._more(before, block.line)
 
     def _more(self, text: str, line: int) -> None:
-        """Text without a number. In a section it belongs to the requirement before it, or is one of its own if there is
-        none; elsewhere it belongs to the open requirement, or is about the work."""
+        """Take text without a number. It is added to the last requirement of this section or, outside of sections, to
+        the open one; if there is none or it has checks, the text is a new requirement. Outside of sections and below no
+        open requirement, it is about the work and left out."""
         inside = len(self.found) > self.begun if self.section else self.open
-        if inside and not self.found[-1].checks:  # its check judges only what it says so far
+        if inside and not self.found[-1].checks:  # a check judges only the text that it was made from
             self._append(len(self.found) - 1, text)
         elif self.section or self.open:
             self._add(self._numbered(""), text, line)
@@ -169,7 +172,8 @@ class _SpeckitFile:
         self.found[at] = known.model_copy(update={"text": f"{known.text}\n{text}"})
 
     def _add_numbered(self, words: str, text: str, line: int) -> bool:
-        """Add a requirement if the words begin with its number. Outside of sections, text below belongs to it."""
+        """Add a requirement if the words begin with its number, and return whether they do. Outside of sections, it is
+        then the open requirement, to which the text below belongs."""
         if match := NUMBERED.match(words):
             self._add(match[1].upper(), text, line, whole_command(text))
             if not self.section:

@@ -13,14 +13,14 @@ _RULE = re.compile(r"[\s>|:-]*|\s*(?:```|~~~).*|\s*</?\w[^>]*>\s*")  # an empty 
 def unread_items(
     text: str, read: set[int], begins: re.Pattern[str], *, keep: bool = False
 ) -> Iterator[tuple[str, int]]:
-    """Text and line of each item outside of the lines that were read. An item begins on a line, or in a table on a
-    cell, whose first words match `begins`; it goes on to the next item, or to an empty line. Comments are no text.
+    """Text and line of each item outside of the lines that were read. An item begins on a line, or in a table in a
+    cell, whose first words match `begins`; it continues until the next item or an empty line. Comments do not count.
 
     `keep`: the words that match belong to the item."""
     words, line, depth = "", 0, 0
     lines = split_lines(COMMENT.sub(lambda comment: re.sub(r"[^\r\n]", " ", comment[0]), text))
     for number, whole in enumerate(lines, 1):
-        bare = whole[_LEAD.match(whole).end() :].strip()  # type: ignore[union-attr] # it matches nothing, too
+        bare = whole[_LEAD.match(whole).end() :].strip()  # type: ignore[union-attr] # matches even an empty text
         match = begins.match(bare)
         cells = "|" in whole and any(begins.match(cell.strip()) for cell in whole.strip(" >|\r\n").split("|"))
         begun = number not in read and bool((match and bare[match.end() :]) or cells)

@@ -34,7 +34,7 @@ def _checkable_requirements(criteria: Iterable[Criterion]) -> Iterator[Requireme
                 text=criterion.text,
                 source=criterion.source,
                 checks=(check,),
-                keep=isinstance(check, CommandCheck),  # where it succeeds on the base already, that is to stay
+                keep=isinstance(check, CommandCheck),  # a command that succeeds on the base must still succeed
             )
 
 

@@ -151,7 +151,8 @@ def _named_areas(text: str) -> list[str]:
 
 
 def _label_match(block: Paragraph) -> re.Match[str] | None:
-    """The label that a paragraph begins with: `**Acceptance criteria:**` or `Acceptance criteria:`."""
+    """The label that a paragraph begins with (`**Acceptance criteria:**` or `Acceptance criteria:`); None if it begins
+    with none."""
     match = _LABEL.match(block.text)
     return match if match and part_of(match[1]) else None
 

@@ -173,7 +173,8 @@ class _NamedFields:
                     self.names.setdefault(part, name)
 
     def line(self, part: str) -> str:
-        """The field as one line of text; a number is accepted, too."""
+        """The field as one line of text; a number is accepted, too; "" if it is not given. Raises BadInput for anything
+        else."""
         value = self._value(part)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise BadInput(
@@ -191,7 +192,8 @@ class _NamedFields:
         return "fix" if _FIX.search(summary) else "feat"
 
     def entries(self, part: str) -> list[tuple[str, int]]:
-        """The entries of a list, or of a line, each with its line number."""
+        """The entries of a list, or the one entry of a field that is no list, each with its line number. Raises
+        BadInput for entries that are no text."""
         value = self._value(part)
         if value is None:
             return []
@@ -227,8 +229,8 @@ class _NamedFields:
                 self._other_field(name, parts)
 
     def _other_field(self, name: str, parts: Parts) -> None:
-        """A field with another name is a section with that heading. A single word or number in one that is no part of
-        a ticket is an attribute, such as `team: payments`."""
+        """Read a field with any other name like a section with that heading. If the name begins no part of a ticket, a
+        value of one word or number is only an attribute, such as `team: payments`, and is left out."""
         if self.header is None:
             return
         value, part = self.header.value[name], part_of(name.replace("_", " "))

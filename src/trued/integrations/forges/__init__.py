@@ -13,7 +13,8 @@ from trued.protocols import Forge
 
 def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
     """The forge that the settings name. With `kind` "auto": the forge that the remote of the repository at `root`
-    points to; if it points to none, pull requests become files in `folder`."""
+    points to; if it points to none, pull requests become files in `folder`. Raises BadInput if the forge's repository
+    is unknown."""
     if is_without_forge(settings, root):
         return _local(folder, root)
     api = settings.url or API

@@ -61,7 +61,7 @@ class _Conversion:
         return after
 
     def _convert(self, number: int, line: str) -> str:
-        """Convert a line up to the first mark of a block. Returns what follows."""
+        """Convert a line up to the first mark of a block. Returns what follows the mark; "" if there is no mark."""
         match = self._block_mark(number, line)
         if match is None:
             self.lines.append(self._prefix + _convert_line(line, self.pictures, self.lines))
@@ -86,7 +86,7 @@ class _Conversion:
         return after
 
     def _block_mark(self, number: int, line: str) -> re.Match[str] | None:
-        """The first mark in a line that begins or ends a block."""
+        """The first mark in a line that begins or ends a block; None if there is none."""
         for match in _MARK.finditer(line):
             kind = match[1]
             if kind in _FENCES and (self.last.get(kind, 0) > number or f"{{{kind}}}" in line[match.end() :]):

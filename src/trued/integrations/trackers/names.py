@@ -27,7 +27,8 @@ class TicketName:
 
 
 def ticket_name(name: str, settings: Settings) -> TicketName | None:
-    """The ticket that this text names; None if the text is a goal."""
+    """The ticket that this text names; None if the text is a goal. Raises BadInput for a ticket on an unknown
+    server."""
     name = name.strip()
     kind = settings.tickets.kind
     if kind in ("auto", "file") and _is_file(name):
@@ -65,7 +66,8 @@ def _jira(name: str, settings: Settings) -> TicketName | None:
 
 
 def _page(address: str, settings: Settings) -> TicketName | None:
-    """The ticket at this web address: on a tracker from the settings, github.com or Jira Cloud."""
+    """The ticket at this web address: on a tracker from the settings, github.com or Jira Cloud. None if the address
+    names no ticket. Raises BadInput for a ticket on any other server."""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").lower()

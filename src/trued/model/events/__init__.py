@@ -51,7 +51,8 @@ class JournalEvent(BaseModel):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self | None:
-        """Read a stored object. A field that is missing or of another type, as in older journals, becomes empty."""
+        """Read a stored object. A field that is missing or of another type, as in older journals, becomes empty. None
+        if the object cannot be read even so."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:

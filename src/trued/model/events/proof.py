@@ -144,8 +144,8 @@ class TextWithheld(JournalEvent, kind="withheld"):
 
 
 class DisputeAnswered(JournalEvent, kind="dispute"):
-    """An implementer disputed cases of a requirement. Another examiner said what they should give, without seeing the
-    expected results."""
+    """An implementer disputed cases of a requirement. Another examiner said what the cases should give, without
+    seeing the expected results."""
 
     requirement: str
     what: str

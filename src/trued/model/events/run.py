@@ -165,7 +165,7 @@ class MergeConflict(JournalEvent, kind="conflict"):
 
 
 class WorkSetAside(JournalEvent, kind="set aside"):
-    """Work was given up. A branch of its own keeps it, unless there was none or the branch could not be made."""
+    """Work was given up. A branch of its own keeps it, unless there was no work or the branch could not be made."""
 
     branch: str  # "" if there was no work
     head: str

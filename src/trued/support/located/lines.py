@@ -83,7 +83,7 @@ class _Scanner:
         for key in self.keys(":="):
             spot = (*spot, key)
             if self.is_json and spot in self.lines:
-                raise BadInput(f'"{key}" is there twice', f"{self.file}:{line}", "keep one of them")
+                raise BadInput(f'"{key}" occurs twice', f"{self.file}:{line}", "keep one of them")
             self.lines.setdefault(spot, line)
         self.at += 1
         self.skip_space()

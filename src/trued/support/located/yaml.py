@@ -75,7 +75,7 @@ class _Yaml:
             self._yaml_type(name, line)
             key = _whole(str(name.value))
             if key in values:
-                raise BadInput(f'"{key}" is there twice', f"{self.file}:{line}", "keep one of them")
+                raise BadInput(f'"{key}" occurs twice', f"{self.file}:{line}", "keep one of them")
             self.lines[(*spot, key)] = line
             values[key] = self.value(part, (*spot, key))
         return values

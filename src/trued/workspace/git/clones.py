@@ -214,7 +214,8 @@ class Clones:
         only: Collection[str] = (),
     ) -> AgentCommit:
         """Commit the agent's work, except changes that it may not make: changes outside `only` or, if `only` is empty,
-        changes to `fixed` paths. `undone` in the result has what was left out."""
+        changes to `fixed` paths. `undone` in the result has what was left out. Raises StateFailed if the clone is not
+        at `head`."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:

@@ -109,8 +109,8 @@ def _expanded(folder: Path, path: str) -> Path | None:
 
 
 async def _repository_around(start: Path) -> Path | None:
-    """The nearest repository at or above the folder `start`. Folders that look like a bare repository, but are files of
-    a commit, are skipped."""
+    """The nearest repository at or above the folder `start`; None if there is none. Folders that look like a bare
+    repository, but are files of a commit, are skipped."""
     real = Path(os.path.realpath(start))
     for folder in (real, *real.parents):
         git_folder = _git_folder(folder)
@@ -174,7 +174,8 @@ async def _find_in_repository(path: Path, revision: str) -> NamedCommit:
 
 
 async def _check_meaning(git: Git, top: Path, revision: str) -> None:
-    """Raise AmbiguousRevision unless all refs that the revision could mean are at the same commit."""
+    """Called if git finds the revision ambiguous. Raises AmbiguousRevision unless it could mean only refs that are all
+    at the same commit. (If only one ref has this name, the other meaning is a hash.)"""
     if not (refs := refs_called(revision)):
         return
     _, out, _ = await git.attempt("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs)
@@ -210,7 +211,7 @@ async def _objects_and_commit(git: Git, top: Path, revision: str) -> tuple[str, 
 
 
 def _enclosing_repository(path: Path) -> Path | None:
-    """The nearest folder upwards that is a repository."""
+    """The nearest repository at or above this path; None if there is none."""
     real = Path(os.path.realpath(path))
     return next((folder for folder in (real, *real.parents) if _git_folder(folder)), None)
 

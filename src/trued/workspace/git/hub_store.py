@@ -138,7 +138,7 @@ class HubStore:
 
     @property
     def folder(self) -> Path | None:
-        """The store's folder, if it is on this machine."""
+        """The store's folder if it is on this machine; else None."""
         return Path(self.address) if "://" not in self.address and Path(self.address).is_absolute() else None
 
     @property
@@ -160,7 +160,8 @@ class HubStore:
         return tuple(path for path in named if path.is_file())
 
     def _ssh_in_settings(self) -> str:
-        """`core.sshCommand` of the user and the machine; a repository's own does not count."""
+        """`core.sshCommand` in the settings of the user and the machine; "" if it is not set. A repository's own does
+        not count."""
         if self.address.startswith("http"):
             return ""
         command = git_command(["--git-dir=/nonexistent", "config", "--get", "core.sshCommand"])

@@ -1,9 +1,9 @@
 """Adds to a checkout the content that the commit only refers to: LFS files and submodules. They are copied by hash from
 the user's repository.
 
-Only large files to which the base refers are copied, and only submodules at the paths at which the base has them, at
-the commit that the checkout's own commit names. Where a head refers to anything else, its checkout has what is
-committed: a pointer or an empty folder.
+A large file is copied only if the base also refers to it. A submodule is copied only if the base has one at the same
+path, and then at the commit that the checkout's own commit names. Everything else stays as it is committed: a pointer
+or an empty folder.
 """
 
 import asyncio

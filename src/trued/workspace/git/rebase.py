@@ -43,7 +43,8 @@ class HeadViews:
 
 
 async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:
-    """Apply the commits from `base` to `head`, one by one, on top of `onto`; skip changes that `onto` already has.
+    """Apply the commits from `base` to `head`, one by one, on top of `onto`; skip changes that `onto` already has. The
+    first conflict ends it.
 
     The result is always the same for the same commits: authors, dates and messages stay.
     """
@@ -66,7 +67,8 @@ async def rebase_commits(store: Store, base: str, head: str, onto: str, views: H
 async def merge_into(
     store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: HeadViews | None = None
 ) -> RebaseResult:
-    """Merge `head` into `onto`. `who`: git's environment variables for the author."""
+    """Merge `head` into `onto`; return the merge commit, or the files in conflict. `who`: git's environment variables
+    for the author."""
     await require_merge_tree(store)
     ours, replaced = await _on_parent(store, onto, await merge_base(store, onto, head), views) if views else (onto, ())
     made = await _merge_trees(store, ours if replaced else onto, head)

@@ -110,8 +110,8 @@ class BranchStart:
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
     """Find the newest commit of the user in the history of a run's branch. Agents work in clones and push nowhere, so
-    every commit on a branch other than `trued/*` counts as the user's. But the commit that
-    is found is refused if its author or a trailer shows that a run made it."""
+    every commit on a branch other than `trued/*` counts as the user's. But if the author or a trailer of the commit
+    that is found shows that a run made it, the start counts as unknown."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
@@ -157,8 +157,8 @@ def tip_of(root: Path, branch: str) -> str:
 
 
 def blocking_file(root: Path, folder: str) -> str:
-    """A file or link in HEAD that has the path of this folder or of one of its parents, so that the folder cannot be
-    created; "" if there is none."""
+    """A file or link in HEAD that prevents creating this folder, because it has the path of the folder or of one of its
+    parents; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)

@@ -153,8 +153,8 @@ def ignore_rules(worktree: Worktree) -> bytes:
 async def _list_paths(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return all paths that are there (to add; unchanged ones, too), paths that are gone (to remove), and a mapping:
-    inner repository → the commit that HEAD has for it, or "". The paths do not include inner repositories."""
+    """All paths that exist (to add, even if unchanged), the paths that are gone (to remove), and inner repositories,
+    which the paths do not include: path → the commit that HEAD has for it, or ""."""
     arguments = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *arguments, variables=variables, within_s=worktree.hang_timeout_s

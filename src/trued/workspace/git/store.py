@@ -87,7 +87,7 @@ class BroughtWork(Protocol):
 
 
 class Store:
-    """A bare repository in the state folder. Refs of a run are below refs/trued/<run>/. Nothing is
+    """A bare repository in the state folder. Refs of a run are below refs/trued/<run>/. Nothing is ever
     garbage-collected."""
 
     def __init__(self, repo: Path, home: Path, run: str) -> None:
@@ -204,7 +204,8 @@ class Store:
             remove_tree_now(aside)
 
     async def source(self) -> str:
-        """The folder with the user's objects; in a linked worktree `.git` is only a file that points to it."""
+        """The user's git folder: `.git` or, in a linked worktree, the folder to which the file `.git` leads; the
+        repository itself if it is bare."""
         dot = self.repo / ".git"
         if dot.is_dir():
             return str(dot)

@@ -232,7 +232,8 @@ class GitWorkspace:
         return await merge_commits(self.store, ours, theirs, CommitAuthor(ENGINE, when, self.author), message)
 
     async def publish(self, head: str, branch: str = "") -> str:
-        """Fast-forward the run's branch, or `branch`, in the user's repository, and touch nothing else there."""
+        """Fast-forward the run's branch, or `branch`, in the user's repository, and touch nothing else there. Returns
+        "" or why that failed."""
         if not self.publishes:
             return ""  # `trued land` moves the branch, on the user's machine
         began = (self.base, self.start)
@@ -358,8 +359,8 @@ class GitWorkspace:
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
         )
-        # A command gets the list of its ports only if it asks for the list, or if it can use no other ports. With
-        # bubblewrap it can. The list would reveal to a server that it is being checked.
+        # A command gets the list of its ports if it asks for it, or if it can use no others (at every level but
+        # bubblewrap). Otherwise it gets none, because the list would reveal to a server that it is being checked.
         shows_ports = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
         listed = {"TRUED_PORTS": " ".join(map(str, ports))} if shows_ports else {}
         variables = {**private_folders, **surroundings(second=command.second), **listed, **(command.variables or {})}

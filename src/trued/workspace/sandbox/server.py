@@ -85,8 +85,8 @@ def _free_port() -> int:
 
 
 def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> Command:
-    """The command, wrapped so that the forwarder starts it. The variable `port_env` tells it on which port it must
-    listen."""
+    """Wrap a server's command so that the forwarder starts it. The server finds the port on which it must listen in the
+    variable `port_env`, and in its command line in place of {port}."""
     port = str(served.port)
     argv = [word.replace("{port}", port) for word in command.argv]
     return replace(

@@ -181,7 +181,7 @@ class CoderTurn:
             return False
 
     def _history(self) -> list[ModelMessage]:
-        """The conversation so far; an interrupted tool call gets a result with that information."""
+        """The conversation so far; an interrupted tool call gets a result that says so. [] if there is none."""
         if not self._file.exists():
             return []
         return repair_messages(ModelMessagesTypeAdapter.validate_json(self._file.read_bytes()))
