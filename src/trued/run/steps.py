@@ -27,6 +27,7 @@ class Steps:
         self.context, self.state, self.path = context, state, path
 
     def below(self, name: str) -> "Steps":
+        """The steps of the scope `name` inside this one; both have the same position."""
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
