@@ -15,7 +15,7 @@ from trued.workflows.handoff.feature_list import STATUS, TOTALS
 ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]
 EVIDENCE_LIMIT = 300
 VALUE_LIMIT = 60
-MODE_LIMIT = 40  # failures of one kind reported for one turn; the first ones are enough
+MODE_LIMIT = 40  # failures of one kind reported for one attempt; the first ones are enough
 
 
 class Mode(Value):

@@ -27,10 +27,9 @@ from trued.workflows.handoff.feature_list import (
 from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, status_text
 
-SHOWN = (
-    Grade.SELF_TESTED
-)  # the lowest grade that counts as shown: a check went from red to green, or nothing had to be built
-# The notes of features that hold begin with this.
+# The lowest grade that counts as shown: a check went from red to green, or nothing had to be built.
+SHOWN = Grade.SELF_TESTED
+# How the notes of a feature begin if it is built and does not pass yet; `HandoffProject.awaited` looks for that.
 HOLDS = "holds; a person's approval is missing"
 KEPT = "built, and nothing speaks against it; a person decides"
 NOT_JUDGED_YET = "built, and not judged yet"
@@ -38,7 +37,7 @@ BLOCKED = "blocked: "
 NOTHING_LEFT = "nothing is left to be built: every feature passes"
 PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
 ATTEMPTS = 3  # how many further attempts the suggested command grants
-LOG_LIMIT = 40  # only this many entries of the running log are kept, the newest
+LOG_LIMIT = 40  # the running log keeps this many entries, the newest
 
 
 class HandoffProject(Value):
@@ -58,7 +57,7 @@ class HandoffProject(Value):
     green: tuple[str, ...] = ()  # features whose checks turned green, whichever feature was being worked on
     did: tuple[str, ...] = ()  # what the last agent did
     log: tuple[str, ...] = ()  # how each attempt and feature ended, oldest first
-    when: float = 0.0  # when the last entry of `log` was recorded
+    when: float = 0.0  # the recorded time of the last entry of `log`
     commands: dict[str, str] = Field(default_factory=dict)  # waiting feature → the command that a person has to run
     left_at: str = ""  # path:line, where to continue
     below: str = ""  # what agents wrote under the note

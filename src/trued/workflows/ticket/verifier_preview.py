@@ -33,8 +33,8 @@ class Issues(Value):
 
 
 class VerifierPreview:
-    """The preview that a verifier gets: its address, and `start`, which starts its server before the agent works (None:
-    there is no server to start)."""
+    """The preview that a verifier gets: its address, and `start`, which starts its server before the agent works; None
+    if there is no server to start."""
 
     def __init__(
         self, address: PreviewAddress, start: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
@@ -48,7 +48,7 @@ class VerifierPreview:
 
     @property
     def equipment(self) -> Equipment:
-        """A browser that can open only the preview; nothing if the preview cannot be reached."""
+        """A browser that can open only the preview; empty if the preview cannot be reached."""
         return Equipment() if self.address.why else browser_on(self.address.url)
 
     @property
