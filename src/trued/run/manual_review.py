@@ -95,8 +95,8 @@ def tasks_to_redo(
 
 
 async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
-    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way: those on manual
-    requirements or, if the workflow records approvals, on all requirements and on the contract."""
+    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way. They are those
+    on manual requirements or, if the workflow records approvals, on all requirements and on the contract."""
     manual = [requirement for requirement in contract.requirements if is_manual(requirement)]
     every = steps.context.records_approvals
     if not manual and not every:

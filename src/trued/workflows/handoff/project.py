@@ -329,8 +329,8 @@ class HandoffProject(Value):
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """In the file's order: features that wait for a person or are not judged yet, each with the command to run; and
-        features that cannot be started, because they depend on a feature that has failed or is not judged yet."""
+        """Features that wait, in the file's order. If one waits for a person or is not judged yet, with the command to
+        run; if it depends on a feature that has failed or is not judged yet, with that reason."""
         for feature in self.features.features:
             if feature.id in self.holding:
                 yield f"{feature.id}: {_first_line(feature.agent_notes)}: {self.commands.get(feature.id, '')}".rstrip(

@@ -59,9 +59,9 @@ class VerifierPreview:
 
 @asynccontextmanager
 async def open_preview(run: Run) -> AsyncIterator[VerifierPreview]:
-    """A preview of the head while an agent or a person views it: the pushed branch's preview if the settings name one,
-    else a server as the contract describes it, else the preview that the ticket names. If agents may not use this
-    machine's network, no server is started, and the ticket's preview counts as unreachable.
+    """A preview of the head while a verifier views it. The first of these that exists: the pushed branch's preview, if
+    the settings name one; a server, as the contract describes it; the preview that the ticket names. If agents may not
+    use this machine's network, no server is started, and the ticket's preview counts as unreachable.
 
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """
