@@ -68,7 +68,7 @@ def test_without_a_told_time_it_backs_off_for_an_hour_in_all_and_then_gives_up()
     assert lengths[:7] == [round(one) for one in BACK_OFF_S] == [15, 30, 60, 120, 240, 480, 900]
     assert set(lengths[7:]) == {900}
     assert BLIND_S - 900 < sum(lengths) <= BLIND_S
-    assert "it did not say until when, and waiting 45m45s did not help" in found.why
+    assert "the provider did not say until when, and waiting 45m45s did not help" in found.why
 
 
 @pytest.mark.spec("RUN-7")
@@ -79,17 +79,17 @@ def test_without_a_told_time_it_backs_off_for_an_hour_in_all_and_then_gives_up()
             refused(40 * HOUR),
             (),
             True,
-            "longer than trued waits: it accepts requests again at Tue 17 Nov 04:00, in 1d16h",
+            "trued does not wait that long: the provider accepts requests again at Tue 17 Nov 04:00, in 1d16h",
         ),
         (refused(5 * 24 * HOUR), (), True, "in 5d00h"),
         (
             refused(4 * HOUR),
             (PastWait(5 * HOUR, has_provider_time=True),),
             True,
-            "it accepts requests again at 16:00, in 4h00m",
+            "the provider accepts requests again at 16:00, in 4h00m",
         ),
-        (refused(720.0), (), False, "waiting is switched off: it accepts requests again at 12:12, in 12m03s"),
-        (refused(), (), False, "waiting is switched off: it did not say until when"),
+        (refused(720.0), (), False, "waiting is switched off: the provider accepts requests again at 12:12, in 12m03s"),
+        (refused(), (), False, "waiting is switched off: the provider did not say until when"),
     ],
 )
 def test_who_gives_up_says_when_to_go_on(report: Report, waits: tuple[PastWait, ...], wait: bool, says: str) -> None:

@@ -1,1 +1,1 @@
-"""The run as a workflow sees it."""
+"""Run, the object that a workflow works with, and its parts."""

@@ -40,8 +40,8 @@ from trued.support.plain_text import inert
 from trued.wire import Confinement, EmitAgentEvent, Order, ProcessLimits, Report, Usage, add_usage
 
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
-# A call fails after so many attempts died in this process: something on the machine kills every one. The limits nest:
-# an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and in each start its runtime
+# A call fails after this many attempts at one order died in this process: something on the machine kills them. The
+# limits nest: an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and each start
 # restarts a killed program at most `MOST_RESTARTS` times (`agents/driver/streaming_runtime.py`).
 MOST_ATTEMPTS = 20
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
@@ -74,8 +74,8 @@ class AgentRequest(Value):
     resume: bool
     clone: str
     fresh_brief: str = ""  # the brief to use if the session turns out to be lost
-    native: str = ""
-    before: Usage = Usage()
+    native: str = ""  # the agent's own id of the session; empty if it is not known
+    before: Usage = Usage()  # usage of the session so far
     about: str = ""  # the first line of the agent's commit message
     fixed: tuple[str, ...] = ()  # documents of people and of the engine: changes to them are undone
     only: tuple[str, ...] = ()  # the only files that the agent may write; empty: no such restriction
@@ -109,7 +109,7 @@ class AgentAnswer(Value):
 
 @dataclass
 class CallProgress:
-    """The state of one call until it has an answer: its next order, and what has happened so far."""
+    """The state of one call until it has an answer: what its next order will say, and what has happened so far."""
 
     name: str  # the name of the next order; the first order has the name of the call
     brief: str
@@ -194,7 +194,10 @@ class AgentCall:
 
     async def run(self) -> AgentAnswer:
         """Let the agent work, and commit what it left. If its process dies or its provider refuses for now, try again.
-        Raises LimitReached if the budget is used up or waiting takes too long, AgentFailed if the call keeps dying."""
+
+        If the agent fails, the answer has no reply and says why. Raises LimitReached if the budget is used up or
+        waiting takes too long, AgentFailed if too many attempts are lost, and Waiting if nobody answers its question.
+        """
         context, request, progress = self.context, self.request, self.progress
         brief, role = context.redact(request.brief), request.role.name
         asked = CallAsked(role=role, agent=request.agent, brief=brief, chars=len(brief), resume=request.resume)
@@ -283,7 +286,8 @@ class AgentCall:
         progress.continue_with(report, name, brief, interrupted=False)
 
     async def _wait_for_provider(self, report: Report) -> None:
-        """Wait as long as the provider says, or a sensible time if it does not. Waiting costs nothing."""
+        """Wait until the time that the provider names, or for a growing back-off if it names none. Raises LimitReached
+        if that would take too long."""
         context, request, progress = self.context, self.request, self.progress
         progress.refusals += 1
         if made_progress(report):

@@ -30,7 +30,8 @@ def is_manual(requirement: "Requirement") -> bool:
 
 
 def asked_of(requirement: "Requirement") -> str:
-    """Hash of a requirement's text and manual steps. An approval applies only while this hash is unchanged."""
+    """Hash of what a person is asked to decide: the requirement's text and manual steps. A decision applies only while
+    this hash is unchanged."""
     return digest(requirement.text, list(steps_of(requirement)))
 
 
@@ -72,8 +73,8 @@ def unprocessed_decisions(
     """For each of the contract's `requirements` (ids), the newest decision that the workflow has not processed yet.
     Decisions on requirements that a person has removed from the contract are left out.
 
-    Approvals are also left out, except those of parked requirements: a person had to decide on these, and nobody was
-    available. `every`: keep all approvals, for a workflow that records them in its files.
+    Of the approvals, only those of parked requirements are returned: a person had to decide on these, and nobody was
+    available. `every`: return all approvals, also of the whole contract, for a workflow that records them in its files.
     """
     known, parked = head_by_decision(processed), {requirement for step in processed for requirement in step.parked}
     subjects = {*requirements, WHOLE_CONTRACT} if every else {*requirements}

@@ -12,7 +12,8 @@ BACK_OFF_S = (15.0, 30.0, 60.0, 120.0, 240.0, 480.0, 900.0)
 BLIND_S = 3600.0  # longest total wait over refusals in a row for which the provider names no time
 AFTER_S = 3.0  # added to the provider's time, because clocks differ
 WORKED_S = 300.0  # an agent that worked at least this long before a refusal has made progress
-DOUBTED = 2  # after this many refusals in a row, a back-off is the least wait, even if the provider names less
+DOUBTED = 2  # after this many refusals in a row, wait at least for the back-off, even if the provider names less
+NO_TIME = "the provider did not say until when"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ def made_progress(report: Report) -> bool:
 def decide_wait(
     report: Report, number: int, waits: Sequence[PastWait], *, wait: bool, now: float, zone: tzinfo | None = None
 ) -> WaitUntil | GiveUp:
-    """What to do after the `number`th refusal in a row. `waits`: the waits between these refusals in this process.
-    `wait`: whether the settings allow waiting."""
+    """Whether to wait after the `number`th refusal in a row, and until when. `waits`: the waits between these refusals
+    in this process. `wait`: whether the settings allow waiting."""
     until = _resume_time(report, number)
     remaining = until - now
     if remaining <= 0:  # the time has passed already
@@ -58,16 +59,16 @@ def decide_wait(
         return GiveUp(f"{report.why}; waiting is switched off: {_resume_hint(report, until, now, zone)}")
     waited = sum(past_wait.seconds for past_wait in waits)
     if remaining + (waited if report.until else 0) > LONGEST_WAIT_S:
-        return GiveUp(f"{report.why}; that is longer than trued waits: {_resume_hint(report, until, now, zone)}")
+        return GiveUp(f"{report.why}; trued does not wait that long: {_resume_hint(report, until, now, zone)}")
     blind = sum(past_wait.seconds for past_wait in waits if not past_wait.has_provider_time)
     if not report.until and blind + remaining > BLIND_S:
-        return GiveUp(f"{report.why}; it did not say until when, and waiting {duration(blind)} did not help")
+        return GiveUp(f"{report.why}; {NO_TIME}, and waiting {duration(blind)} did not help")
     return WaitUntil(until, report.why)
 
 
 def _resume_time(report: Report, number: int) -> float:
-    """When to try again: at the time that the provider names, plus a margin. If that time proved wrong twice, not
-    before a growing back-off has passed. If the provider names no time, after the back-off."""
+    """When to try again: after a growing back-off or, if the provider names a time, at that time plus a margin. If such
+    times have proved wrong twice, whichever is later."""
     if not report.until:
         return report.ended + _step(number)
     doubted = report.ended + _step(number - DOUBTED) if number > DOUBTED else 0.0
@@ -82,10 +83,9 @@ def _step(number: int) -> float:
 
 
 def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
-    """When a person may resume."""
+    """When a person may resume, if the provider names a time."""
     if not report.until:
-        return "it did not say until when"
+        return NO_TIME
     day = "%H:%M" if until - now < 12 * 3600 else "%a %d %b %H:%M"
-    return (
-        f"it accepts requests again at {datetime.fromtimestamp(until, zone).strftime(day)}, in {duration(until - now)}"
-    )
+    at = datetime.fromtimestamp(until, zone).strftime(day)
+    return f"the provider accepts requests again at {at}, in {duration(until - now)}"

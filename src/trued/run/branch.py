@@ -92,7 +92,7 @@ class Branch:
         return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
 
     async def read(self, path: str, commit: str = "") -> str | None:
-        """A file's text on `commit` (default: the newest commit); None if it is not there."""
+        """A file's text on `commit` (default: the newest commit); None if it is not there, or is in a submodule."""
         commit = commit or self.head
         if path.startswith(await self._submodule_folders(commit)):
             return None
@@ -118,7 +118,8 @@ class Branch:
         return tuple(f"{path}/" for path in await self._workspace.submodules(commit))
 
     async def contents(self, paths: Sequence[str]) -> tuple[Content, ...]:
-        """The files' texts, as far as they fit into a brief."""
+        """The files' texts, as far as they fit into a brief. A note stands for a file that is missing, binary or too
+        long."""
         contents, remaining = list[Content](), ALL_CHARS
         for path in paths:
             text = await self.read(path)
@@ -277,9 +278,9 @@ class Branch:
         self._steps.state.position.head = head
 
     async def set_up(self, session: Session[Any], script: str) -> SetUp:
-        """Run the project's set-up in the session's clone, in the same sandbox that its agent will have.
+        """Run the set-up script (a path) in the session's clone, in the same sandbox that its agent will have.
 
-        What it installs is cached, and restored in the next clone whose script and manifests are the same.
+        What the script installs is cached, and restored in the next clone with the same script and manifests.
         """
         steps, workspace, head, key = self._steps, self._workspace, self.head, self._steps.key("set-up")
 

@@ -13,7 +13,7 @@ PROBES = Path(probes.__file__).parent
 
 
 def browser_on(address: str) -> Equipment:
-    """A browser for this address and no other; nothing if there is no address, or no Chromium on this machine."""
+    """A browser that opens this address and no other; empty equipment if there is no address, or no Chromium here."""
     program, lack = find_chromium()
     if not address or lack:
         return Equipment()

@@ -26,8 +26,8 @@ from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 USED_UP = 0.95  # a reservation counts as used up from this share on: agents round, and clocks differ
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
-# A call may use this many times the median of past calls, or a little more than the largest of them. Then it is
-# stopped, and continues if the limits leave room.
+# A call may use this many times the median of past calls or, if that is more, a little more than the largest of them.
+# Then it is stopped, and continues if the limits leave room.
 TIMES_USUAL = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
@@ -61,7 +61,7 @@ class AttemptRequest:
 
     @property
     def task(self) -> str:
-        """The part of the run: see `task_scope`."""
+        """The part of the run that the call belongs to, such as `chunk 1A`; "" if there is none. See `task_scope`."""
         return task_scope(self.key)
 
     @property
@@ -118,12 +118,12 @@ class CapQueue:
     """The calls of a run to one kind of agent that wait because a cap of the hub is reached."""
 
     def __init__(self) -> None:
-        self.has_room = asyncio.Event()  # set when a call of this run to this agent has got room
+        self.has_room = asyncio.Event()  # set when a call of this run to this kind of agent was admitted
         self._turn = asyncio.Lock()
 
     async def wait_for_turn(self) -> None:
         """Wait until a postponed call may ask the hub again. About once a second one call of the queue asks, in
-        turn, because each request costs the hub a transaction. After a call has got room, the next one asks at once.
+        turn, because each request costs the hub a transaction. Once a call is admitted, the next one asks at once.
 
         The delay is random: if all runs asked at the same moments, room that becomes free would be unused in between.
         """
@@ -159,7 +159,7 @@ class Budget:
     @asynccontextmanager
     async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
-        little.
+        little, or if the subscription's quota is used up to the limit.
 
         First waits as long as running calls may still free a part of what they reserved. A call that is reserved again
         after a crash keeps its reservation.
@@ -184,8 +184,8 @@ class Budget:
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
-        """Whether a call that ended because a budget was used up had used up its reservation. If so, it may reserve
-        more. If not, it used up the agent's own budget, which the engine cannot raise."""
+        """Whether the last attempt of a call used up its reservation. If so, the call may reserve more. If not, a call
+        that ended for lack of budget used up the agent's own, which the engine cannot raise."""
         attempts = [row for row in self._rows() if row.call == call]
         return any(_is_used_up(row, unit) for row in attempts[-1:] for unit in UNITS)
 
@@ -390,7 +390,8 @@ class Reservation:
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
     def settle(self, report: Report) -> Report:
-        """Settle the call; return the report with its cost."""
+        """Settle the call; return the report with its cost. If the reserved time, and not the usual limit, ended
+        the call, the kind of its failure becomes `budget`."""
         report = replace(report, usage=self._charged(report))
         self.budget.settle(self.request, report)
         if report.quota:

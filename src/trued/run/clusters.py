@@ -42,7 +42,7 @@ class Returned(Generic[R]):
     reply: R | None
     answers: tuple[AgentAnswer, ...] = ()  # everything known about each try: files, failure, head
     tries: int = 1
-    before: tuple[R, ...] = ()  # replies of failed tries, if the last try gave a reply as well
+    before: tuple[R, ...] = ()  # replies of tries before the one that gave `reply`
 
     @property
     def replies(self) -> tuple[R, ...]:

@@ -1,4 +1,4 @@
-"""RunContext: what the engine gives a run at its start. It never changes during the run."""
+"""RunContext: what the engine gives a run at its start. It does not change while this process drives the run."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -52,7 +52,7 @@ class RunContext:
     goal: Goal
     requirements: Requirements | None
     hidden_paths: tuple[Path, ...]  # agents must not read them; the user's requirements file comes first
-    secret_blobs: frozenset[str]  # git blob ids of the requirements file: a copy that is in the base is not secret
+    secret_blobs: frozenset[str]  # git blob ids of the requirements file: if the base has one, its cases are visible
     instructions: str  # the project's own instructions to agents
     redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written
     person: Person

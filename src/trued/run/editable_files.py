@@ -57,8 +57,8 @@ class LiveCopies:
     def put_editable(self, path: str, text: bytes) -> None:
         """Write a copy that a person can also edit. An edit that has not been read yet stays.
 
-        If the engine was killed before the copy was in place, a resumed run writes it; a copy that is in place already
-        is left alone.
+        A replay leaves a copy alone that was in place before; if the engine was killed before that, the replay writes
+        the copy.
         """
         self._counts[f"copy {path}"] += 1
         number, written = self._counts[f"copy {path}"], self._written(path)

@@ -1,4 +1,4 @@
-"""Judgement: runs the contract's checks on the run's newest commit."""
+"""Judgement: the contract in force, and what its checks, builds and test counts show on the run's newest commit."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -83,9 +83,11 @@ class Judgement:
         self._steps, self._context, self._state = steps, steps.context, steps.state.proof
 
     def contract(self, key: str = "") -> Contract:
-        """The contract in force. `key`: the step that needs it. With a key, amendments come into force here, except
-        those that people made after this step was recorded: a replay must use the same contract as the first time.
-        Raises `BadInput` before `seal`."""
+        """The contract in force. Raises `BadInput` before `seal`.
+
+        `key`: the step that needs the contract. With a key, amendments come into force here, except those that people
+        made after this step was recorded: a replay must use the same contract as the first time.
+        """
         for amended in self._context.amended[self._state.amendments :] if key else ():
             if key in amended.before:
                 break
@@ -126,6 +128,7 @@ class Judgement:
         put to it once more, with the evidence.
         `disputes`: an implementer's doubts about cases that it cannot see; a second examiner answers these cases blind.
         `also`: further tasks to evaluate on this commit; reported in `verdict.beside`, not part of `holds`.
+        If the same cases keep failing, one of them is disclosed to the implementers, and replaced in the contract.
         """
         self._state.also = {task.id for task in also}
         await self._settle_disputes(disputes)
@@ -175,8 +178,8 @@ class Judgement:
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
 
     async def _settle_disputes(self, disputes: Iterable[Finding]) -> None:
-        """Have another examiner answer the disputed cases, once for each requirement: asking until the answer suits
-        would prove nothing."""
+        """Have another examiner answer the disputed cases blind, once for each requirement: to ask until an answer
+        suits the implementer would prove nothing."""
         for dispute in disputes:
             contract = self.contract()
             checked_by_agents = {
@@ -280,8 +283,8 @@ class Judgement:
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
-        are not part of the work). Otherwise None. Also None, so that the checks run again, if one of its requirements
-        is unjudged or an earlier version of the engine made it."""
+        are not part of the work). None if it had others, if one of its requirements is unjudged, or if an earlier
+        version of the engine took its evidence: then the checks run again."""
         if self._state.last.inputs != inputs:
             return None
         verdict = Verdict.model_validate_json(self._state.last.verdict)
@@ -289,8 +292,8 @@ class Judgement:
         return verdict if is_judged and all(evidence.room == ROOM for evidence in verdict.evidence) else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
-        """The contract, weakened if a checking role has repaired something: the role is then an implementer, so cases
-        of its vendor are no longer independent."""
+        """The contract. If a checking role has repaired something, it is an implementer, so cases of its vendor are no
+        longer independent: then the weakened contract, which comes into force here."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
         weaker = weaken_authors(self._context, contract, {self._context.capabilities(agent).vendor for agent in agents})
@@ -307,8 +310,8 @@ class Judgement:
     # -- beside the contract -------------------------------------------------------------------------------------------
 
     def verdict_on(self, task: str, verdict: Verdict) -> Verdict:
-        """The part of a verdict that is about `task`: the verdict's subject, or a further task that the commit was
-        evaluated for."""
+        """The part of a verdict that is about `task` (an id): about the verdict's subject, or about one of the further
+        tasks that the commit was evaluated for. Without objections and remarks."""
         ids = {requirement.id for requirement in self.contract().serving(task)}
         about_task = tuple(judged for judged in (*verdict.requirements, *verdict.beside) if judged.id in ids)
         return verdict.model_copy(
@@ -350,11 +353,11 @@ class Judgement:
 
     @property
     def has_stalled(self) -> bool:
-        """Whether the loop in this scope stalled in the last round that `check_for_stall` counted."""
+        """Whether the loop in this scope had stalled when `check_for_stall` last counted a round."""
         return self._state.without_progress.get(self._steps.path, RoundsInARow()).rounds >= NO_PROGRESS
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
-        """Record objections by `by` that nothing has settled: `prove_finally` takes them into account."""
+        """Record open objections by `by`, in place of its earlier ones: `prove_finally` takes them into account."""
         signed = [finding.model_copy(update={"by": by}) for finding in findings]
         self._state.open_objections[by] = addressed(self.contract(), Plan(), signed)
 
@@ -385,8 +388,8 @@ class Judgement:
         self._state.outside = outside
 
     async def count_tests(self, check: TestsCheck, commit: str = "", *, of: Sequence[str] = ()) -> Figures:
-        """How many tests of a command pass on the newest commit (or `commit`), and how much code of the files `of` they
-        cover. Information for people and agents, never evidence."""
+        """Run the tests of a command on the newest commit (or `commit`): how many pass, and how much code of the files
+        `of` they cover. Information for people and agents, never evidence."""
         head, contract, steps = commit or self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> str:
@@ -481,8 +484,8 @@ def subject_name(subject: Task | Plan) -> str:
 
 
 def _build_warnings(command: str, result: BuildResult) -> Iterator[str]:
-    """Warnings that a build shows nothing, because it could not be judged, or little, because files that drive it
-    differ from the base's. They never count against the work."""
+    """Warnings about a build: it shows nothing if it could not be judged, and little if files that drive it differ from
+    the base's. They never count against the work."""
     if result.tried.outcome is Outcomes.UNJUDGED:
         lines = [line.strip() for line in result.tried.detail.splitlines() if line.strip()] or [result.tried.kind]
         summary = " ".join(dict.fromkeys((lines[0], lines[-1])))

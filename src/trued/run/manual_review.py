@@ -25,7 +25,7 @@ ACCEPT, REJECT = "accept", "reject"
 
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
     """The requirements that a person has to judge for a task: those with manual steps, or all if none has manual
-    steps."""
+    steps. Raises BadInput if no requirement stands for the task."""
     name = subject if isinstance(subject, str) else subject.id
     serving = contract.serving(name)
     if not serving:
@@ -34,8 +34,8 @@ def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
 
 
 async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> ProcessedDecisions:
-    """Ask people about these requirements at this head. If nobody is available, park them; a replay parks the same
-    ones."""
+    """Collect people's decisions on these requirements at this head, and ask where none applies. Requirements that get
+    no decision are parked; a replay parks the same ones."""
     head, ids = steps.state.position.head, [requirement.id for requirement in wanted]
 
     async def step() -> ProcessedDecisions:
@@ -95,7 +95,8 @@ def tasks_to_redo(
 
 
 async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
-    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way."""
+    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way. They are those
+    on manual requirements or, if the workflow records approvals, on all requirements and on the contract."""
     manual = [requirement for requirement in contract.requirements if is_manual(requirement)]
     every = steps.context.records_approvals
     if not manual and not every:
@@ -114,7 +115,8 @@ async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, .
 
 
 async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict | None) -> None:
-    """At the end, ask people about what only a person can judge. Their answers go into the journal."""
+    """At the end, ask people about manual requirements that still lack a decision, until one gets none. The decisions
+    go into the journal."""
     lacking = {judged.id for judged in verdict.requirements if judged.lacks == "attest"} if verdict else set()
     for requirement in contract.requirements:
         if (
@@ -144,8 +146,8 @@ async def _changes_between(steps: Steps, before: str, after: str) -> ChangesSinc
 
 
 async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | None:
-    """Ask a person to go through the checklist and decide. None if nobody is available (`--yes`) or the
-    question gets no decision."""
+    """Ask a person to go through the checklist and decide. None if nobody is available (also with `--yes`), or if the
+    question gets no decision. If somebody else has decided meanwhile, their decision."""
     context, key, head = steps.context, f"{requirement.id} by hand", steps.state.position.head
     if context.settings.yes:
         return None

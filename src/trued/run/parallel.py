@@ -23,7 +23,8 @@ T = TypeVar("T")
 
 
 class ConflictingFile(Value):
-    """A file that two agents changed in contradicting ways. A side is None if the file does not exist there."""
+    """A file that two agents changed in contradicting ways. A side is None if the file does not exist there. If a file
+    is still not resolved, `theirs` is what its agent left, and `ours` is None."""
 
     path: str
     ours: str | None  # the version on the run's head, from the earlier task
@@ -31,7 +32,7 @@ class ConflictingFile(Value):
 
 
 class Conflict(Value):
-    """The conflict that kept a part from being merged. The part's agent is asked for one version that does both."""
+    """The conflict that kept a part from being merged. The part's agent is asked for one version of both sides."""
 
     files: tuple[ConflictingFile, ...]
     commit: str  # has both sides, with conflict markers; the part's new head
@@ -151,7 +152,7 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
     """Files of which the agent kept only one side: files of the conflict, and files that git had merged and the agent
-    reverted. Only the agent claims that such a file also does what the other side did."""
+    reverted. That such a file also does what the other side did is only the agent's claim."""
     workspace, sides = part.steps.context.workspace, [mark.split()[-1] for mark in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]

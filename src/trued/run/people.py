@@ -41,9 +41,9 @@ class People:
         return Answer(answer)
 
     async def review(self, subject: Task | str) -> Approval | None:
-        """A person's decision on a task, or on one requirement, at this head: the first rejection, or the last approval
-        if everything is approved. None if a requirement got no decision: it is parked, and the run continues with work
-        that does not need it."""
+        """A person's decision on a task, or on one requirement, at this head: the first rejection, else the last
+        approval. None if nothing is rejected and a requirement got no decision: that requirement is parked, and the run
+        continues with work that does not need it."""
         name = subject if isinstance(subject, str) else subject.id
         key = self._steps.key(f"by hand {name}")
         contract = self._judgement.contract(key)
@@ -52,7 +52,8 @@ class People:
         return rejected or (decided.words[-1] if decided.words and not decided.parked else None)
 
     def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
-        """The requirements that the last `review` approved; others of the same task need evidence of their own."""
+        """The requirements that the last `review` approved; others of the same task need evidence of their own.
+        `approval`: what that `review` returned; () if it is None."""
         return (
             tuple(decision.requirement for decision in self._steps.state.people.processed[-1].words) if approval else ()
         )
@@ -77,8 +78,8 @@ class People:
         return await manual_review.new_approvals(self._steps, contract, every=every)
 
     async def rejected_tasks(self, plan: Plan, whole: Sequence[Task] = ()) -> tuple[Task, ...] | None:
-        """The tasks to redo because of new decisions; `take_feedback` has the reasons for each. None if there are no
-        new decisions.
+        """The tasks to redo because of new decisions; `take_feedback` returns the reasons for each. None if there are
+        no new decisions; () if none of them is a rejection.
 
         `whole`: the tasks to redo if no task serves a rejected requirement; default: all.
         """
@@ -98,8 +99,8 @@ class People:
         return self._granted()[0]
 
     def amended_verdict(self) -> Verdict | None:
-        """If the contract was amended between `finish` and the grant of more rounds, the verdict by the amended
-        contract, which comes into force here; else None."""
+        """The verdict by the contract as it was amended between `finish` and the grant of more rounds; None if it was
+        not. The amended contract comes into force here."""
         return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:

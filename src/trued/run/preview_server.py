@@ -22,7 +22,7 @@ from trued.protocols import CommandResult, Emit, Server, Workspace
 HOST = "127.0.0.1"
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-LAST_WORDS = 300  # characters: the end of its output, shown if a server never answered
+LAST_WORDS = 300  # characters from the end of a server's output, shown if it never answered
 
 
 class PreviewAddress(Value):
@@ -94,7 +94,7 @@ class PreviewServer:
             bench, _ = await self._open.enter_async_context(room)
             if bench.broken:
                 return f"its preparation fails: {bench.broken}"
-            self._open.enter_context(write_files_of_commit(bench))  # as for the cases that judge it
+            self._open.enter_context(write_files_of_commit(bench))  # what the checks see, too
             return await self._serve(bench)
         except CannotJudge as error:
             return str(error)

@@ -143,7 +143,7 @@ class Run:
 
     async def plan(self, goal: Goal, *, planner: str = "planner") -> Plan:
         """The user's plan or ticket as a plan. For plain text: a plan that a planner proposes and a person confirms,
-        or, without a planner, a plan with the text as its only task."""
+        or, without a planner, a plan with the text as its only task. Raises `Stopped` if the person stops."""
         if self.ticket:
             return ticket_plan(self.ticket)
         if plan := plan_of(goal):
@@ -165,7 +165,8 @@ class Run:
             verdict = self.take_feedback(plan)
 
     async def seal(self, plan: Plan) -> Plan:
-        """Fix requirements and checks before any work: run them on the base, and hide what must stay hidden.
+        """Seal the plan's contract before any work: requirements and checks are fixed, and the checks run on the base.
+        Returns the plan with the contract's hash.
 
         Only a person can amend the contract afterwards. Raises `PlanOnly` if the user asked for the plan only.
         """
@@ -204,8 +205,8 @@ class Run:
         return conclude(apply_approvals(verdict, await self.people.final_approvals()), self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
-        """The outcome of a run that a person stopped at this verdict. Requirements that it does not judge count as
-        unproven."""
+        """The outcome of a run that a person stopped at this verdict. Requirements that the verdict does not judge
+        count as unproven."""
         why = tuple(gap.what for gap in verdict.gaps)
         judged = {requirement.id for requirement in verdict.requirements}
         has_unjudged = any(requirement.id not in judged for requirement in self.judgement.contract().requirements)

@@ -82,8 +82,8 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
 
 
 async def _asked_requirements(steps: Steps, plan: Plan) -> tuple[Requirements, tuple[Requirement, ...]]:
-    """The user's requirements and the plan's, with environment and server; and those in sentences that name a
-    command."""
+    """The user's requirements and the plan's, with environment and server. Also, from outside the user's file, those
+    whose whole text asks for the success of a command, each with this command as its check."""
     context = steps.context
     user_plan = plan if plan.source.file or plan.requirements else None
     requirements = user_requirements(user_plan, context.goal, context.requirements)

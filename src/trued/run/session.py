@@ -46,7 +46,9 @@ class Session(Generic[R]):
         only: Sequence[str] = (),
         name: str = "",
     ) -> None:
-        """`before`: awaited whenever the agent is really about to work (not in a replay), to prepare what it needs.
+        """`publishes`: move the run's branch to the agent's commit after each ask. `agent`: plays the role instead of
+        the agent that the settings name. `before`: awaited whenever the agent is really about to work (not in a
+        replay), to prepare what it needs.
 
         `only`: the paths that it may write, if it may not write everything. `name` distinguishes it from other sessions
         of the same role. Raises BadInput if there is no such role, or no agent for it.
@@ -205,8 +207,8 @@ class Session(Generic[R]):
         return ""
 
     async def _publish_and_clean(self, answer: AgentAnswer, *, live: bool) -> None:
-        """After a new answer (`live`, not replayed) is recorded: report edits of files that the agent may not change,
-        and move the branch. If the call died and was repeated in an extra clone, drop the extra clone."""
+        """If the answer is new (`live`, not replayed): report edits of files that the agent may not change, and move
+        the branch. If the call died and was repeated in an extra clone, drop the extra clone."""
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path
         if not live:

@@ -16,7 +16,7 @@ DECLARING = re.compile(r"(?:[^/]+/)?(?:Pipfile|setup\.py|[^/]+\.(?:txt|toml|lock
 
 
 def set_up_key(blobs: Mapping[str, str], script: str, owned: tuple[str, ...]) -> str:
-    """A hash of the script and of every file that may declare packages."""
+    """A hash of the script and of every file that may declare packages, without the engine's own files (`owned`)."""
     named = {path: blob for path, blob in blobs.items() if DECLARING.fullmatch(path) and path not in owned}
     return digest(blobs.get(script, ""), dict(sorted(named.items())))
 

@@ -87,7 +87,7 @@ class PeopleState:
 
     processed: list[ProcessedDecisions] = field(default_factory=list)  # one entry for each step that took decisions
     comments: dict[str, Finding] = field(default_factory=dict)  # the comment of a redo, by scope
-    rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # task → rejections, for its next agent
+    rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # task → gaps for its next agent
 
 
 @dataclass
@@ -103,6 +103,6 @@ class RunState:
     people: PeopleState = field(default_factory=PeopleState)
 
     def apart(self) -> "RunState":
-        """A copy that shares everything with this state except the position: work accepted in the copy moves no head
-        here."""
+        """A state with a position of its own, which begins as a copy of this one; everything else is shared. Work
+        accepted there does not move the head here."""
         return replace(self, position=copy(self.position))

@@ -27,6 +27,7 @@ class Steps:
         self.context, self.state, self.path = context, state, path
 
     def below(self, name: str) -> "Steps":
+        """The steps of the scope `name` inside this one; both have the same position."""
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
@@ -82,8 +83,8 @@ class Steps:
         return partial(self.emit, name)
 
     async def publish(self) -> None:
-        """Move the run's branch to the newest commit. Report a branch that somebody else has moved, and leave it
-        alone."""
+        """Move the run's branch to the newest commit. If somebody else has moved the branch, report that, and leave the
+        branch alone."""
         position = self.state.position
         # The commit of a replayed step was published when the step ran, or will be with the next step that runs.
         replayed = not position.live
@@ -102,11 +103,12 @@ class Steps:
 
     @property
     def owned(self) -> tuple[str, ...]:
-        """Files that the engine writes: never part of the agents' work."""
+        """Files that only the engine writes: agents' changes to them are undone."""
         return self.state.files.owned
 
     @property
     def not_part_of_work(self) -> tuple[str, ...]:
+        """Owned files and background, without the files that `Branch.count_as_work` named."""
         files = self.state.files
         return tuple(path for path in (*files.owned, *files.background) if path not in files.counted)
 

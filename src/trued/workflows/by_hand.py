@@ -1,5 +1,5 @@
-"""Exports a workflow as a command for another tool. Without the engine, an agent of that tool follows the command's
-text and uses the exported roles."""
+"""Exports a workflow as a command for another tool: an agent of that tool can follow it without the engine, with the
+exported roles."""
 
 from functools import cache
 from pathlib import Path

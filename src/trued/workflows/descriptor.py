@@ -104,7 +104,7 @@ class WorkflowDescriptor:
     handbook: Reference = ""  # (RoleFormat, folder) → files that let another tool follow it without the engine
     # Roles that check the work. If an agent in such a role changes code, it counts as an implementer from then on.
     repairing_roles: frozenset[str] = frozenset()
-    reviewing_roles: frozenset[str] = frozenset()  # roles that write about code, and never write code
+    reviewing_roles: frozenset[str] = frozenset()  # roles that write documents about the code, and never code
     # Roles that get an agent from a vendor other than the builders', if there is one.
     other_vendor_roles: frozenset[str] = frozenset()
     asks_people: bool = True  # whether its agents may ask a person; if not, their replies have no field for a question

@@ -12,7 +12,7 @@ def planned_tasks(work: SealedWork) -> int:
 
 
 def replied(work: SealedWork, role: str, field: str) -> int:
-    """How many items a role's last reply has in this field; at least 1."""
+    """The number of items in this field of a role's last reply; at least 1."""
     return max(1, len(work.reply(role).get(field) or ()))
 
 

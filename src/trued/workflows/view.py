@@ -34,7 +34,7 @@ class WorkflowView:
         """Take the next event of the run, under its step key; remarks go into the tree."""
 
     def place(self, key: str) -> str:
-        """The scope under which a row without a scope is shown; "" if it is shown on its own."""
+        """The scope under which a row is shown whose step key has no scope; "" if the row is shown on its own."""
         return ""
 
     def data(self, calls: Sequence[CallRow]) -> Any:

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from trued.model import Comment, Goal, Plan, Role, Task
 from trued.support.plain_text import printable_line
 
-SUBJECT_LIMIT = 60_000  # characters of a brief's subject: a brief is a page or two, not a history
-CONTEXT_LIMIT = 20_000
+SUBJECT_LIMIT = 60_000  # characters of a brief's subject; the rest is cut
+CONTEXT_LIMIT = 20_000  # characters of each other quoted text
 FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # these never change, so later turns omit them
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
@@ -85,7 +85,8 @@ def title_of(name: str) -> str:
 
 
 def quoted(text: str, limit: int) -> str:
-    """The text between fences that are longer than any fence in the text, so that it cannot end the quotation."""
+    """The text as a quotation, cut to `limit` and without control characters. Its fences are longer than any fence in
+    the text, so that the text cannot end the quotation."""
     text = text.translate(CONTROLS).strip("\n")
     if len(text) > limit:
         text = f"{text[:limit]}\n[… {len(text) - limit} characters more were cut]"

@@ -87,7 +87,8 @@ class CaseRules:
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
         """Apply the rules to all replies of one examiner. `doubts`: those of the second examiner. A case to which it
-        gives another answer is dropped."""
+        gives another answer is dropped. So are the cases of a requirement that it is not sure of, if the others show as
+        much."""
         proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
         proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -315,8 +316,9 @@ def _trimmed(proposal: Proposed, cases: Sequence[Case]) -> Proposed | None:
 
 
 def _without_doubted(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """The proposal without its doubted cases; None if nothing is left. `what`: which doubts count: "otherwise" (the
-    second examiner gives another answer) or "unsure". A doubted exchange stays as set-up for later ones."""
+    """The proposal without its doubted cases; None if nothing is left. `what`: the kind of doubt that counts,
+    "otherwise" (the second examiner gives another answer) or "unsure". A doubted exchange stays as set-up for later
+    ones."""
     numbers = {doubt.number for doubt in doubts if doubt.of == origin and doubt.what == what}
     if not numbers or not run.cases:
         return None if numbers else run

@@ -158,7 +158,7 @@ class ExaminerConversation:
 
         async def step() -> WeighedCases:
             workspace = self.context.workspace
-            base = await text_files(workspace, workspace.base, TEXTS)  # an agent's case may call what they name
+            base = await text_files(workspace, workspace.base, TEXTS)  # a case may call what these files name
             asked = await self._with_server()
             return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts)
 
@@ -170,8 +170,8 @@ class ExaminerConversation:
         return weighed
 
     async def _with_server(self) -> Requirements:
-        """The requirements, with the server that was found in the base's files if a case needs one. That server was
-        tried; one that an agent names was not."""
+        """The requirements. If a case needs a server and the user names none, with the server that the base's files
+        show: it was tried on the base, unlike a server that an agent names."""
         if not self._needs_server:
             return self.asked
         return self.asked.model_copy(update={"serve": (await self._server()).serve})
@@ -357,11 +357,11 @@ def _doubt_note(proposal: Proposed, case: Case | BrowserCheck, what: str, why: s
 
 
 def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
-    """A session with the agent that is named as second examiner. If none is named, with an agent of another vendor than
-    the examiner's, if possible one whose vendor builds nothing; None if there is no such agent. The implementers'
-    vendor does not judge the cases of an examiner that is independent of it.
+    """A session with the second examiner: the agent that the settings name, else an agent of another vendor than the
+    examiner's, if possible one whose vendor builds nothing. None if there is no such agent.
 
-    `always` (for disputed cases): instead of None, a fresh session with the examiner's own agent.
+    If the examiner's own vendor builds nothing, no agent of a building vendor is chosen. `always` (for disputed cases):
+    instead of None, a fresh session with the examiner's own agent.
     """
     context = steps.context
     agent = context.settings.agents.get(SECOND, "") or _blind_agent(context, examiner) or (examiner if always else "")

@@ -21,7 +21,7 @@ async def with_existing_tests(
 
     The tests are not a requirement: they have no grade, and if they fail they refute every requirement. `sealed`: the
     requirements come from a contract, or a person adds to one. Then an agent's requirement without a check stays
-    without one: a person who adopts it accepts its words, not a check that an agent chose by them.
+    without one: a person who adopts it accepts its words, not a check that an agent could choose by these words.
     """
     tools = await own_tools(workspace, workspace.base)
     on_base = await workspace.blobs(workspace.base)
@@ -38,8 +38,8 @@ async def with_existing_tests(
         requirement if requirement.id in settled else _with_base_tools(requirement, tools.checks)
         for requirement in with_runners
     )
-    # What is kept by the very suite of the base shows as much as that suite does, whoever named the command. So does a
-    # command of which the whole sentence says that it succeeds.
+    # Two kinds of kept checks are guards, although the user named them: the base's own suite, and a command if the
+    # requirement's whole sentence says that the command succeeds. All other checks of the user may prove.
     hashes_of_user = {
         check_hash(check)
         for requirement in requirements_of_user.requirements
@@ -98,7 +98,7 @@ def _is_there(word: str, on_base: Collection[str]) -> bool:
 
 
 def _suites_like(check: Check, tools: OwnTools) -> list[Check]:
-    """Of the base's suites, those that the check runs whole, by the same runner and after the same commands."""
+    """The base's suites that the check runs as a whole, with the same runner and after the same commands."""
     if not isinstance(check, TestsCheck) or check.files or check.from_ or check.report or check.e2e:
         return []
     call = tools.runner(check.command)

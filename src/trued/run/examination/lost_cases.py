@@ -14,8 +14,8 @@ COUNTING = (Base.RED, Base.UNJUDGED)  # what could not be judged may still turn 
 
 
 def lost_cases(before: Contract, after: Contract, requirement: str, goal_text: str) -> tuple[LostCases, ...]:
-    """For each clause and entry point of the requirement: how many agents' cases it had when it was first sealed, and
-    has no more. Only cases count that can prove something: those that do not pass on the base.
+    """For each clause and entry point of the requirement: how many of the agents' cases were lost since it was
+    first sealed. Only cases that can prove something count: those that do not pass on the base.
 
     The cases of a requirement that consists of others can quote `goal_text`.
     """

@@ -55,7 +55,7 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
 
 async def replace_case(steps: Steps, contract: Contract, disclosed: FailingCase) -> Contract:
     """The contract with new cases in place of the disclosed one and of every equal one, whichever requirement it
-    belongs to. What is not replaced is lost."""
+    belongs to. A case without a replacement is recorded as lost."""
     known = contract.model_copy(update={"disclosed": (*contract.disclosed, disclosed.case)})
     requirements = [
         requirement for requirement in contract.requirements if _cases_known_from(contract, requirement, disclosed.case)
@@ -75,7 +75,7 @@ async def replace_case(steps: Steps, contract: Contract, disclosed: FailingCase)
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
-    """Have another examiner answer the requirement's cases blind. Returns the new contract; None if its answers change
+    """Have another examiner answer the requirement's cases blind. Returns the new contract; None if the answers change
     no case."""
     disputed = [candidate for candidate in contract.requirements if candidate.id == requirement]
     conversation = _conversation(steps, contract, disputed, always_second=True)
@@ -131,7 +131,7 @@ async def _seal_again(
     steps: Steps, contract: Contract, before: Contract, changed: Sequence[Requirement], examination: Examination
 ) -> Contract:
     """Seal the contract again with new checks for the `changed` requirements, as a step: changed checks are run on the
-    base again. Compared with the contract `before`, these requirements may have lost cases."""
+    base again. Each of these requirements records the cases that it lost since the contract `before`."""
     names = {requirement.id for requirement in changed}
     new_checks = {requirement.id: requirement.checks for requirement in examination.asked.requirements}
     requirements = tuple(

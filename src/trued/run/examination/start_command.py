@@ -1,4 +1,4 @@
-"""Finds the server of a contract in the base's files and tries it, if a check needs one that is not declared."""
+"""Finds a start command in the base's files and tries it, if a check needs a server and nobody names one."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -39,7 +39,7 @@ def needs_server(checks: Iterable[Check]) -> bool:
 
 
 async def with_server(requirements: Requirements, find: Callable[[], Awaitable[FoundServer]]) -> Requirements:
-    """The requirements with a server, if their checks need one and name none. Raises BadInput if none is found."""
+    """The requirements, with a server if their checks need one and they name none. Raises BadInput if none is found."""
     needing = next((requirement for requirement in requirements.requirements if needs_server(requirement.checks)), None)
     if requirements.serve or needing is None:
         return requirements

@@ -43,7 +43,8 @@ _Blobs: TypeAlias = Mapping[str, str]
 class OwnTools:
     """What a commit has of its own to check itself."""
 
-    checks: Mapping[str, tuple[Check, ...]]  # by kind: tests, build, lint, types, dependencies
+    # by kind: tests, build, lint, types, dependencies, unchanged dependencies
+    checks: Mapping[str, tuple[Check, ...]]
     scripts: Mapping[str, Mapping[str, str]]  # folder → the scripts of its package.json; "" is the top
     not_run: tuple[str, ...] = ()  # suites that cannot be run here, and why
 
@@ -53,7 +54,8 @@ class OwnTools:
         return self.checks.get("tests", ())
 
     def runner(self, command: str) -> RunnerCall | None:
-        """The test runner that a command starts, by the scripts of the folder in which it starts."""
+        """The test runner that a command starts, directly or by a script of the folder's package.json; None if it
+        starts none that the engine knows."""
         folder = package_folder(command)
         return recognise_runner(command, self.scripts.get(folder, {}), of=folder)
 
@@ -194,8 +196,8 @@ async def _node_suites(
 
 
 def _node_command(manifest: PackageManifest, folder: str, test: str, *, has_scripts: bool) -> str:
-    """The command for the package's tests: `npm test` if it ends with a runner whose tests can be counted; if it does
-    more after that runner, its part up to there. If there is no test script, the command of an installed runner.
+    """The command for the package's tests: `npm test` if it ends with a runner whose tests can be counted, or the part
+    of the script up to that runner if more follows. Without a test script, the command of an installed runner.
     Otherwise ""."""
     if recognise_runner(test, manifest.scripts, of=folder) is not None:
         return test

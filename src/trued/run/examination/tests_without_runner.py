@@ -28,7 +28,7 @@ FOREIGN_ENDINGS = (
     *(".rb", ".php", ".pl", ".t", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs", ".dart", ".jl"),
     *(".rs", ".c", ".cc", ".cpp"),
 )
-# Endings of tests that are no code. If tests of the base name or list such files, a runner of code reads them.
+# Endings of tests that are no code. If tests in code name or list such files, the runner of these tests reads them.
 WRITTEN_TESTS = (
     *(".feature", ".story", ".robot", ".hurl", ".bru", ".side", ".jmx", ".tavern.yaml", ".tavern.yml"),
     *(".venom.yaml", ".venom.yml", ".postman_collection.json", ".stepci.yml", ".stepci.yaml", ".cram"),
@@ -36,13 +36,13 @@ WRITTEN_TESTS = (
 _TESTS_NOTEBOOKS = re.compile(r"\b(?:nbval|nbmake|testbook)\b")
 _STEP = re.compile(r"\n[ \t]*-[ \t]")  # where a step of a CI begins
 _COMPARES = re.compile(r"(?:^|[;&|(\n]|\brun:|\bscript:|\bif|!)[ \t]*(?:test|\[\[?|diff|cmp|grep -\w*q\w*)[ \t]")
-# A module after `-m`, or the path of a script, perhaps below a folder that a variable names. Whatever else looks like a
-# path is passed over at once.
+# A module after `-m`, or the path of a script, perhaps below a folder that a variable names. The last alternative only
+# skips everything else that looks like a path.
 _STARTS = re.compile(
     r"-m[ \t]+([\w.]+)|(?:(?<![^\s\"'(./])|[\w-]++/)((?:[\w-]++/)*+[\w-]++\.(?:py|[cm]?[jt]s|sh))(?![\w.])"
     r"|[\w-][\w/-]*+"
 )
-MOST_NAMED = 5  # at most this many such files are named
+MOST_NAMED = 5  # at most this many files of one kind are named; shell scripts have a limit of their own
 MOST_SHELL = 40  # at most this many shell scripts are named
 _FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
@@ -63,8 +63,8 @@ def tests_of_other_tools(blobs: Mapping[str, str]) -> Iterator[str]:
 
 
 def _foreign(blobs: Mapping[str, str]) -> Iterator[str]:
-    """The test commands of other languages, such as `cargo test`, if the base has them, in any folder. The engine
-    cannot run these."""
+    """The test commands of other languages, such as `cargo test`, for which the commit has a manifest and tests in any
+    folder. The engine cannot run these commands."""
     for name, tool in FOREIGN.items():
         folders = [folder for folder in _folders_with(name, blobs) if any(map(_among_tests, _below(folder, blobs)))]
         if "" in folders:
@@ -95,9 +95,9 @@ def _is_foreign_test(path: str) -> bool:
 async def tests_without_runner(
     workspace: Workspace, commit: str, blobs: Mapping[str, str], scripts: Mapping[str, str]
 ) -> list[str]:
-    """Files that are named like tests, but that the engine cannot run: tests in other languages, if no manifest has
-    already shown a suite of them; tests that are no code (`.feature`); steps of a CI; and shell scripts that start no
-    test runner known to the engine."""
+    """Files that hold tests, by name or content, but that the engine cannot run. These are tests in other languages, if
+    no manifest shows a suite of them; tests that are no code (`.feature`); notebooks and settings of a CI that test
+    something; and shell scripts that start no test runner known to the engine."""
     foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)]
     data = await data_of_tests(workspace, commit, foreign)
     foreign = [path for path in foreign if path not in data][:MOST_NAMED]

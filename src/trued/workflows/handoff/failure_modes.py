@@ -15,7 +15,7 @@ from trued.workflows.handoff.feature_list import STATUS, TOTALS
 ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]
 EVIDENCE_LIMIT = 300
 VALUE_LIMIT = 60
-MODE_LIMIT = 40  # failures of one kind reported for one turn; the first ones are enough
+MODE_LIMIT = 40  # failures of one kind reported for one attempt; the first ones are enough
 
 
 class Mode(Value):
@@ -293,7 +293,7 @@ def _same(command: CommandWords, held: CommandWords, what: str) -> bool:
     names.
 
     Options such as `--port=8000` are not compared. A server may be started with more words than in the script, such as
-    a port, or with fewer; but if each side has a word that the other lacks, such as two ports, the commands differ.
+    a port, or with fewer. If each side has a word that the other lacks, such as another port, the commands differ.
     """
     (program, mine), (other, theirs) = _signature(command), _signature(held)
     if program != other or not mine or not theirs:

@@ -318,7 +318,8 @@ def schema() -> dict[str, Any]:
 
 
 def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Collection[str] = ()) -> Feature | None:
-    """The next feature to build, by priority and then by position, among those whose dependencies are all built.
+    """The next feature to build, by priority and then by position, among those whose dependencies are all built. None
+    if no feature can be started.
 
     `holding`: built features that wait only for a person; other features may depend on them as if they passed. `aside`:
     features to skip, because they are built and cannot be judged yet.

@@ -47,8 +47,8 @@ async def list_features(run: Run, goal: Goal) -> HandoffProject:
 
 
 async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
-    """Prove all features again if the files mark any as passed, or if the run continues an earlier run's branch. Each
-    status is set by the result, because the files are not trusted."""
+    """Prove all features again if the files mark any as passed, or if the run continues an earlier run's branch. The
+    result sets each feature's status, because the files are not trusted."""
     claimed, awaited, project = project.claimed, project.awaited, project.unproven
     if not claimed and not run.branch.is_continued:
         return project
@@ -65,8 +65,8 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
 async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
     """Build all features. `attempts`: the number of attempts for each feature; 0 means the number in the settings.
 
-    Features that could not be judged are judged again whenever somebody resumes the run, without calling an agent.
-    Raises `CannotJudge` while the environment still lacks something.
+    If features could not be judged, because the environment lacks something, this ends the run: it raises
+    `CannotJudge`. Whenever somebody resumes the run, they are judged again, without calling an agent.
     """
     project = await build_features(run, project, attempts)
     while project.unjudged:
@@ -157,7 +157,7 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
 
 
 async def finish(run: Run, plan: Plan, project: HandoffProject) -> tuple[HandoffProject, Outcome]:
-    """Prove the last commit. If that changes the feature list, the commit with the corrected list is proven, too."""
+    """Prove the last commit, and correct the feature list by that proof. If the list changed, prove its commit, too."""
     await steps.count_what_may_install(run, project)
     outcome = await run.finish(plan)
     corrected = await steps.correct_list(run, project, outcome)

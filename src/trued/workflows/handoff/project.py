@@ -27,10 +27,9 @@ from trued.workflows.handoff.feature_list import (
 from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, status_text
 
-SHOWN = (
-    Grade.SELF_TESTED
-)  # the lowest grade that counts as shown: a check went from red to green, or nothing had to be built
-# The notes of features that hold begin with this.
+# The lowest grade that counts as shown: a check went from red to green, or nothing had to be built.
+SHOWN = Grade.SELF_TESTED
+# How the notes of a feature begin if it is built and does not pass yet; `HandoffProject.awaited` looks for that.
 HOLDS = "holds; a person's approval is missing"
 KEPT = "built, and nothing speaks against it; a person decides"
 NOT_JUDGED_YET = "built, and not judged yet"
@@ -38,7 +37,7 @@ BLOCKED = "blocked: "
 NOTHING_LEFT = "nothing is left to be built: every feature passes"
 PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
 ATTEMPTS = 3  # how many further attempts the suggested command grants
-LOG_LIMIT = 40  # only this many entries of the running log are kept, the newest
+LOG_LIMIT = 40  # the running log keeps this many entries, the newest
 
 
 class HandoffProject(Value):
@@ -58,7 +57,7 @@ class HandoffProject(Value):
     green: tuple[str, ...] = ()  # features whose checks turned green, whichever feature was being worked on
     did: tuple[str, ...] = ()  # what the last agent did
     log: tuple[str, ...] = ()  # how each attempt and feature ended, oldest first
-    when: float = 0.0  # when the last entry of `log` was recorded
+    when: float = 0.0  # the recorded time of the last entry of `log`
     commands: dict[str, str] = Field(default_factory=dict)  # waiting feature → the command that a person has to run
     left_at: str = ""  # path:line, where to continue
     below: str = ""  # what agents wrote under the note
@@ -330,8 +329,8 @@ class HandoffProject(Value):
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """In the file's order: features that wait for a person or are not judged yet, each with the command to run; and
-        features that cannot be started, because they depend on a feature that has failed or is not judged yet."""
+        """Features that wait, in the file's order. If one waits for a person or is not judged yet, with the command to
+        run; if it depends on a feature that has failed or is not judged yet, with that reason."""
         for feature in self.features.features:
             if feature.id in self.holding:
                 yield f"{feature.id}: {_first_line(feature.agent_notes)}: {self.commands.get(feature.id, '')}".rstrip(

@@ -87,14 +87,15 @@ NOTHING_CHANGED = Finding(what="nothing was changed for this feature", where="th
 
 
 def unjudged(verdict: Verdict) -> tuple[str, ...]:
-    """Why requirements or existing tests could not be judged, each with its fix; () if all were judged. No agent could
-    fix these causes."""
+    """Why requirements or existing tests could not be judged, with the fix if one is known; () if all were judged. No
+    agent could fix these causes."""
     held_up = [judgement for judgement in (*verdict.requirements, *verdict.suites) if _is_unjudged(judgement)]
     return tuple(dict.fromkeys(reason for judgement in held_up for reason in _reasons_not_judged(judgement)))
 
 
 def _reasons_not_judged(judged: Judged) -> tuple[str, ...]:
-    """What is missing, or else the reasons. Both are committed, and agents read them there."""
+    """What the environment lacks or, if that is not known, the reasons that agents may know. They go into committed
+    files, and agents read these."""
     return tuple(map(str, judged.missing)) or reasons_for_agents(judged)
 
 
@@ -106,7 +107,8 @@ def _is_unjudged(judged: Judged) -> bool:
 
 
 async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
-    """The list that the user wrote, or that an earlier run left on the branch; None if there is none."""
+    """The project, with the feature list that the user wrote or that an earlier run left on the branch; None if there
+    is no list. Raises `BadInput` if the list cannot be read, or a file cannot be written because of a folder."""
     await _refuse_folders(run)
     text, file, author = goal.text, goal.source.file or feature_list.NAME, ""
     if not is_feature_list(text):
@@ -418,7 +420,7 @@ def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Fi
 
 
 async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[Finding, ...]:
-    """A gap for each finished feature whose own tests were changed after the commit `since` and no longer pass."""
+    """Gaps for finished features whose own tests were changed after the commit `since` and no longer pass."""
     changed, gaps = await run.context.workspace.changed_files(since, run.branch.head), list[Finding]()
     for feature in map(project.features.__getitem__, project.finished):
         test_paths = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
@@ -509,8 +511,8 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 
 
 async def count_what_may_install(run: Run, project: HandoffProject) -> None:
-    """If the user asks for no new dependencies, have the final verdict judge `init.sh` and the example test as part of
-    the work, because both can bring in a package. A file to which no agent has added anything is left out."""
+    """If a check forbids new dependencies, have the final verdict judge `init.sh` and the example test as part of the
+    work, because both can bring in a package. A file to which no agent has added anything is left out."""
     checks = [check for requirement in run.judgement.contract().requirements for check in requirement.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return
@@ -524,8 +526,8 @@ async def count_what_may_install(run: Run, project: HandoffProject) -> None:
 
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
-    """Correct the feature list by the final proof: a feature that does not hold is no longer marked as passed; a
-    feature that a person has accepted since is marked as passed."""
+    """Correct the feature list by the final proof: a feature that does not hold, or cannot be judged, is no longer
+    marked as passed; a feature that a person has accepted since is marked as passed."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         feature_verdict = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)

@@ -20,7 +20,7 @@ from trued.workflows.view import ReportSection, WorkflowView
 from trued.workflows.view_protocols import CallRow, RunTree
 
 SCOPE = "feature "
-ATTEMPTS = 3  # the default number of a feature's attempts
+ATTEMPTS = 3  # how many more attempts the suggested command grants: the default number
 NAMED = 5  # features named in one sentence
 
 

@@ -32,7 +32,7 @@ class ClusterDecided(JournalEvent, kind="decided", omits=("silent",)):
 
 
 class CritiqueClosed(JournalEvent, kind="critique"):
-    """Which severe critiques of the design are still open after the work, and which are closed."""
+    """The ids of the severe critiques of the design: which are still open after the work, and which are closed."""
 
     stands: tuple[str, ...]
     closed: tuple[str, ...]

@@ -65,8 +65,8 @@ async def research(lead: Orchestrator) -> None:
 
 
 async def design(lead: Orchestrator) -> None:
-    """Make a design and have it criticized. A critique of High or worse leads to one revision; later briefs list what
-    is left."""
+    """Make a design and have it criticized. A critique of High or worse leads to one revision; later briefs list the
+    critiques that are still High or worse after it."""
     reads = (*RESEARCH_FILES, FEATURE)
     await lead.send_one("design", lead.errand("designer", Designed, reads))
     decision, before = await criticize(lead)
@@ -84,8 +84,8 @@ async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Crit
 
 
 async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
-    """Verify in rounds, then review. Findings that a reviewer calls Major are fixed once; then everything is checked
-    again."""
+    """Verify in rounds, review, and prove the last commit. If the review asks for a revision, its findings are fixed
+    once, and everything is checked again."""
     verified = await lead.run.clusters.repeat(lambda _: verify(lead, plan), lambda result: replan(lead, result))
     return await prove_last_commit(lead, plan, verified, await review(lead, plan))
 
@@ -127,8 +127,8 @@ async def prove_last_commit(
 
 
 async def ask_critics_again(lead: Orchestrator) -> None:
-    """Ask critics about the finished work if their critique was still Critical after the revision. Such a critique
-    stays open until its critic withdraws it."""
+    """Ask those critics about the finished work whose critique was still Critical after the design's revision. Such a
+    critique stays open until its critic withdraws it."""
     names = {critique.by for critique in lead.critiques.values() if critique.severity >= Severity.CRITICAL}
     if not names:
         return
@@ -146,7 +146,7 @@ async def ask_critics_again(lead: Orchestrator) -> None:
 
 async def verify(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern B: if the work does not build, no other verifier is asked. The engine also checks, and the worse result
-    counts. `kept`: answers on the same work that are not asked for again."""
+    counts. `answered`: answers on the same work, which are not asked for again."""
     known = dict(answered or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
@@ -181,8 +181,8 @@ async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
 
 
 async def review(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
-    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give. `kept`:
-    answers on the same work that are not asked for again."""
+    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give.
+    `answered`: answers on the same work, which are not asked for again."""
     known = dict(answered or {})
     await lead.begin_step("review", REVIEWERS)
     reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)

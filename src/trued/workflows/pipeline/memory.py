@@ -58,7 +58,7 @@ def _few(most: int) -> Any:
 
 
 def _safe_name(text: Any) -> str:
-    """The name of an agent, made safe as a file name, because a task's name may be anything."""
+    """An agent's name, made safe as a file name: it may contain the name of a task, which may be anything."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(text))).strip(".-")[:80] or "nobody"
 
 
@@ -176,14 +176,15 @@ def merge_memories(
     shared: SharedMemory, memories: Mapping[str, Memory | None], documents: Mapping[str, Sequence[str]] | None = None
 ) -> SharedMemory:
     """The shared memory with these memories added, in the order of the flow, whichever agent finished first.
-    Contradictory lines are all kept. An agent without a memory (None) is listed with the documents that it `left`."""
+    Contradictory lines are all kept. `documents`: agent → its documents, which the index lists if the agent has no
+    memory (None)."""
     for name in sorted(memories, key=_sort_key):
         shared = _with(shared, name, memories[name], (documents or {}).get(name, ()))
     return shared
 
 
 def _sort_key(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
-    """A sort key: T2 comes before T10, and an implementer's T2 next to a writer's T2."""
+    """A sort key: agents of `ORDER` come first. T2 comes before T10, and an implementer's T2 next to a writer's T2."""
     known = ORDER.index(agent) if agent in ORDER else len(ORDER)
     task = re.sub(r"^(implementer|documentation-writer)-", "", agent)
     parts = re.split(r"([0-9]+)", task)

@@ -174,7 +174,8 @@ class Orchestrator:
     ) -> dict[str, Memory | None]:
         """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories.
 
-        `notes`: agent → what the engine found itself; it is appended to the agent's document.
+        `memories`: used instead of those made from the replies. `files`: further files, by path. `notes`: agent → what
+        the engine found itself; it is appended to the agent's document.
         """
         written = dict(files or {})
         for result in returned.values():
@@ -326,8 +327,10 @@ class Orchestrator:
 
     async def make_plan(self, errand: Errand[TasksPlanned], *, again: bool = False) -> TasksPlanned | None:
         """Have the planner make tasks, and write them as `plan.md` and `tasks/`. If something is wrong with the tasks,
-        the planner is asked once to correct it. Without a usable reply the run ends. `again`: this is a replan, and
-        without a usable reply the old plan stays; the result is then None."""
+        the planner is asked once to correct it. Without a usable reply the run ends.
+
+        `again`: this is a replan. Then the old plan stays if there is no usable reply, and the result is None.
+        """
         step = "plan"
         await self.begin_step(step, (errand.name,))
         wrong, returned = tuple[Finding, ...](), Returned[TasksPlanned](errand.name, errand.role, None)
@@ -413,8 +416,8 @@ def worst_severity(name: str, reply: PipelineReply) -> str:
 
 
 def graver_replies(returned: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """Earlier replies of a critic or reviewer that are worse than its last one, worst first. If an agent failed and a
-    second one replaced it, what the first one found still counts."""
+    """Earlier replies of a critic or reviewer that are graver than its last one, gravest first. If an agent failed and
+    a second one replaced it, what the first one found still counts."""
     scale = SCALES.get(returned.name.partition("-")[0])
     if scale is None or returned.reply is None:
         return ()

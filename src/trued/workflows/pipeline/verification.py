@@ -30,7 +30,7 @@ from trued.workflows.pipeline.task_plan import Work
 
 TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
-COMMANDS = 8  # test commands of a plan
+COMMANDS = 8  # this many test commands of a plan are run
 NOT_RUN = f"`{{command}}`, which the plan names for its tests, was not run: the engine runs {COMMANDS} such commands"
 NOT_COUNTED = "`{command}`, which the plan names for its tests, belongs to no runner whose tests can be counted"
 SHOWN = 20  # gaps listed in a brief; the verification files have them all
@@ -58,7 +58,8 @@ class CheckResult:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """Agents, without the knowledge role, that were asked and gave no good answer: they crashed, or say ERROR."""
+        """Agents that were asked and gave no good answer: they crashed, or say ERROR. The knowledge role is left
+        out."""
         return tuple(name for name, back in self.returned.items() if not back.good and name != KNOWLEDGE)
 
     @property
@@ -72,8 +73,9 @@ class CheckResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All open issues, found by the engine or by agents. If there are none: what the memories of objecting agents
-        say. Empty if no agent objects, even if answers are missing: then there is nothing to fix."""
+        """All gaps found by the engine, and all findings in the agents' replies. If there are none: what the memories
+        of objecting agents say. Empty if no agent objects, even if answers are missing: then there is nothing to
+        fix."""
         objections = (
             finding
             for name, back in self.returned.items()
@@ -121,7 +123,7 @@ class CheckEnd:
 
 
 def _replies_of(back: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """An agent's earlier replies that are worse than its last one, and then the last one; none if it gave no reply."""
+    """An agent's earlier replies that are graver than its last one, and then the last one; none if it gave no reply."""
     return (*graver_replies(back), back.reply) if back.reply is not None else ()
 
 
@@ -241,7 +243,8 @@ def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding,
 async def decide_verification(
     lead: Orchestrator, returned: Mapping[str, Returned[Any]], build: CommitBuild | None, gaps: tuple[Finding, ...]
 ) -> CheckResult:
-    """Decide by the table twice: from what the agents say, and with what the engine saw. The worse decision counts."""
+    """Decide by the table twice: from the agents' own replies, and from these corrected by what the engine found. The
+    worse decision counts."""
     counted_gaps, unfinished_ones = await planned_test_gaps(lead) if len(returned) > 1 else (), open_task_gaps(lead)
     gaps, beyond = (*gaps, *counted_gaps), counted_gaps
     own_words = {name: None for name in VERIFIERS} | lead.memories(returned)
@@ -273,7 +276,7 @@ async def decide_verification(
 def _with_engine_notes(
     decision: ClusterDecision, own_words: Mapping[str, Memory | None], with_engine: Mapping[str, Memory | None]
 ) -> ClusterDecision:
-    """Mark the reasons in which the engine contradicts the agent's own reply."""
+    """The decision, with a remark on each reason in which the engine contradicts an agent that says DONE."""
 
     def with_note(line: str) -> str:
         name = line.partition(":")[0]
@@ -423,9 +426,12 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The findings of a reply that is grave as a whole: Critical if `worst` is Critical, else High. If some findings
-    are High or worse, only those are returned, and only the gravest of them get that severity. Otherwise all get it. A
-    reply without findings gives its key findings, else its summary."""
+    """The findings of a reply that is grave as a whole. The reply counts as Critical if `worst` is Critical, else as
+    High.
+
+    If findings are High or worse, only these are returned, and the gravest of them get the severity of the reply.
+    Otherwise all findings get it. A reply without findings gives its key findings, else its summary.
+    """
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [finding for finding in reply.findings if finding.severity >= Severity.HIGH]
     if grave:

@@ -103,8 +103,8 @@ class Stages:
         return sum(state == "merged" for state in list(self.tasks.values()))
 
     def place(self, key: str) -> str:
-        """Where an event without a scope of its own is shown: at the running step, with "second time" if it repeats. ""
-        if no step is running, or if the event belongs to sealing or to the end of the run."""
+        """Where an event without a scope of its own is shown: at the step that began last, with "second time" if it is
+        repeated. "" if no step has begun, or if the event belongs to sealing or to the end of the run."""
         if not self.current or call_name(key) in APART:
             return ""
         times = self.all[self.current].times
@@ -183,7 +183,8 @@ def step_of(role: str) -> str:
 
 
 def wave_summary(stages: Stages) -> str:
-    """Waves, conflicts, rounds and revisions in a few words; "" if there are none yet."""
+    """The pipeline's progress in a few words: waves, conflicts, rounds of verification and revisions; "" if there are
+    none yet."""
     tasks = len(stages.tasks)
     conflicts, turn = len(stages.conflicts), stages.all["verification"].times
     parts = [

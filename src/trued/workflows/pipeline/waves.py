@@ -21,7 +21,8 @@ from trued.workflows.pipeline.replies import Implemented
 from trued.workflows.pipeline.task_plan import Work, waves
 
 ATTEMPTS = 3  # attempts at one task in one wave, including retries after a failure or a conflict
-TITLE, NAMED = 60, 5
+TITLE = 60  # characters of a task's title in a commit message
+NAMED = 5  # files named in one sentence
 Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # task → what it has to fix
 NO_GAPS: Gaps = {}
 

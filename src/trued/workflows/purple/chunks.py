@@ -13,7 +13,7 @@ from trued.workflows.purple.replies import Built
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
     """The plan to seal: only the chunks and phases that the user chose; `done` lists the chunks that the plan marks as
-    done. The prose of each section becomes one requirement. A goal in plain words is returned as it is."""
+    done. The prose of each section becomes one requirement. For a goal in plain words, the plan stays as it is."""
     if plan_of(goal) is None:
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)
@@ -45,8 +45,9 @@ def _is_uncontradicted(verdict: Verdict) -> bool:
 
 
 async def require_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
-    """The verdict on a chunk. If nothing was changed since the commit `start`, the verdict gets a gap, and so does not
-    hold, because earlier work belongs to other chunks. Only a change, or a person who accepts the chunk, settles it."""
+    """The verdict on a chunk. If nothing was changed since the commit `start`, the verdict gets a gap, because earlier
+    work belongs to other chunks, and so does not hold. Only a change, or a person who accepts the chunk, settles that.
+    """
     by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)
     if changed:
         run.judgement.object(by, ())

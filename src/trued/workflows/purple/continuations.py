@@ -14,10 +14,10 @@ ROUNDS = 3  # how many rounds the suggested command grants: as many as a chunk g
 
 @dataclass(slots=True)
 class JudgedChunk:
-    """The newest verdict on a chunk, and the chunks whose work is in the judged commit."""
+    """The newest verdict on a chunk, and which chunks had been built by then."""
 
     verdict: VerdictReached
-    # Chunks whose work had changed files before this verdict.
+    # Chunks for which an agent had changed files before this verdict.
     built_before: frozenset[str] = field(default_factory=frozenset)
     skipped: bool = False  # it was met before any agent worked
 
@@ -60,9 +60,8 @@ def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
             break
         names.append(name)
         later = {row for other, later_chunk in chunks.items() if other not in names for row in later_chunk.rows}
-        alone = all(
-            chunks[earlier].rows - later for earlier in names
-        )  # each has a requirement that no later chunk shares
+        # Each has a requirement that no later chunk shares.
+        alone = all(chunks[earlier].rows - later for earlier in names)
         if alone and chunk.built_before <= {*names}:
             last = name
     return last if len(names) < len(chunks) else ""

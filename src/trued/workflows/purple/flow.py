@@ -54,7 +54,8 @@ async def build(
     gaps: Sequence[Finding] = (),
     rounds: int = 0,
 ) -> Verdict:
-    """Have the same two teams work on one chunk until no gap is left, nothing changes, or the rounds are used up.
+    """Have the same two teams work on one chunk until no gap is left, nothing changes, only the environment lacks
+    something, or the rounds are used up. Returns the last verdict.
 
     `start`: the commit before anybody worked on the chunk; without a change since then, the chunk is not complete.
     `gaps`: known gaps to begin with. `rounds`: overrides the number in the settings.

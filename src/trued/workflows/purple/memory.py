@@ -31,7 +31,7 @@ class MemoryLog:
         return self._sections.get(chunk.id) or ChunkSection(chunk=chunk.id, scope=chunk.title, run=run.id)
 
     async def add(self, run: Run, section: ChunkSection) -> None:
-        """Write a chunk's section, or replace it, and commit the log after the work that it is about."""
+        """Write a chunk's section, or replace it, and commit the log on top of the work that the section is about."""
         self._sections[section.chunk] = section
         text = render(await self._before(run), self._sections.values())
         if not self._path:
@@ -41,7 +41,7 @@ class MemoryLog:
         await run.branch.write({self._path: text}, message, step="log", inputs=section.model_dump(mode="json"))
 
     async def recall(self, run: Run, chunk: Task) -> str:
-        """What the next agent on this chunk should know from the file, with the file's name; "" if there is nothing."""
+        """What the next agent on this chunk should know from MEMORY.md, with its path; "" if there is nothing."""
         others = [section for name, section in self._sections.items() if name != chunk.id or section.iterations]
         readable = (await self._before(run)).encode(errors="surrogateescape").decode(errors="replace")
         text = excerpt(readable, others, chunk.id)

@@ -92,7 +92,7 @@ class Iteration(Value):
 
 
 class ChunkSection(Value):
-    """The section of one chunk in MEMORY.md."""
+    """The section of one chunk in MEMORY.md, as this run writes it."""
 
     _as_before = newer_fields("run")
 
@@ -101,7 +101,7 @@ class ChunkSection(Value):
     iterations: tuple[Iteration, ...] = ()
     status: ChunkStatus = "in progress"
     gaps: Texts = ()  # gaps that remain
-    run: Line = ""  # the run's id: it tells the run's iterations from those of earlier runs
+    run: Line = ""  # the run's id: it distinguishes the run's iterations from those of earlier runs
 
     def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "ChunkSection":
         """A copy with one more round. The chunk's status is the engine's verdict, not Team B's."""

@@ -1,4 +1,4 @@
-"""Consulting: asks roles that plan, test or validate. Their replies count; what they change in their clone does not."""
+"""Consulting: asks roles that plan, test or validate. Their replies count; their changes in the clone do not."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from trued.run.session import BriefContext, R, Session, Subject
 
 
 async def consult(session: Session[R], subject: Subject, **context: BriefContext) -> R:
-    """Ask an agent, and drop whatever it changed in its clone."""
+    """Ask an agent, and drop whatever it changed in its clone: the run continues from the same commit."""
     position = session.steps.state.position
     head = position.head
     reply = await session.ask(subject, **context)

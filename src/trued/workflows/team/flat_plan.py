@@ -32,8 +32,8 @@ class Migration(Value):
 
 
 def is_flat_plan(text: str) -> bool:
-    """Whether a text is a list of tasks to tick (at least half of its list items are), and not a backlog of
-    features."""
+    """Whether a text is a list of tasks to tick: at least two list items, and at least half of them, have a checkbox or
+    a tick. A backlog of features is no such list."""
     items = [item for block in parse(text) if isinstance(block, List) for item in block.walk()]
     boxes = [item for item in items if _state(item)[0] is not None]
     named = any(re.match(r"\*\*F\d+-T\d+\*\*", item.words.raw) for item in items)
@@ -57,6 +57,7 @@ def is_list_of_tasks(text: str) -> bool:
 
 
 def migrate(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
+    """Convert this list of tasks. `limit`: how many attempts each task may have."""
     reading = _FlatPlanReading(text, file, limit)
     reading.read()
     return Migration(

@@ -51,7 +51,7 @@ class Inbox(Value):
         return self._bounded((*self.messages, new), number)
 
     def addressed(self, answer: str) -> "Inbox":
-        """A copy with an answer to the newest pending message."""
+        """A copy with this answer to the newest pending message, which is then addressed."""
         newest = self.waiting[-1].number if self.waiting else 0
         done = tuple(
             Message(**{**dict(message), "status": "addressed", "answer": answer})

@@ -14,7 +14,7 @@ class Log(Value):
     pages: int = 0
     earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
     first: int = 0  # how many pages earlier runs filled
-    given: int = 0  # the last number of earlier runs; minus PAGE if they filled the current page, as `count` adds PAGE
+    given: int = 0  # number of the last entry of earlier runs; less PAGE if `count` adds a page that they filled
 
     @classmethod
     def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":

@@ -36,7 +36,7 @@ class Crew(Value):
     recoveries: int = 0  # how many tasks passed after a failure
     integration: str = "pending"  # pending | passed | failed
     unmet: tuple[str, ...] = ()  # what the last integration UAT found
-    doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  what a planner could not do → feature, and the reason
+    doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  subject of a doubt → part of the backlog, and the reason
     records: Records = Records()  # what happened, as the files show it
     planned_before: bool = False  # the goal was a list of tasks already
     kept: dict[str, str] = {}  # noqa: RUF012  path → text of files from before the run, which are kept
@@ -238,8 +238,8 @@ class Crew(Value):
         return any(other.is_open and other.id not in self.idle for other in others)
 
     def due_after(self, task: str) -> tuple[str, ...]:
-        """What must hold besides this task once it is done: its feature, if this is the feature's last task; then also
-        the plan, if all other features are completed."""
+        """What must hold besides this task once it is done: nothing, unless it is its feature's last task; then the
+        feature and, if all other features are completed, the plan."""
         if not self.is_last(task):
             return ()
         name = self.backlog.feature(task).id
@@ -256,7 +256,7 @@ class Crew(Value):
 
     def with_doubt(self, about: str, part: str, reason: str) -> "Crew":
         """A copy with a planner's doubt about `part` of the backlog, stored under the name `about`. It replaces an
-        earlier doubt of that name; empty `words` only withdraw the earlier one."""
+        earlier doubt of that name; an empty `reason` only withdraws the earlier one."""
         doubts = {name: parts for name, parts in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**doubts, **({about: (part, reason)} if reason else {})}})
 

@@ -110,7 +110,8 @@ async def _settings(run: Run) -> TeamSettings:
 
 
 async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -> Crew:
-    """Read a flat list of tasks once: the goal itself, or what an older tool left. The original is kept."""
+    """Read a flat list of tasks: the goal itself, or what an older tool left. The original is kept. If an earlier run
+    has read the same list, use the backlog that it left."""
     flat = is_list_of_tasks(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
     text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
@@ -396,7 +397,8 @@ async def find_issues(
     run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
     """What keeps a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues unless
-    evidence settles them. If UAT has no issue and the subject is already proven, nothing is proven again."""
+    evidence settles them. If UAT has no issue and the subject is already proven, nothing is proven again. Closes UAT's
+    session."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
     proven = not objections and name in crew.proven
@@ -447,7 +449,7 @@ def _with_validation(
 
 
 def _overruled(validated: Validated | None) -> tuple[str, ...]:
-    """A sentence about UAT's objections that evidence settled; nothing if UAT did not object."""
+    """For a validation that passed: a sentence if evidence settled objections of UAT; nothing if UAT had none."""
     objected = validated is not None and validated.objections
     return ("though UAT objected at first: evidence settled it",) if objected else ()
 

@@ -153,7 +153,7 @@ class TaskInProgress:
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """A gap for each requirement that held before and that this work breaks. None if existing tests fail: these
+        """A gap for each requirement that held before and that this work breaks. No gaps if existing tests fail: these
         tests are gaps already."""
         return crew.regressions(verdict.beside) if all(judgement.holds for judgement in verdict.suites) else ()
 

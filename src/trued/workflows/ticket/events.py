@@ -22,8 +22,8 @@ class RoundVerified(JournalEvent, kind="round"):
 
 
 class RoundWithoutProgress(NoProgress, omits=("gaps",)):
-    """A round found the same as the last one, and nothing was changed: the loop ends. The event is stored with the same
-    kind as `NoProgress` and only has more fields, so code that reads `NoProgress` events gets these, too."""
+    """A round found the same issues as the round before, and nothing was changed: the loop ends. The event is stored
+    with the kind of `NoProgress` and only has more fields, so code that reads `NoProgress` events gets these, too."""
 
     number: int
     issues: tuple[Issue, ...]

@@ -121,8 +121,8 @@ def _normalized(text: str) -> str:
 
 
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
-    """Turn failed checks into issues. For a visible browser check, the issue says what was expected and what was seen,
-    and has a screenshot. For a held-out case, it says only what an implementer may know."""
+    """The verdict's gaps and remarks as issues. For a visible browser check, the issue says what was expected and what
+    was seen, and has a screenshot. For a held-out case, it says only what an implementer may know."""
     issues = [
         issue
         for judgement in (*verdict.suites, *verdict.requirements)
@@ -209,7 +209,8 @@ def rejection_issues(decisions: Iterable[Approval]) -> tuple[Issue, ...]:
 
 
 def open_issues(verdict: Verdict, reported: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
-    """All open issues: issues that an agent saw and no check settled, failed checks, and `more`."""
+    """All open issues: `more`, objections that no check settled, and failed checks. An objection from an issue in
+    `reported` keeps that issue's details."""
     known = {issue.finding.what: issue for issue in reported}
     objected = {
         objection.what: known.get(

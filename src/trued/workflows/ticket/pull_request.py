@@ -40,7 +40,8 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
     """Push the head and open its pull request, or update the open one. It happens once, even if the engine is killed.
 
     If files that tools execute automatically need a person's consent, or the repository is on another machine,
-    nothing is pushed, and the work waits to be landed.
+    nothing is pushed, and the work waits to be landed. Raises Waiting or AgentFailed if the offer fails: a resumed run
+    tries again.
     """
     open_request, name = run.context.offer, run.id
     if open_request is None:

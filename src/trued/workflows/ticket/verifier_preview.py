@@ -33,8 +33,8 @@ class Issues(Value):
 
 
 class VerifierPreview:
-    """The preview that a verifier gets: its address, and `start`, which starts its server before the agent works (None:
-    there is no server to start)."""
+    """The preview that a verifier gets: its address, and `start`, which starts its server before the agent works; None
+    if there is no server to start."""
 
     def __init__(
         self, address: PreviewAddress, start: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
@@ -48,7 +48,7 @@ class VerifierPreview:
 
     @property
     def equipment(self) -> Equipment:
-        """A browser that can open only the preview; nothing if the preview cannot be reached."""
+        """A browser that can open only the preview; empty if the preview cannot be reached."""
         return Equipment() if self.address.why else browser_on(self.address.url)
 
     @property
@@ -59,9 +59,9 @@ class VerifierPreview:
 
 @asynccontextmanager
 async def open_preview(run: Run) -> AsyncIterator[VerifierPreview]:
-    """A preview of the head while an agent or a person views it: the pushed branch's preview if the settings name one,
-    else a server as the contract describes it, else the preview that the ticket names. If agents may not use this
-    machine's network, no server is started, and the ticket's preview counts as unreachable.
+    """A preview of the head while a verifier views it. The first of these that exists: the pushed branch's preview, if
+    the settings name one; a server, as the contract describes it; the preview that the ticket names. If agents may not
+    use this machine's network, no server is started, and the ticket's preview counts as unreachable.
 
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """

@@ -64,7 +64,7 @@ class Violation:
     line: int
     rule: str
     says: str
-    wrong: bool = True
+    wrong: bool = True  # False: a note, which does not change the exit code
 
     @property
     def where(self) -> str:

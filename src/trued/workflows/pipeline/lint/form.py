@@ -144,8 +144,8 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Violation]:
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
-    """The statuses that an agent may end with, and their lines. If a line begins with statuses, only these count, and
-    those that begin a quoted reply such as `ERROR: …`; the line only mentions any others."""
+    """The statuses that an agent may end with, and their lines. A line that begins with statuses offers only these, and
+    those that begin a quoted reply such as `ERROR: …`; it merely mentions all others."""
     for piece in reversed([statement for statement in section.statements() if statement.kind != "header"]):
         for start, text in _block_parts(piece):
             yield from ((status[1], piece.line_at(start + status.start())) for status in _statuses(text))

@@ -68,7 +68,7 @@ class PromptSection:
 class PromptPage:
     """One file of a linted set, as blocks of text."""
 
-    shown: str
+    shown: str  # the file's path, as findings show it
     name: str
     kind: str  # agent | orchestrator | patterns | prompt | other
     fields: dict[str, Any] | None  # of the front matter; None if the file has no front matter
@@ -121,7 +121,8 @@ def normal(title: str) -> str:
 
 
 def pieces_of(text: str, first: int = 1, deep: int = 0) -> tuple[TextBlock, ...]:
-    """All blocks of a Markdown text whose first line has the number `first`."""
+    """All blocks of a Markdown text whose first line has the number `first`. `deep`: how many unclosed fences the text
+    is inside of."""
     return tuple(_Walk(_markdown().parse(text), first, text.split("\n"), deep).pieces())
 
 

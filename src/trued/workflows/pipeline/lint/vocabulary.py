@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 
-# Former files of the pipeline: "aggregators" (the agents below) combined the work of other agents in them.
+# Files that the pipeline had in the past: agents called aggregators combined the work of other agents in them.
 COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.md")
 NAMED_AGGREGATOR = re.compile(r"\b(?:ct|v|r)[\s_\u2010\u2011-]aggregators?\b", re.I)
 AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re.I)
@@ -16,7 +16,7 @@ ENDING = re.compile(r"\.md\b")
 PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # a path without the ending .md
 LENGTH = 300  # characters in a path
 REACH = 400  # this many characters before a word are searched for a negation
-PLACE = re.compile(r"[<{*$]")
+PLACE = re.compile(r"[<{*$]")  # begins a placeholder in a path
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
 NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
 CLAUSE = re.compile(r"[.,;:!?|](?:\s|$)|\s[—–]\s|\n\s*\n")
@@ -56,8 +56,8 @@ def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
 
 
 def is_combined(path: str) -> bool:
-    """Whether the path is one of the pipeline's former files: a bare file name, or a path in a feature's folder.
-    `src/review.md` is none of them."""
+    """Whether the path is one of the files in `COMBINED`: a bare file name, or a path in a feature's folder.
+    `src/review.md` is not."""
     *folders, name = path.removeprefix("./").split("/")
     if name not in COMBINED:
         return False

@@ -16,7 +16,8 @@ def archive(backlog: Backlog) -> str:
 
 
 def put_away(backlog: Backlog) -> Backlog:
-    """If the file is too long to read, move stories of completed features to the archive until it is short enough."""
+    """The backlog, unchanged if its file is short enough to read. Otherwise with stories of completed features moved to
+    the archive, until it is short enough."""
     open_tasks = backlog.counts[2]
     if open_tasks <= LONG:
         return backlog

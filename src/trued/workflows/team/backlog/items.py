@@ -35,7 +35,7 @@ _SPECIAL = re.compile(r"[\\<&\[]|\((?=attempts\b|not in the contract\))|(?<= )#(
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 # Lines that a person may remove → the value that counts if the line is missing.
 _OPTIONAL = {"status": "pending", "priority": "medium", "uat": "pending"}
-_NEVER_BACK = ("title", "feature", "tasks")  # lines that the engine does not write again once a person removed them
+_NEVER_BACK = ("title", "feature", "tasks")  # lines that the engine does not restore once a person removed them
 
 
 def limited_line(text: str) -> str:
@@ -68,8 +68,8 @@ class Piece(Value):
 
 
 class Part(Value):
-    """A part of the backlog with its own place in the file. `kept`: its pieces as a person wrote them; empty if they
-    are as the engine writes them."""
+    """A part of the backlog with its own place in the file. `kept`: its pieces as a person wrote them; empty if the
+    part looks as the engine writes it."""
 
     kept: tuple[Piece, ...] = ()
 
@@ -481,7 +481,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
 _CHILDREN = {"BacklogFeature": ("criteria", "stories"), "Story": ("tasks",)}
 
 
-# -- all of them -------------------------------------------------------------------------------------------------------
+# -- a part with all its lines -----------------------------------------------------------------------------------------
 
 
 def children(part: "Part") -> "dict[str, Part]":

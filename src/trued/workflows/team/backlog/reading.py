@@ -80,6 +80,7 @@ class _Mark:
 
 
 def parse_backlog(text: str, file: str = NAME) -> Backlog:
+    """The backlog that the file's text describes. Raises BadInput for a line that cannot be understood."""
     reading = _BacklogReading(text, file)
     reading.read()
     return reading.backlog()
