@@ -240,7 +240,7 @@ class _ResultsById(NamedTuple):
     by_file: dict[str, list[Tried]]  # the tests in each file
 
 
-# The tuple is kept, so that no other one gets its number.
+# The `id()` of a tuple → the tuple and its index. The tuple is kept, so that no other one gets the same `id()`.
 _INDEXES: dict[int, tuple[tuple[Tried, ...], _ResultsById]] = {}
 _MOST_INDEXES = 64
 
