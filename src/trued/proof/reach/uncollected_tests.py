@@ -124,7 +124,7 @@ def examples_of(path: str, text: str) -> str:
 
 
 async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -> frozenset[str]:
-    """Of these files, those in a folder of data that a test, or a helper of tests, elsewhere reads."""
+    """Of these files, those that lie in a folder of data, and that a test or a helper of tests elsewhere reads."""
     return await files_that_tests_read(
         workspace, base, [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
     )
@@ -143,7 +143,7 @@ async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence
 def _may_hold_tests(path: str) -> bool:
     folders = PurePosixPath(path).parts[:-1]
     if not FOREIGN_CODE.isdisjoint(folders) or (path.endswith(".go") and "testdata" in folders):
-        return False  # Go itself passes `testdata` over
+        return False  # Go itself ignores `testdata`
     return path.endswith((".py", *SCRIPTS)) or (path.endswith(".go") and is_named_like_a_test(path))
 
 
