@@ -601,7 +601,7 @@ def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
 
 def is_untraced(check: Check) -> bool:
     """Whether the check starts a program or a server, or opens a page: then the engine cannot see which files are used.
-    (Commands and tests are not counted here: for them, `CommitTrial.ran` shows whether files were seen.)"""
+    False for commands and tests: for them, `CommitTrial.ran` shows whether files were seen."""
     if isinstance(check, ExamplesCheck):
         return any(not isinstance(case, CallCase) for case in check.cases)
     return isinstance(check, BrowserCheck)

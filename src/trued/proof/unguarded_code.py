@@ -502,9 +502,9 @@ class UnguardedCode:
         ]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in files that a check loaded but no test ran. (Loading a file does
-        not show that its code works.) Code is left out if, on the base, it can be reached from the entry point of a
-        case, or from a red test that passes now."""
+        """Code of the base that the head altered, in files that a check loaded but no test ran: to load a file does not
+        show that its code works. Left out is code that can be reached on the base from the entry point of a case, or
+        from a red test that passes now."""
         tested = frozenset[str]().union(*self._files_run_by_tests())
         altered = await self._altered_pieces([path for path in loaded if path not in tested])
         if not altered:

@@ -335,7 +335,7 @@ class _Python:
 
     def _mentions_unread_name(self, node: ast.AST) -> bool:
         """Whether the node is a built-in that is not known as harmless, or a name that nothing in the file binds; or
-        deletes what hides such a built-in, so that the built-in is visible again."""
+        whether it deletes what hides such a built-in."""
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "delattr" and len(node.args) > 1:
             return _literal_text(node.args[1]) in LOADING_BUILT_INS
         if isinstance(node, ast.Attribute):

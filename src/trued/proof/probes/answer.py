@@ -105,8 +105,8 @@ def is_any_of(kind: Any, kinds: Any) -> bool:
 
 
 class Rendering:
-    """Renders values as plain data with exact types, without calling methods of the project's classes, with one
-    exception: a text or number whose class defines how it looks is printed, to compare its looks with its data.
+    """Renders values as plain data with exact types. It calls no methods of the project's classes, except to print a
+    text or number whose class defines how it looks, to compare its looks with its data.
 
     A value becomes a flat JSON list. Text, true, false and null stand for themselves; a number tells which kind of
     value follows, or that a container ends. So no value is too deep to be written or read. All values of an answer

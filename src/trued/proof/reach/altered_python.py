@@ -509,7 +509,7 @@ class _Outline:
         return self.code.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
     def foreign_names(self, was: "_Outline") -> dict[str, frozenset[str]]:
-        """The names of the module to whose attributes new code should not store, with the names of what they stand for:
+        """The names of the module whose attributes new code should not set, each with the names of what it stands for:
         names that the base has, and imports that are not of the standard library."""
         imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
         names = {name: frozenset({name}) for name in was.code if "." not in name and name not in was.imported}

@@ -46,9 +46,9 @@ async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]
     """The files that these tests of the base may reach, directly or indirectly. None: any file.
 
     A file may reach another if the other's name is a word in it, whatever the word means there. So the result may have
-    too many files, but hardly too few. A test that imports no code of the product, or that speaks to a server, a page
-    or a process, may use the product from outside and thereby reach any file; so may code that computes the name of a
-    module.
+    too many files, but hardly too few. A test may use the product from outside, and so reach any file, if it imports no
+    code of the product, or speaks to a server, a page or a process. Code that computes the name of a module may reach
+    any file, too.
 
     `tests`: each `file`, or `file::name` for a part of a file. `paths`: all files of the base, and new ones.
     """

@@ -214,9 +214,9 @@ async def _uncollected_documents(
 def _uncollected_in(
     path: str, content: bytes, collected: Collection[str], habits: _Habits
 ) -> tuple[list[str], list[str]]:
-    """The tests of a Python file that were not collected, as `Class::name`, and its functions and classes with examples
-    in their docstrings, if the project runs these: they are never collected, because they are part of the code that
-    they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
+    """The tests of a Python file that were not collected, as `Class::name`; and, if the project runs examples in
+    docstrings, its functions and classes that have some. Examples are never collected, because they are part of the
+    code that they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
     is_test_file = habits.names_test_file(path) or is_among_tests(path)
     may_assert = b"assert" in content and (is_test_file or bool(_PROGRAM_START.search(content)))
     if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):

@@ -55,8 +55,8 @@ def import_roots(paths: Collection[str]) -> tuple[str, ...]:
     """The folders, besides the top and `src`, from which the Python projects of these paths import: each project
     folder, and its `src`.
 
-    Left out are folders that have a top-level module of the same name as another of these folders, because nobody can
-    know which one is meant, and folders with a module that has the name of one of Python's own.
+    Left out are folders that share the name of a top-level module with another folder, because nobody can know which
+    one is meant. So are folders with a module that is named like one of Python's own.
     """
     folders = project_folders(paths).python
     places = [place for folder in folders for place in (folder, f"{folder}/src")]
