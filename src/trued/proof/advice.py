@@ -33,7 +33,7 @@ class ProjectFiles:
     manifest: str
 
     def advise(self, part: MissingFromEnvironment) -> MissingFromEnvironment:
-        """The same missing thing, with what to do if the project itself has it."""
+        """`part` with advice, if the project itself has what is missing; otherwise `part` as it is."""
         if part.what == program_not_installed(part.name) and part.name in self._scripts():
             install = 'install the project with `environment: {prepare: ["python -m pip install -e ."]}`'
             fix = f"it is a script of the project itself: {install}"
@@ -43,7 +43,8 @@ class ProjectFiles:
         return part
 
     def folder_of(self, module: str) -> str:
-        """The folder in which the project has this module, if checks do not look there by themselves; else ""."""
+        """The folder in which the project has this module; "" if it has none, or has the module where checks look
+        anyway or among tests."""
         top = module.split(".")[0]
         holding = {PurePosixPath(path).parent for path in self.paths if PurePosixPath(path).name == f"{top}.py"}
         holding |= {
@@ -98,7 +99,7 @@ async def places_of_modules(
 
 
 async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
-    """The verdict, in which the reasons say what to do where the project itself has what is missing."""
+    """The verdict. Where the project itself has what is missing, its reasons now say what to do."""
     if not verdict.missing_from_environment:
         return verdict
     files = await project_files(workspace, verdict.commit)

@@ -141,7 +141,7 @@ class BothSides:
     kept: Collection[str] = ()
 
     def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
-        """A clean room of one of the two commits, with these tests in it."""
+        """A clean room of one of the two commits, with these tests and the head's packages."""
         return clean_room(
             self.workspace,
             self.contract,

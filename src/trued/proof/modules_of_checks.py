@@ -11,8 +11,8 @@ from trued.protocols import Workspace
 
 
 async def modules_of_checks(workspace: Workspace, contract: Contract, requirement: Requirement) -> frozenset[str]:
-    """The top-level modules that Python code of the base imports to which these checks may lead. The head's imports do
-    not count, because it may import anything."""
+    """The top-level modules that are imported by the base's Python files that these checks may reach. The head's
+    imports do not count, because the head may import anything."""
     known = await workspace.blobs(contract.base)
 
     async def read(paths: Collection[str]) -> dict[str, str]:

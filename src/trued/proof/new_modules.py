@@ -31,9 +31,10 @@ async def new_modules(
     texts = {path: as_text(content) for path, content in manifests.items()}
     # Extras may refer to the project itself: `all = ["textkit[docs]"]`
     entries = [name for name, path in packages.items() if name != own_name(path, texts.get(path, ""))]
-    declared = {word for entry in entries for word in _WORD.findall(entry)}  # an entry may also be a line or address
+    declared = {word for entry in entries for word in _WORD.findall(entry)}  # an entry may also be a whole line
     if not is_read_whole(SETUP, "", setup := texts.get(SETUP, ""), own_modules=(), known_paths=()):
-        # It may compute what it requires, so any of its words may be a package, but for its own name.
+        # Such a setup.py may compute what it requires. So each of its words may be a package, except the project's
+        # name.
         declared |= {*_WORD.findall(setup)} - {*_OWN_NAME.findall(setup)}
     return frozenset(
         module for module in lacking & modules if not any(provides_module(name, module) for name in declared)

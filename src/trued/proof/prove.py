@@ -202,8 +202,8 @@ async def _cap_for_unguarded_code(
 
 
 async def _cap_for_conversions(trial: CommitTrial, change: CommitChange, verdicts: list[Judged]) -> list[Judged]:
-    """The verdicts, lowered if the change makes git convert files at checkout. What git converts on the base already
-    becomes notes of the trial."""
+    """The verdicts, lowered if the change makes git convert files at checkout. Adds a note to the trial for each
+    conversion that the base already has."""
     converted = await converted_files(trial.workspace, trial.contract.base, trial.commit, change.paths)
     trial.add_notes(map(checked_unconverted, await unconverted_files(trial.workspace, trial.contract.base)))
     return _cap_all(verdicts, reasons.converted_at_checkout, converted)
@@ -230,8 +230,9 @@ def _is_any_above(grade: Grade, verdicts: Sequence[Judged]) -> bool:
 async def _allow_for_unused_versions(
     trial: CommitTrial, due: Sequence[Requirement], evidence: Sequence[Evidence], verdicts: list[Judged]
 ) -> list[Judged]:
-    """The verdicts on requirements or suites, if the head declares versions of packages that its checks did not use. No
-    version excuses an objection whose case fails, nor a head that manipulates its checks."""
+    """The verdicts on requirements or suites, changed where the head declares versions of packages that its checks did
+    not use (see `allow_for_versions`). No version excuses an objection whose case fails, nor a head that manipulates
+    its checks."""
     if not trial.room.added.unused or trial.contract.environment.prepare:  # a preparation may have installed them
         return verdicts
     by_id = {requirement.id: requirement for requirement in (*due, *trial.contract.suites)}
@@ -304,7 +305,8 @@ def _judge_wholes(contract: Contract, verdicts: tuple[Judged, ...]) -> tuple[Jud
 
 async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     """Failures kept from an earlier verdict on the same tree and contract, so that a retry cannot turn a failure into a
-    pass. They are recorded for the commit that is judged now, because the earlier commit may be gone."""
+    pass. They are returned as evidence of the commit that is judged now, because the earlier commit may be gone. Also
+    stores this trial's own failures, and leaves uncounted what an earlier verdict did not count."""
     workspace, contract, commit = trial.workspace, trial.contract, trial.commit
     cache = FactCache(workspace.kept, workspace.repository)
     tree, level = await tree_with_content(workspace, commit), workspace.confinement().level

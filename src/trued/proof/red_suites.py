@@ -51,7 +51,8 @@ async def turned_tests(
 
 
 async def _earlier_failures(sides: BothSides, check: TestsCheck, results: ResultsOnBothSides) -> list[Evidence]:
-    """Failures that were recorded earlier for the same tree, so that a retry does not turn them into a pass."""
+    """Failures that were recorded earlier for the same tree, so that a retry does not turn them into a pass. Also
+    stores those of this run."""
     workspace, contract = sides.workspace, sides.contract
     cache, tree = FactCache(workspace.kept, workspace.repository), await tree_with_content(workspace, sides.commit)
     level = workspace.confinement().level

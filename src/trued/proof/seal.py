@@ -90,8 +90,8 @@ class SealTerms:
 
     @classmethod
     def of(cls, contract: Contract) -> "SealTerms":
-        """The terms of a sealed contract, to seal it again on the same base. Results there are left out: its checks run
-        again."""
+        """The terms of a sealed contract, to seal it again on the same base. The results on the base are left out,
+        because the checks run again."""
         return cls(
             contract.held_out,
             contract.held_out_why,
@@ -121,7 +121,8 @@ async def seal(
     *,
     tell: Emit,
 ) -> Contract:
-    """Seal the requirements and run every check on the base. Returns the contract. No agent may be running."""
+    """Seal the requirements and run every check on the base. Returns the contract, without guards that guard nothing.
+    No agent may be running."""
     contract = await _seal_with_all_guards(workspace, requirements, terms, tell)
     guards = dict.fromkeys((*contract.guards, *distinct_checks(contract.suites)))
     idle = [name for name in guards if not _guards_something(contract, name)]
@@ -129,12 +130,13 @@ async def seal(
 
 
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
-    """The contract without these guards, which do not pass on the base, cannot be run, or are superseded as a whole.
-    Requirements keep them: only on the head is it known whether they pass there.
+    """The contract without these guards, which do not pass on the base, cannot be run, or are superseded as a whole. A
+    guard that is also a check of a requirement stays: whether it passes on the head is not known yet.
 
     A suite that could not be run is recorded in `unguarded`, because code that only this suite reaches stays
-    unverified. So is a suite in which no test passes: it may only lack something on this machine. But if a requirement
-    has that suite as its own check, all its tests must pass on the head.
+    unverified. So is a suite in which no test passes: it may only lack something on this machine. Either becomes a red
+    suite, too, if its runner reported single tests. But if a requirement has that suite as its own check, all its tests
+    must pass on the head.
     """
     suites = [check_hash(check) for suite in contract.suites for check in suite.checks]
     never_green = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
@@ -183,8 +185,8 @@ def _why_idle(contract: Contract, name: str) -> str:
 
 
 def _could_not_run(contract: Contract, name: str) -> bool:
-    """Whether no test could be judged on the base, because a runner, package or service is missing, or because the
-    tests took too long."""
+    """Whether no test could be judged on the base, because a runner, package or service is missing, because the tests
+    took too long, or because there were none."""
     results = [result for fact in contract.base_facts if fact.check == name for result in fact.tried]
     none = {"nothing collected"}
     return not results or all(
@@ -222,7 +224,7 @@ def _why_test_not_run(result: Tried) -> str:
 
 
 def _error_of_failed_test(result: Tried) -> str:
-    """The error of a failed test on result line, without the place where it was raised; "" if the runner shows none."""
+    """The error of a failed test on one line, without the place where it was raised; "" if the runner shows none."""
     errors = _errors_of_pytest(result.detail)
     return " ".join(" ".join(errors or result.detail.splitlines()[:1]).split())
 
@@ -270,14 +272,14 @@ async def _seal_with_all_guards(
     frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
     contract = contract.model_copy(update={"base_facts": facts, "frozen": frozen})
     uncollected = await _tests_without_check(workspace, contract, ids, packages)
-    # An amendment hands on the notes of the earlier contract, whose names may have been corrected.
+    # After an amendment, the contract has the notes of the earlier one, but the user may have corrected the names.
     notes = [note for note in contract.undecided if NO_SUCH_TEST not in note]
     notes += _notes_on_unknown_names(contract, list(dict.fromkeys(ids)))
     return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": tuple(notes)})
 
 
 def _with_notes(contract: Contract, notes: Iterable[str]) -> Contract:
-    """The contract with these notes, as far as it does not have them: it may be sealed again."""
+    """The contract with these notes. Notes that it already has, because it is sealed again, are not added twice."""
     new = [note for note in notes if note not in contract.undecided]
     facts = [note for note in new if isinstance(note, FactNote)]
     return contract.model_copy(
@@ -329,8 +331,9 @@ def _suggested_name(name: str, tests: Sequence[str]) -> str:
 async def _tests_without_check(
     workspace: Workspace, contract: Contract, ids: Sequence[str], packages: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """The tests of the base that no check collects. Left out are tests that a suite may run whose tests cannot be
-    counted (`npm test`: scripts; any other command: all tests), and languages of which no suite can be run."""
+    """The tests of the base that no check collects. Tests that a plain command may run are left out, because nobody
+    sees which tests it runs: scripts for `npm test`, all tests for any other command. So are tests in languages of
+    which no suite could be run."""
     suites = [check for suite in (*contract.suites, *contract.red_suites) for check in suite.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]
     if not all(map(starts_package_script, commands)):
@@ -513,12 +516,13 @@ async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
 
 
 async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
-    """Run the failed cases again, `RED_TURNS` times with the first run; two of these runs in parallel if two cores are
-    idle.
+    """Run the failed cases again, so that they ran `RED_TURNS` times in all; two of these runs in parallel if two cores
+    are idle.
 
-    If the two parallel runs had the results of the first run, only the others follow; at least one if files were left
-    in the checkout, because the next run must find them. If their results differ, they replace no run: all follow, one
-    after the other. Every run is recorded, and a single pass makes the case unstable.
+    If both parallel runs have the results of the first run, only the remaining runs follow; at least one if files were
+    left in the checkout, because a later run must find them. Otherwise the parallel runs do not count towards
+    `RED_TURNS`, and all runs follow, one after the other. Every run is recorded, and a single pass makes the case
+    unstable.
     """
     again = RED_TURNS - 1
     selection = CaseSelection(ids=suspects, on_base=True)

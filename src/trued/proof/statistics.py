@@ -45,8 +45,8 @@ async def measure_tests(
     of: Sequence[str] = (),
     tell: Emit = discard_event,
 ) -> Figures:
-    """The check's figures on this commit. The counts are taken from its evidence, or from the measuring run if there is
-    no evidence.
+    """The figures of a check, or of a test command, on this commit. The counts are taken from its evidence, or from the
+    measuring run if there is no evidence.
 
     `of`: the files whose coverage is measured; by default, all files of the product.
     The measuring run uses the head's own tests, so the head can influence it. Therefore no grade depends on it.

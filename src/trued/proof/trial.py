@@ -62,12 +62,12 @@ class HeadRoom:
     added: AddedPackages = NO_PACKAGES  # packages that only the head declares
     packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
     standard: frozenset[str] = frozenset()  # modules of Python's standard library
-    modules: frozenset[str] = frozenset()  # these, and modules of the project
+    modules: frozenset[str] = frozenset()  # `standard`, and modules of the project
     new_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
     unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
     replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
     edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
-    not_as_committed: tuple[str, ...] = ()  # files of which tests had not the head's version (see `Bench.replaced`)
+    not_as_committed: tuple[str, ...] = ()  # files that tests did not have in the head's version (`Bench.replaced`)
     not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
 
 
@@ -86,7 +86,7 @@ class DoubtedRun:
 
     shared: SharedRun
     seed: str  # says which other values were expected
-    ids: frozenset[str]  # of these tests
+    ids: frozenset[str]  # the ids of these tests
 
 
 class CommitTrial:
@@ -345,9 +345,9 @@ class CommitTrial:
         return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.uncounted)
 
     async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """Of the guards that failed only in the second turn, which has other surroundings, those that fail in such
-        surroundings on the base, too: there, their checks run twice, the second time in other surroundings. They are
-        not counted, because the change did not cause their failure."""
+        """Guards that failed only in the head's second turn, which has other surroundings, and that fail in such
+        surroundings on the base, too: their checks run twice there, the second time in other surroundings. These guards
+        are not counted, because the change did not cause their failure."""
         suspects = self._failing_second_time_only(runs, Base.GUARD)
         return await self._try_again(self.contract.base, interpreter, suspects)
 
@@ -601,7 +601,7 @@ def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
 
 def is_untraced(check: Check) -> bool:
     """Whether the check starts a program or a server, or opens a page: then the engine cannot see which files are used.
-    (Commands and tests are not counted here: for them, `CommitTrial.ran` shows whether files were seen.)"""
+    False for commands and tests: for them, `CommitTrial.ran` shows whether files were seen."""
     if isinstance(check, ExamplesCheck):
         return any(not isinstance(case, CallCase) for case in check.cases)
     return isinstance(check, BrowserCheck)

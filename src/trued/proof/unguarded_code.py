@@ -134,8 +134,8 @@ class UnguardedCode:
         ]
 
     async def _guarded_go(self, paths: list[str]) -> list[str]:
-        """Of these changed Go files, those of which the existing Go tests that guard use every altered declaration. The
-        engine does not see which Go code its tests run, so this is read from texts."""
+        """Of these changed Go files, those whose altered declarations are all used by Go tests that guard. The engine
+        does not see which Go code its tests run, so this is read from texts."""
         tests = [test for test in self._idle_and_guarding()[1] if test.split("::")[0].endswith(".go")]
         if not paths or not tests:
             return []
@@ -189,8 +189,8 @@ class UnguardedCode:
     def _only_namesakes_used(
         self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
     ) -> list[tuple[str, str]]:
-        """Of these functions, whose names other modules define, too, those that no code takes from their own module,
-        apart from existing tests that are idle. Cases and other tests that use the name mean another function."""
+        """Of these functions, those that only idle tests take from their own module. Other modules define functions of
+        the same names, so cases and other tests that use a name mean another function."""
         if not functions:
             return []
         idle = self._idle_and_guarding()[0]
@@ -207,8 +207,8 @@ class UnguardedCode:
 
     async def blinding_helpers(self) -> list[str]:
         """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: with
-        the base's version of some of them, the tests fail. If that is not one file alone, or if there are too many such
-        files to try, all are returned."""
+        the base's version, the tests fail. If they fail only when several files are undone together, or if there are
+        too many such files to try, all are returned."""
         known = await self.workspace.blobs(self.contract.base)
         code = [
             path
@@ -272,7 +272,8 @@ class UnguardedCode:
         return await self._by_requirement(code)
 
     async def _namesakes(self, paths: Collection[str]) -> dict[str, str]:
-        """Of these files, those that tests of the base load in place of a module of the product, with its name."""
+        """Path → module, for those of these files that tests of the base load in place of this module of the
+        product."""
         if not paths:
             return {}
         known, here = [await self.workspace.blobs(commit) for commit in (self.contract.base, self.trial.commit)]
@@ -283,8 +284,8 @@ class UnguardedCode:
         return namesakes_among_tests(paths, known, self.contract.import_folders, tests, packages)
 
     async def vanished_tests(self) -> list[str]:
-        """The existing tests that guard here, but that the head no longer has. What nobody supersedes would guard
-        nothing any more once the head has landed."""
+        """The existing tests that guard here, that nobody supersedes, and that the head no longer has. Once the head
+        has landed, they would guard nothing."""
         guarding: dict[str, None] = {}
         for name in {fact.check for fact in self.trial.base_facts if fact.kind == "tests"}:
             states = on_base(
@@ -340,8 +341,8 @@ class UnguardedCode:
         return self._replaced
 
     async def failing_with_product(self) -> tuple[list[str], list[str]]:
-        """The existing tests that fail with the head's version of these files, and the files; both empty if all
-        pass."""
+        """The existing tests that fail with the head's version of the files of `replaced_product`, and these files;
+        both empty if all pass."""
         files = await self.replaced_product()
         failing = await self.trial.tests_failing_with({}, kept=files) if files else []
         return failing, files if failing else []
@@ -363,8 +364,9 @@ class UnguardedCode:
         return not grown or bool(await self.trial.tests_failing_with(files, grown))
 
     async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """Requirement → this code. For requirements with cases that start a program or a server, or open a page, only
-        the code of the base to which no such program leads there: the engine does not see what these cases ran."""
+        """Requirement → this code. If a requirement has cases that start a program or a server, or open a page, the
+        engine does not see what these cases ran. Then only files of the base are listed, and of these only those that
+        such a program cannot reach on the base."""
         by_requirement: dict[str, list[str]] = {}
         for requirement in self.trial.due if code else ():
             unwatched = (
@@ -500,9 +502,9 @@ class UnguardedCode:
         ]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in files that a check loaded but no test ran. (Loading a file does
-        not show that its code works.) Code is left out if, on the base, it can be reached from the entry point of a
-        case, or from a red test that passes now."""
+        """Code of the base that the head altered, in files that a check loaded but no test ran: to load a file does not
+        show that its code works. Left out is code that can be reached on the base from the entry point of a case, or
+        from a red test that passes now."""
         tested = frozenset[str]().union(*self._files_run_by_tests())
         altered = await self._altered_pieces([path for path in loaded if path not in tested])
         if not altered:
@@ -624,8 +626,8 @@ def _last_part(name: str) -> str:
 
 
 def _is_reached(name: str, reached: Collection[str], beside: Collection[str]) -> bool:
-    """Whether `reached` has this name, and `beside` lacks it. Of a method, which may share its name with methods of
-    other classes, `beside` must have the class, too."""
+    """Whether `reached` has this name, and `beside` lacks it. Methods of other classes may have the same name. So if
+    `beside` has the name of a method, the class decides: `reached` must have it, and `beside` must lack it."""
     owner, _, last = name.rpartition(".")
     if last not in reached or (owner and last in beside and _last_part(owner) not in reached):
         return False
@@ -651,7 +653,7 @@ def _takes_place_of_another(
     `elsewhere` (the standard library and packages). `folders`: the import roots of project folders."""
     roots = ("", "src/", *(f"{root}/" for root in folders))
     module = path.removesuffix("/__init__.py").removesuffix(".py")
-    # The folder `api` of a project has the module `prices`, which is `api.prices` for who starts at the top.
+    # The folder `api` of a project has the module `prices`, which is `api.prices` for code that is started at the top.
     places = {module.removeprefix(root) for root in roots if path.startswith(root)}
     others = {f"{root}{place}{end}" for root in roots for place in places for end in (".py", "/__init__.py")}
     return not places.isdisjoint(elsewhere) or not others.isdisjoint(known)
@@ -679,7 +681,8 @@ def _without_suffix(path: str) -> str:
 
 
 def _groups_of_suspects(suspects: Iterable[str]) -> list[list[str]]:
-    """The suspects that are undone together: each alone, but if they are many, data of one folder as one."""
+    """The groups in which suspects are undone: each suspect alone; if there are many, all data files of one folder
+    together."""
     paths = [*suspects]
     if len(paths) <= MOST_HELPERS:
         return [[path] for path in paths]

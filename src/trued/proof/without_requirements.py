@@ -121,8 +121,8 @@ async def _try_tests(
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
-    """Of the tests that fail on the head, those that fail on the base, too, as the base has them: in the surroundings
-    of the first run, or if they passed there on the head, in those of the second. The change did not break them."""
+    """Of the tests that fail on the head, those whose version on the base fails there, too: in the surroundings of the
+    first run, or, for tests that passed the head's first run, in those of the second. The change did not break them."""
     failing = [_failing_in_files(fact.tried, check.files) for fact in here]
     if not any(failing):
         return set()

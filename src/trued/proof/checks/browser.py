@@ -68,7 +68,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, selection: CaseSe
     if why := NO_SERVER if bench.serve is None else page_flaw(check):
         tried = [Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why)) for name in ids]
         return Fact(tuple(tried) or void_fact(why, Outcomes.BROKEN, "malformed").tried, "open a page", void=why)
-    assert bench.serve is not None  # noqa: S101  (checked one line above)
+    assert bench.serve is not None  # noqa: S101  (checked above)
     program, lack = find_chromium()
     if lack:
         tried = [Tried(id=name, outcome=Outcomes.UNJUDGED, kind=missing_kind(), detail=lack) for name in ids]
@@ -135,8 +135,8 @@ def action_flaw(action: PageAction) -> str:
 async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str) -> tuple[tuple[Tried, ...], str]:
     """Open the page on a server that the engine did not start, such as a preview of a pushed branch.
 
-    Returns the expectations that are not met, and the artifact of a picture. This is not evidence, because it is
-    unknown which commit is served there.
+    Returns the expectations that are not met, and the artifact of a picture. Both are empty if Chromium is missing or
+    the check can never run. This is not evidence, because it is unknown which commit is served there.
     """
     program, lack = find_chromium()
     if lack or page_flaw(check):

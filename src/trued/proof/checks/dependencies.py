@@ -1,6 +1,6 @@
 """Dependencies checks: the commit must declare no package that the base does not; with `unchanged`, it must declare
-exactly the base's packages and versions. Reads manifests and runs nothing. Whether the change adds a package in another
-way than by a manifest: `undeclared_additions.py`."""
+exactly the base's packages and versions. Reads manifests and runs nothing. `undeclared_additions.py` looks for packages
+that a change adds in another way than by a manifest."""
 
 from collections.abc import Collection
 from pathlib import PurePosixPath

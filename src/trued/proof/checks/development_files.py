@@ -1,7 +1,8 @@
 """Decides which files only developers use: tests, settings and drivers of tools, and what lies in folders for these.
 Pure.
 
-Such a file may use packages that only developers install. If changed code of the product imports it, it does not count.
+Such a file may use packages that only developers install. A file that changed code of the product imports is not one of
+them.
 """
 
 import posixpath
@@ -15,7 +16,7 @@ from trued.proof.text.script_aliases import is_settings
 from trued.proof.text.script_imports import imported_names
 
 DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
-_AT_THE_TOP = ("tasks.py", "dodo.py")  # further down, such a name is as good for a module of the product
+_AT_THE_TOP = ("tasks.py", "dodo.py")  # further down, a module of the product may have such a name
 # Folders beside the manifest. Only at the top, because a product may have an inner package called `tools`.
 _FOLDERS = frozenset(
     {

@@ -184,7 +184,7 @@ def _compare(
         return Outcomes.FAILED, "no answer", str(record["why"])
     if record["late"] and answer is not None:
         why = f"it answered, but its process did not end within {case.within_s:g} s"
-        return Outcomes.FAILED, "time", f"{why}: what it left running (threads, processes) is no daemon"
+        return Outcomes.FAILED, "time", f"{why}: it left threads or processes running that are not daemons"
     if record["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
     if record["large"]:

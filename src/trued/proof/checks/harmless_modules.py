@@ -87,8 +87,7 @@ _OF_SYS = frozenset(
         *("UnraisableHookArgs", "_clear_internal_caches", "_clear_type_cache", "_framework", "gettotalrefcount"),
     }
 )
-# Python's variables of the environment that make it load nothing. The folders of PYTHONPATH are like those of
-# `sys.path`.
+# Environment variables of Python that make it load nothing. The folders of PYTHONPATH are like those of `sys.path`.
 _VARIABLES = frozenset(
     {
         *("PYTHONASYNCIODEBUG", "PYTHONCOERCECLOCALE", "PYTHONDEBUG", "PYTHONDEVMODE", "PYTHONDONTWRITEBYTECODE"),
@@ -113,7 +112,8 @@ def may_load(name: str) -> bool:
 
 
 def is_harmless_built_in(name: str) -> bool:
-    """Whether this built-in of Python's is known to load nothing. Exceptions of other versions count by their names."""
+    """Whether this built-in of Python's is known to load nothing. Exceptions of other Python versions are recognised by
+    the form of their names."""
     own = getattr(builtins, name, None)
     is_error = isinstance(own, type) and issubclass(own, BaseException)
     return name in _BUILT_INS or is_error or bool(re.fullmatch(r"[A-Z][A-Za-z]*(Error|Warning|Exit|Group)", name))
@@ -133,7 +133,7 @@ def is_harmless_in_sys(name: str) -> bool:
 
 
 def is_loading_variable(text: str) -> bool:
-    """Whether the text is the name of a variable of Python's environment that may make it load something."""
+    """Whether the text is the name of an environment variable that may make Python load something."""
     return bool(_VARIABLE.fullmatch(text)) and text not in _VARIABLES
 
 
@@ -144,7 +144,8 @@ def fetched_by(name: str) -> str:
     return ".".join(name.split(".")[: module.count(".") + 2]) if module else ""
 
 
-# Packages of Go's standard library, each with the parts below it; `os/exec` is read by the programs that it starts.
+# Packages of Go's standard library, each with the parts below it. `os/exec` is among them, because the programs that it
+# starts are read elsewhere.
 _GO = frozenset(
     {
         *("archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database/sql", "embed"),
@@ -156,13 +157,14 @@ _GO = frozenset(
 
 
 def is_harmless_in_go(path: str) -> bool:
-    """Whether this package of Go's standard library loads and starts nothing, or is read by what it starts."""
+    """Whether this package of Go's standard library is known to load and start nothing. True for `os/exec`, too,
+    because the programs that it starts are read elsewhere."""
     parts = path.split("/")
     above = ("/".join(parts[:at]) for at in range(1, len(parts) + 1))
     return path != "runtime/cgo" and any(package in _GO for package in above)
 
 
-# Node's modules. What they fetch is read by the addresses in the script.
+# Modules of Node that load and start nothing. What they fetch is found by the addresses in the script.
 HARMLESS_IN_NODE = frozenset(
     {
         *("assert", "async_hooks", "buffer", "console", "constants", "crypto", "dgram", "diagnostics_channel", "dns"),

@@ -54,8 +54,8 @@ BROWSER = {
 # Headers with one value only (RFC 9110, Fetch) by which a client decides what an answer is, or where it goes next. Two
 # different values contradict each other, and each client settles that in its own way.
 SINGLE = ("content-type", "content-length", "content-location", "content-disposition", "content-range", "location")
-# Charsets of text that browsers know (those of the Encoding Standard), besides UTF-8, as Python calls them. The answer
-# names one, and Python has others that take very long or make no text.
+# Charsets of text that browsers know (those of the Encoding Standard), besides UTF-8, as Python calls them. The server
+# chooses the charset, so no others are used: some of Python's codecs take very long or make no text.
 CHARSETS = frozenset(
     {
         *("ascii", *(f"iso8859-{part}" for part in (*range(1, 12), 13, 14, 15, 16))),
@@ -74,7 +74,7 @@ REPEATED = {
     *("timing-allow-origin", "www-authenticate", "x-robots-tag", "permissions-policy", "reporting-endpoints"),
 }
 MOST_LAYERS = 8  # encodings of one body; people use one or two
-MOST_MEMBERS = 500  # of one gzip: most have one, and each more takes another copy of the rest
+MOST_MEMBERS = 500  # of one gzip body: most have one, and each further one costs a copy of the rest
 _UNREADABLE = ("br", "zstd")  # encodings that browsers decode, but the standard library does not
 FIXED_PORT = "its command names a port: write `{port}` in its place"
 _PORT = re.compile(r"(?:.*[:=])?\d{4,5}")
@@ -177,7 +177,7 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
 def _is_foreign(module: str, bench: Bench) -> bool:
     """Whether a manifest in the room declares the package that provides this module, or code in the room imports the
     module although the project does not have it."""
-    # also above its `src`
+    # a manifest may also lie above the `src` of its project
     inside = [folder for root in bench.project_roots for folder in (Path(root), *Path(root).parents)]
     folders = {bench.room, *(folder for folder in inside if folder.is_relative_to(bench.room))}
     files = [
@@ -207,7 +207,7 @@ def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
         sentence = f"{server} ended with {ran.exit_code} before it answered"
     elif why == "time":
         sentence = f"{server} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
-        # It may have answered at that port; only the one that it was given was asked.
+        # The server may have answered at the port in its command; only the port that it was given was asked.
         fixed = any(map(_PORT.fullmatch, serve.command)) and not any("{port}" in word for word in serve.command)
         sentence += f"; {FIXED_PORT}, or read ${serve.port_env}" if fixed else ""
     else:
@@ -372,7 +372,8 @@ def _cookie_key(line: str) -> tuple[str, ...]:
 
 
 def _why_misread(answer: HttpAnswer) -> str:
-    """Why a client would read another text than the UTF-8 that was sent, or "": the charset that Content-Type names."""
+    """Why a client would not read the UTF-8 text that was sent: Content-Type names a charset in which it is another
+    text. "" if that is not so."""
     message = Message()
     message["Content-Type"] = next(iter(answer.lines("Content-Type")), "")
     charset = message.get_content_charset("utf-8")

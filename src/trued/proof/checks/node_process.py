@@ -17,11 +17,11 @@ _FROM_MODULE = re.compile(
 )
 _GLOBALS = r"(?:globalThis|global|window|self)"
 _OF_GLOBALS = re.compile(rf"(?<![.\w$]){_GLOBALS}\s*\??\.\s*$")
-_WORDS = re.compile(r"(?<!\bawait)(?<!\breturn)(?<=[\w$,.])\s*$")  # before a word of a text
+_WORDS = re.compile(r"(?<!\bawait)(?<!\breturn)(?<=[\w$,.])\s*$")  # before `process` as a word of prose
 _FROM_GLOBALS = re.compile(rf"(?<![\w$])process(?![\w$])[^;]{{0,300}}\}}\s*=\s*{_GLOBALS}\s*(?:[;,\n)]|$)")
 _PARTS_OF_OBJECT = re.compile(r"\{([^{}]*)\}\s*=\s*$")
 _STUBBED = re.compile(r"\(\s*process\s*,\s*([\"'`])([\w$]+)\1")  # `jest.spyOn(process, "exit")`
-# The project's own function of that name, at the top of the file.
+# The project's own function or variable of that name, at the top level of the file.
 _OWN = re.compile(
     r"^(?:export\s+)?(?:default\s+)?(?:(?:async\s+)?function\s*\*?\s+process\b"
     rf"|(?:const|let|var)\s+process\s*=(?!\s*(?:require|{_GLOBALS})\b))",
@@ -32,7 +32,7 @@ _BEFORE_VALUE = re.compile(
     r"(?:[=(,\[?|{!<>]|&&|\.\.\.|(?<=[\w$\"')\]])\s*:|(?<![\w$.])(?:return|await|yield|export\s+default))\s*$"
 )
 _AFTER_VALUE = re.compile(r"\s*(?:[),;}\]]|:|\|\||\?\?|=(?!=)|(?:as|satisfies|instanceof)\b|\n|$)")
-# of files called `process`
+# endings of files called `process`
 _ENDINGS = (
     "cjs",
     "css",
@@ -82,7 +82,7 @@ def _lines_using(name: str, code: str, *, stubs: bool, is_own: bool) -> Iterator
         before, after = code[max(mention.start() - 300, 0) : mention.start()], code[mention.end() : mention.end() + 300]
         if of_globals := _OF_GLOBALS.search(before):
             before = before[: of_globals.start()]
-        elif re.search(r"[\w$)\]]\s*\??\.\s*$", before):  # a member of something else that is called like it
+        elif re.search(r"[\w$)\]]\s*\??\.\s*$", before):  # a member of something else that has the same name
             continue
         if member := re.match(r"\s*[?!]*\.([A-Za-z_$][\w$]*)|\s*[?!]*\.\s+([A-Za-z_$][\w$]*)", after):
             is_read = (member[1] or member[2]) in (*HARMLESS_IN_PROCESS, *_ENDINGS)
@@ -90,7 +90,7 @@ def _lines_using(name: str, code: str, *, stubs: bool, is_own: bool) -> Iterator
             if not is_read and not is_text and not is_own:
                 yield _line_at(code, mention.start())
         elif re.match(r"\s*(?:\?\.)?\s*[(\[]", after):
-            continue  # its own function; computed members are found elsewhere
+            continue  # a call of the project's own function; computed members are found elsewhere
         elif _BEFORE_VALUE.search(before) and _AFTER_VALUE.match(after) and not is_own:
             parts = _PARTS_OF_OBJECT.search(before)
             members = _members(parts[1]) if parts else [""]

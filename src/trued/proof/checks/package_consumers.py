@@ -74,7 +74,8 @@ class Consumers:
 
     def declared_for_more(self, base: "Consumers") -> Iterator[tuple[str, str]]:
         """Package and manifest, for each package that reaches more than developers, and on the base reached fewer
-        people. What a folder above declares is known in the folders below; what left another folder has moved."""
+        people. A declaration counts in all folders below, too. A package that has only moved from a folder that has no
+        manifest any more is left out."""
         for (sort, folder), packages in self.declared.items():
             for package, (reach, path) in packages.items():
                 is_new = reach > Reach.DEVELOPERS and package not in base.packages(sort, folder, reach)
@@ -89,13 +90,14 @@ class Consumers:
         )
 
     def packages(self, sort: str, folder: str, needed: Reach) -> set[str]:
-        """The packages that reach as many people in this folder, by its manifests and those of the folders above."""
+        """The packages whose reach in this folder is at least `needed`, by its manifests and those of the folders
+        above."""
         declarations = [self.declared.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
         return {name for packages in declarations for name, (reach, _) in packages.items() if reach >= needed}
 
     def usable(self, path: str) -> set[str]:
-        """The packages on which code of the product in this file may count. If no manifest lies above it, as with a
-        `docker/requirements.txt`, every manifest is for it."""
+        """The packages that the product's code in this file may use. If no manifest lies above the file, because there
+        is only a `docker/requirements.txt`, every manifest counts."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
             return self.packages(sort, folder, Reach.EXTRA)
@@ -103,7 +105,7 @@ class Consumers:
         return {name for packages in every for name, (reach, _) in packages.items() if reach >= Reach.EXTRA}
 
     def only_for_developers(self, path: str) -> set[str]:
-        """The packages that reach nobody else among those who use the code in this file."""
+        """The packages that are declared for the code in this file, and that reach only its developers."""
         return self.packages(_sort_of(path), posixpath.dirname(path), Reach.DEVELOPERS) - self.usable(path)
 
     def folder_of(self, path: str) -> str:
@@ -147,8 +149,8 @@ def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach]]]) -> dic
 
 
 def _entries(path: str, text: str) -> Iterator[tuple[str, Reach]]:
-    """What the manifest declares, and whom it reaches. All lines of a manifest that cannot be parsed count as packages
-    already (see `declared_in`)."""
+    """What the manifest declares, and whom it reaches. A manifest that cannot be parsed yields nothing here:
+    `declared_in` takes all its lines for packages."""
     name = PurePosixPath(path).name
     try:
         for reach, written_entries in _entries_by_reach(path, name, text):
@@ -193,8 +195,9 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
 
 
 def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
-    """The parts of a manifest, each with a key that declares packages. What is not known to reach more people is for
-    developers. What a workspace shares, its members have to ask for."""
+    """The parts of a manifest that declare packages, each with the people whom it reaches. A part that is not known to
+    reach more people is for developers. What a Cargo workspace shares is left out, because its members have to ask for
+    it."""
     if name == "package.json":
         yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":

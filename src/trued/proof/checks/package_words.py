@@ -20,8 +20,7 @@ from trued.support.located.yaml import yaml_value
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
 PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed_data` finds lists of packages
-# Words of SQL by which a database loads code or starts a program, and commands of its shell, which begin a line; a
-# comment of GraphQL that imports a file.
+# Words of SQL by which a database loads code or starts a program, and commands of its shell, which begin a line.
 _LOADS_CODE = re.compile(
     r"\b(?:extension|load\w*|install|program|language|assembly|library|module|plugin|import|packages?|attach|execute|"
     r"exec|call|do|xp_\w+|sp_\w+|system)\b|^\s*[\\.!]",

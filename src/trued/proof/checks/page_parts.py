@@ -82,7 +82,8 @@ def _plain(address: str) -> str:
 
 
 def leads_elsewhere(address: str, tag: str = "") -> bool:
-    """Whether the address does not lead to a file of the project. Pictures may contain their own data."""
+    """Whether the address does not lead to a file of the project. The data of a picture (`data:image/…`) does not
+    count."""
     plain = _plain(address).lower()
     if plain.startswith("data:image/") and tag in _SHOWN_AS_PICTURE:
         return False

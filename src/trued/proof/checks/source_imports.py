@@ -42,7 +42,7 @@ LOADERS = frozenset(
         *("load_extension", "enable_load_extension", "setconfig"),  # methods of a connection of sqlite3
     }
 )
-# Loaders that run a text. As attributes and texts, these names are seldom the functions.
+# Loaders that run a text. An attribute or a string with such a name is seldom the function.
 TEXT_RUNNERS = frozenset({"exec", "eval", "compile", "execfile"})
 LOADER_MODULES = ("importlib", "builtins", "__builtins__", "__loader__", "__spec__")
 # `__self__` of a built-in function is the module with all of them.
@@ -227,7 +227,7 @@ class _Python:
         self.origins: dict[str, set[str]] = {}  # local name → dotted names that it may stand for
         self.modules: set[str] = set()  # dotted names that are surely modules
         froms = [node for node in self.nodes if isinstance(node, ast.ImportFrom)]
-        # if so, any name may be imported
+        # `import *` may import any name
         self.starred = any(alias.name == "*" for node in froms for alias in node.names)
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -335,7 +335,7 @@ class _Python:
 
     def _mentions_unread_name(self, node: ast.AST) -> bool:
         """Whether the node is a built-in that is not known as harmless, or a name that nothing in the file binds; or
-        takes away what has the name of such a built-in, so that the built-in is there again."""
+        whether it deletes what hides such a built-in."""
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "delattr" and len(node.args) > 1:
             return _literal_text(node.args[1]) in LOADING_BUILT_INS
         if isinstance(node, ast.Attribute):

@@ -38,7 +38,8 @@ RUNNERS: Mapping[str, Runner] = {
 async def run_tests(check: TestsCheck, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room, by the runner that its command starts.
 
-    A command that starts no known runner, or names a file that the base does not have, is a broken check.
+    A command that starts no known runner and writes no report, or names a file that the base does not have, is a broken
+    check.
     """
     call = await runner_of(check.command, bench)
     if call is None and not check.report:

@@ -189,7 +189,7 @@ async def unread_additions(
     return [
         *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
-        *(f"{path}, which declares {name} for more than the base does" for name, path in raised),
+        *(f"{path}, which declares {name} for more people than the base does" for name, path in raised),
     ]
 
 
@@ -226,7 +226,7 @@ class _OwnModules:
         self._modules_by_folders: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
     def beside(self, path: str) -> frozenset[str]:
-        """Those that this file could import. For a test, modules beside it count. In a repository of several
+        """The modules that this file could import. For a test, modules beside it count. In a repository of several
         distributions or projects, all modules of the file's own one count, and modules of the others if the base has
         them."""
         above = PurePosixPath(path).parents
@@ -249,7 +249,8 @@ class _OwnModules:
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
-    """For whom the base declares packages, and package and manifest for each one that the commit declares for more."""
+    """For whom the base declares packages; and package and manifest for each package that the commit declares for more
+    people."""
     before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
     raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
@@ -270,7 +271,7 @@ def _is_plain_snapshot(path: str, text: str) -> bool:
 def _is_copied(path: str, on_base: Collection[str]) -> bool:
     """Whether the file is code of a package that was copied into a folder for other people's code, and that the base
     does not have. `on_base`: the base's files and folders. A file directly in a folder `vendor` does not count as a
-    package, because that folder may be about people who sell."""
+    package, because that folder may be the product's own code about sellers."""
     parts = PurePosixPath(path).parts
     for at, folder_name in enumerate(parts[:-1]):
         if _VENDORED.fullmatch(folder_name):
@@ -534,9 +535,9 @@ async def _unknown_imports(
     changed: Mapping[str, bytes],
     own_and_consumers: tuple[Collection[str], Consumers],
 ) -> list[tuple[str, str]]:
-    """File and name of each new import: the base declares no package for that file that provides the name, and none of
-    the base's code for the same people imports it. Files for developers may use every package that the base declares or
-    imports; code of the product only what ships with it.
+    """File and name of each unknown import: for that file, the base declares no package that provides the name, and no
+    code of the base for the same people imports it. Files for developers may use every package that the base declares
+    or imports; code of the product may use only what ships with it.
 
     `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `own_and_consumers`: the
     base's own modules, and for whom it declares packages. If the base's Python code imports an own module, that does
@@ -584,7 +585,8 @@ async def _imports_missing_in_code(
 ) -> list[tuple[str, str]]:
     """File and name of the imports that the base's code for the same people lacks (see `_unknown_imports`).
 
-    Where the base's scripts import packages that only developers install, a bundler packs these into the product."""
+    If the base's scripts import packages that only developers install, a bundler packs such packages into the product:
+    then their imports are left out."""
     (base, commit), (own_modules, consumers) = commits, own_and_consumers
     bundled = {
         imported.consumer: consumers.only_for_developers(imported.path)

@@ -58,7 +58,7 @@ const { prototype: ofArray } = Array;
 const { prototype: ofMap } = Map;
 const { prototype: ofSet } = Set;
 const MOST_CLASSES = 100; // above one value
-// Not those that change a value, or describe it.
+// Methods that nobody uses to read a value: they change it, or describe it.
 const UNREAD = ["constructor", "length", "toString", "toLocaleString", "push", "unshift", "splice", "sort", "reverse", "fill", "copyWithin"];
 for (const one of ["set", "add", "delete", "clear", Symbol.toStringTag, Symbol.unscopables]) push(UNREAD, one);
 const reading = (kind) => ownKeys(kind).filter((one) => !UNREAD.includes(one));
@@ -165,7 +165,7 @@ function held(value, name) {
 }
 
 // An object whose name the project chose. It must not pass for undefined, which stands for a missing field, too, nor for
-// a date or another value that is told by a kind and a text.
+// a date or another value that is written as a kind and a text.
 function titled(name) {
   return object(name === "undefined" || !test(NAME, name) ? `[object ${name}]` : name);
 }

@@ -105,8 +105,8 @@ def is_any_of(kind: Any, kinds: Any) -> bool:
 
 
 class Rendering:
-    """Renders values as plain data with exact types, without calling methods of the project's classes; only text and
-    numbers of a class that defines how they look are also printed.
+    """Renders values as plain data with exact types. It calls no methods of the project's classes, except to print a
+    text or number whose class defines how it looks, to compare its looks with its data.
 
     A value becomes a flat JSON list. Text, true, false and null stand for themselves; a number tells which kind of
     value follows, or that a container ends. So no value is too deep to be written or read. All values of an answer
@@ -169,7 +169,8 @@ class Rendering:
         return self.subclass(value, kind)
 
     def subclass(self, value: Any, kind: Any) -> tuple[str, Any]:
-        """Render a subclass of a built-in type as its data if whoever reads it gets that data."""
+        """Render any other value: as its data, if it is of a subclass of a built-in type and whoever reads it gets that
+        data; else as the name of its class."""
         plain = next((builtin for builtin in PLAIN if is_any_of(builtin, MRO(kind))), None)
         if plain is not None:
             if id(kind) not in self.kinds:
@@ -186,8 +187,8 @@ class Rendering:
 
 
 def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
-    """The methods of the built-in type that the class replaces, of those with which people read such a value. Packages
-    that are installed may be more at liberty than the project's own code: what they do is known."""
+    """Of the methods with which people read a value of this built-in type, those that the class replaces. Of a class of
+    an installed package, fewer methods count, because what packages do is known."""
     lineage = MRO(kind)
     base = MRO(next(ancestor for ancestor in lineage if is_any_of(ancestor, OWN)))
     names = {*TELLING} if _is_installed(kind, libraries) else read_by(plain)

@@ -126,7 +126,7 @@ class TestModules:
 
     def __init__(self) -> None:
         self.present: dict[str, str] = {}  # first part of a module's name → the folder that it was imported from
-        self.aside: dict[tuple[str, str], dict[str, Any]] = {}  # the same two → the modules of that name, by full name
+        self.aside: dict[tuple[str, str], dict[str, Any]] = {}  # the same two → the modules set aside, by full name
 
     def present_for(self, file: str) -> None:
         """Make the modules of this test file's folder the ones that its module name leads to."""
@@ -249,13 +249,14 @@ class Counting:
             *self.copies_of_some(red_items, MOST_COPIES),
             *self.copies_of_some([item for item in copyable if item not in red_items], OTHER_COPIES),
         ]
-        # Sorted like the tests: all copies set up each module and class once more, instead of each copy once.
+        # Sorted like the tests, so that modules and classes are set up only once more, and not for each copy.
         order = {item.nodeid: number for number, item in enumerate(items)}
         return sorted(copies, key=lambda copy: order[copy.nodeid])
 
     def altered_copies(self, items: list[Any]) -> list[Any]:
-        """Copies of real tests that expect another value. A value that is equal to both is no value: the code under
-        test gives back something that is equal to everything, or has changed how values are compared."""
+        """Copies of real tests that expect another value. If such a copy passes, too, its result is equal to both
+        values: the code under test returns something that is equal to everything, or has changed how values are
+        compared."""
         alterable = [item for item in items if item.nodeid not in self.marked] if self.order["altered"] else []
         copies: list[Any] = []
         until = time.monotonic() + WRITING_S
@@ -378,7 +379,8 @@ def copy_expecting_another(function: Any, seed: str) -> Any:
 
 
 def definition_of(code: types.CodeType) -> tuple[Any, Any]:
-    """The definition of this code in its file, and the statement at the top of the file that contains it."""
+    """The statement at the top level of the file that contains the definition of this code, and that definition. Raises
+    LookupError if there is none."""
     for top in parse_file(code.co_filename).body:
         if top.lineno - 50 <= code.co_firstlineno <= (top.end_lineno or 0):  # decorators come before the line
             for node in ast.walk(top):

@@ -1,4 +1,5 @@
-"""Runs inside the sandbox: runs another of the engine's scripts under coverage.py, and counts the lines it reached.
+"""Runs inside the sandbox: runs another of the engine's scripts under coverage.py, and counts the product's lines that
+were reached.
 
 `python -I -B covered.py SETTINGS SCRIPT`: SETTINGS is JSON with the files to measure, where to write the figures, and
 the path of the engine's coverage.py if the interpreter has none.

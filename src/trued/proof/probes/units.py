@@ -209,7 +209,8 @@ def dotted_name(name: str, root: str) -> str:
 
 
 def report_unloaded(tests: list[Any], names: Names, channel: UnittestChannel) -> list[Any]:
-    """Report each module that could not be loaded, for which unittest has a placeholder. Returns the other tests."""
+    """Report each module that could not be loaded; unittest has a placeholder for it among the tests. Returns the other
+    tests."""
     loaded = []
     for test in tests:
         kind = type(test).__name__

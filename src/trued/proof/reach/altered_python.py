@@ -146,8 +146,8 @@ def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
 
 
 def _stored_by_new_code(was: "_Outline", now: "_Outline") -> set[str]:
-    """The names to which new or altered functions store something that is not theirs: names of the module that the base
-    has, and attributes of them or of other modules. Of `shop.price = …`, these are `price` and `shop`. `MODULE`, if the
+    """The names outside of themselves to which new or altered functions store: names of the module that the base has,
+    and attributes of these or of other modules. Of `shop.price = …`, these are `price` and `shop`. `MODULE`, if the
     functions may store to any name."""
     stored = set[str]()
     for name, definitions in now.functions.items():
@@ -215,7 +215,7 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
 
 class NameGraph:
     """Which names of some Python files use which other names, without their scopes. `smaller`: a graph of other files,
-    all of which is part of this one."""
+    which this one includes."""
 
     def __init__(self, texts: Iterable[str], smaller: "NameGraph | None" = None) -> None:
         self._uses: dict[str, set[str]] = {name: {*used} for name, used in smaller._uses.items()} if smaller else {}
@@ -311,7 +311,7 @@ def _parts_of_test(name: str) -> tuple[str, ...]:
 
 
 def _origin(name: str, functions: Collection[str]) -> str:
-    """The function of which a class inherits a test of this name, or from which a decorator makes it (`test_a_0` from
+    """The function from which a class inherits a test of this name, or from which a decorator makes it (`test_a_0` from
     `test_a`); "" if there is none."""
     return next((name[:end] for end in range(len(name), 0, -1) if name[:end] in functions), "")
 
@@ -509,7 +509,7 @@ class _Outline:
         return self.code.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
     def foreign_names(self, was: "_Outline") -> dict[str, frozenset[str]]:
-        """The names of the module to whose attributes new code should not store, with the names of what they stand for:
+        """The names of the module whose attributes new code should not set, each with the names of what it stands for:
         names that the base has, and imports that are not of the standard library."""
         imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
         names = {name: frozenset({name}) for name in was.code if "." not in name and name not in was.imported}

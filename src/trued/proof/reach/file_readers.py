@@ -1,8 +1,8 @@
 """Tells which files of a project read its data, by their texts. Pure.
 
 Who reads a file decides what it is, not its own name: a table in Markdown that code reads is data, and expected results
-that only tests read judge like a test. A text may read a file that it names; one in a folder that it names; and one
-that it finds by an ending or by listing its own folder. Comments and docstrings read nothing.
+that only tests read are a part of the tests. A text may read a file that it names; one in a folder that it names; and
+one that it finds by an ending or by listing its own folder. Comments and docstrings read nothing.
 """
 
 import re
@@ -87,8 +87,8 @@ def may_read(path: str, text: str, target: str, all_files: Collection[str]) -> b
 
 
 def files_that_code_reads(texts: Mapping[str, str], files: Iterable[str], all_files: Collection[str]) -> frozenset[str]:
-    """Of these files, those that code of the project may read: programs, tests, scripts, pages, and settings that code
-    reads. `texts`: path → text of the project's code, pages and settings."""
+    """Of these files, those that something in the project may read: programs, tests, scripts, pages, or settings that
+    these read. `texts`: path → text of the project's code, pages and settings."""
     candidates = [*files]
     if not candidates:
         return frozenset()

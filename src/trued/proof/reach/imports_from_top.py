@@ -1,7 +1,7 @@
 """Finds files of project folders that import modules from the top of a repository, or from its `src`. Pure.
 
-Checks find modules in both places for every program. Where a project is installed, or is started in its own folder,
-nobody does.
+Checks find modules in both places for every program. Where a project is installed, or is started in its own folder, it
+does not find them.
 """
 
 import ast
@@ -40,7 +40,7 @@ def first_imports_from_top(
         own = {root for root in {folder, f"{folder}/src"} & {*roots}}
         strange = [place for place in SHARED if place not in found]
         if not own or not strange:
-            continue  # who starts such code starts at the top
+            continue  # such code is started at the top
         has_new = any(_lies_in(path, strange, places) for path in changes)
         names = frozenset[str]().union(*(names_in(place, on_head) for place in strange))
         for path, text in after.items():

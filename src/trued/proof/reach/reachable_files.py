@@ -1,4 +1,5 @@
-"""Finds the files that tests may reach, directly or indirectly, by the words in their texts. Pure, but for reading."""
+"""Finds the files that tests or programs may reach, directly or indirectly, by the words in their texts. Pure, but for
+reading."""
 
 import re
 from collections import defaultdict
@@ -45,9 +46,9 @@ async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]
     """The files that these tests of the base may reach, directly or indirectly. None: any file.
 
     A file may reach another if the other's name is a word in it, whatever the word means there. So the result may have
-    too many files, but hardly too few. A test that imports no code of the product, or that speaks to a server, a page
-    or a process, may use the product from outside and thereby reach any file; so may code that computes the name of a
-    module.
+    too many files, but hardly too few. A test may use the product from outside, and so reach any file, if it imports no
+    code of the product, or speaks to a server, a page or a process. Code that computes the name of a module may reach
+    any file, too.
 
     `tests`: each `file`, or `file::name` for a part of a file. `paths`: all files of the base, and new ones.
     """
@@ -64,7 +65,7 @@ async def files_of_programs(
     read: Read, paths: Iterable[str], commands: Iterable[Sequence[str]]
 ) -> frozenset[str] | None:
     """The files that these command lines may reach on the base, directly or indirectly. None: any file. A program that
-    is neither an interpreter's file nor its module is looked for in the project's manifests."""
+    is no interpreter may be defined in the project's manifests, so whatever these name counts, too."""
     reach, starts = _Reach(read, [path for path in paths if not is_test(path)]), set[str]()
     for words in commands:
         starts |= reach.files_named_in(" ".join(words))
@@ -108,7 +109,7 @@ class _Reach:
         return not any(path.endswith(CODE) and path != test and not is_test(path) for path in visited)
 
     async def _is_go_from_outside(self, test: str) -> bool:
-        """The same for a Go test, which uses the code in its folder without an import."""
+        """`is_from_outside` for a Go test, which uses the code in its folder without an import."""
         folder = PurePosixPath(test).parent
         beside = self.files_by_folder.get(f"{folder}/", set[str]())
         has_own_code = any(not is_test(path) for path in beside)
@@ -131,7 +132,7 @@ class _Reach:
         return {path for folder in folders for path in self.files_by_folder.get(f"{folder}/", ())}
 
     async def closure(self, starts: Collection[str]) -> frozenset[str] | None:
-        """The files that the words of these files lead to."""
+        """These files, and all that their words lead to, directly or indirectly; None if that may be any file."""
         waiting, reached = {*starts}, set[str]()
         while waiting:
             reached |= waiting

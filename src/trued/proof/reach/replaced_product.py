@@ -56,9 +56,9 @@ _LOADS_COMPUTED_NAME = re.compile(
 async def replaced_product(
     workspace: Workspace, contract: Contract, commit: str, replaced: Collection[str], *, remarks: bool = True
 ) -> list[str]:
-    """Of these files, of which the room of the tests did not have the head's version, those that code of the product
-    uses on base or head, or that a test of the base tries like the product. `remarks`: a comment that names a file
-    counts as a use, too."""
+    """Of these files, those that belong to the product: code of the product uses them on base or head, or a test of the
+    base tries them. `replaced`: files of which the room of the tests did not have the head's version. `remarks`: a
+    comment that names a file counts as a use, too."""
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = _files_of_tests(contract, base_blobs)
     manifests = [path for path in replaced if is_package_json(path)]
@@ -93,8 +93,8 @@ async def replaced_product(
 async def new_product(workspace: Workspace, contract: Contract, commit: str) -> list[str]:
     """New files of the commit in a folder like `tests` that has no tests on the base, or with the name of a test, that
     the product uses and no test of the base mentions. They can influence existing tests only like any code of the
-    product, so they stay in the room. A file that a test runner would load unasked can do more, so it is none of them:
-    a mock, a script with tests, or one with such a name as the tests of the base have."""
+    product, so they stay in the room. Files that a test runner would load unasked can do more, so they are left out:
+    mocks, scripts with tests, and scripts that are named like the base's tests."""
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = [path for path in {*_files_of_tests(contract, base_blobs), *contract.frozen} if is_named_like_a_test(path)]
     added = [path for path in head_blobs if path not in base_blobs]
@@ -139,8 +139,8 @@ def _folder_of_tests(path: str) -> str:
 
 
 def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]:
-    """The files of the base that hold the tests which checks count or name. The product imports them, or does not use
-    them: what only names them runs them."""
+    """The files of the base that hold the tests which checks count or name. The product uses such a file only if it
+    imports it: what merely names the file runs it."""
     facts = [fact for fact in contract.base_facts if fact.kind == "tests"]
     counted = {test.id.split("::")[0] for fact in facts for test in fact.tried}
     checks = [check for requirement in contract.every for check in requirement.checks]
@@ -169,7 +169,7 @@ def _is_tool(path: str) -> bool:
 
 def _is_tried(path: str, test_texts: Iterable[str]) -> bool:
     """Whether a test of the base names this build file or these settings of a build, or the tool that reads them: then
-    the file is what it tests. Files among tests are helpers."""
+    the test is about this file. Files among tests do not count, because they are helpers."""
     pure = PurePosixPath(path)
     if is_test(path) or is_configuration(path) or not FOLDERS.isdisjoint(pure.parts[:-1]):
         return False
@@ -203,7 +203,7 @@ class _Finder:
         pure = PurePosixPath(target)
         name = pure.parent.name if pure.stem in ("__init__", "index") else pure.name.partition(".")[0]
         if target.endswith(CODE) and name not in text and not _loads_computed_names(text):
-            return False  # most texts, so that they are not searched further
+            return False  # true for most texts, which are then not searched further
         if target in self._tests:
             return self._loads(path, text, target) if is_script(target) else may_import(path, text, target)
         if is_package_json(path):

@@ -18,9 +18,9 @@ _NAMESPACE = "\0"  # before a name that stands for the names of a module
 
 
 def stored_names(code: ast.AST, foreign: Mapping[str, frozenset[str]]) -> set[str]:
-    """The names to which this code may store something that is not its own: by `global`, or as an attribute of what
-    belongs to others. `foreign`: names of the module that belong to others → the names of that. `ANY_NAME` stands for
-    any name, and `GLOBAL` is before a name of the code's own module."""
+    """The names outside of itself to which this code may store: by `global`, or as an attribute of what belongs to
+    others. `foreign`: each name of the module that belongs to others → the names of what it stands for. `ANY_NAME`
+    stands for any name, and `GLOBAL` is before a name of the code's own module."""
     stored = set[str]()
     first = (
         [code] if isinstance(code, _FUNCTIONS) else [node for node in ast.walk(code) if isinstance(node, _FUNCTIONS)]
@@ -60,7 +60,7 @@ def _run_by_definition(function: ast.AST) -> Iterator[ast.AST]:
 
 def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Others:
     """The names in this function that stand for what belongs to others: imports that are not of the standard library,
-    and names that are bound to what belongs to others. Each with the names of that."""
+    and names that are bound to what belongs to others. Each name is listed with the names of what it stands for."""
     own = locals_of(function)
     visible = {name: names for name, names in others.items() if name.removeprefix(_NAMESPACE) not in own}
     for node in nodes:
@@ -149,7 +149,8 @@ def _stored_by(node: ast.AST, others: _Others) -> Iterator[str]:
 
 
 def _named(owner: ast.AST, attribute: str, others: _Others) -> Iterator[str]:
-    """The names that an attribute of this owner has, and the owner's own, if it belongs to others."""
+    """The names that count as stored to if code sets this attribute: the attribute itself, and the names of its owner;
+    none if the owner does not belong to others."""
     if _is_foreign(owner, others):
         names = {*_names_of(owner, others)}
         yield from names if names and attribute.startswith("__") else {attribute, *names}

@@ -124,7 +124,7 @@ def examples_of(path: str, text: str) -> str:
 
 
 async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -> frozenset[str]:
-    """Of these files, those in a folder of data that a test, or a helper of tests, elsewhere reads."""
+    """Of these files, those that lie in a folder of data, and that a test or a helper of tests elsewhere reads."""
     return await files_that_tests_read(
         workspace, base, [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
     )
@@ -143,7 +143,7 @@ async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence
 def _may_hold_tests(path: str) -> bool:
     folders = PurePosixPath(path).parts[:-1]
     if not FOREIGN_CODE.isdisjoint(folders) or (path.endswith(".go") and "testdata" in folders):
-        return False  # Go itself passes `testdata` over
+        return False  # Go itself ignores `testdata`
     return path.endswith((".py", *SCRIPTS)) or (path.endswith(".go") and is_named_like_a_test(path))
 
 
@@ -214,9 +214,9 @@ async def _uncollected_documents(
 def _uncollected_in(
     path: str, content: bytes, collected: Collection[str], habits: _Habits
 ) -> tuple[list[str], list[str]]:
-    """The tests of a Python file that were not collected, as `Class::name`, and its functions and classes with examples
-    in their docstrings, if the project runs these: they are never collected, because they are part of the code that
-    they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
+    """The tests of a Python file that were not collected, as `Class::name`; and, if the project runs examples in
+    docstrings, its functions and classes that have some. Examples are never collected, because they are part of the
+    code that they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
     is_test_file = habits.names_test_file(path) or is_among_tests(path)
     may_assert = b"assert" in content and (is_test_file or bool(_PROGRAM_START.search(content)))
     if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):

@@ -38,7 +38,7 @@ async def vanished_tests(workspace: Workspace, base: str, commit: str, test_ids:
     named = {
         path: {test_id: name_of_test(test_id, before[path]) for test_id in ids} for path, ids in ids_by_file.items()
     }
-    # The parameters of one test are no more tests than one.
+    # A test counts once, whatever the number of its parameters.
     wanted = {
         path: Counter(name for _, name in {(test_id.split("[")[0], name) for test_id, name in names.items()} if name)
         for path, names in named.items()
@@ -47,8 +47,8 @@ async def vanished_tests(workspace: Workspace, base: str, commit: str, test_ids:
     vanished = [
         test_id for path, names in named.items() for test_id, name in names.items() if name in missing.get(path, ())
     ]
-    # A test that no text names is there as long as its file is, or one with the other tests, the content or the name of
-    # its file.
+    # A test whose name is in no text is still there if its file is, or if another file has the other tests, the content
+    # or the name of its file.
     moved = {path for path in others if path not in known}
     names, contents = {PurePosixPath(path).name for path in moved}, {here[path] for path in moved}
     unnamed = [
@@ -63,7 +63,7 @@ async def vanished_tests(workspace: Workspace, base: str, commit: str, test_ids:
 
 
 def _is_named(path: str, files: Collection[str], patterns: Collection[str]) -> bool:
-    """Whether the file has the name of a file with tests, or one that the base's settings give to tests."""
+    """Whether the file is named like one of these files with tests, or as the base's settings name test files."""
     pure = PurePosixPath(path)
     return pure.name in files or (
         pure.suffix == ".py"

@@ -115,7 +115,7 @@ def _check_coherence(statement: Statement) -> None:
         raise _invalid("it does not name contract and base by their hashes")
     if predicate.configuration[1].digest["gitCommit"] != account.base or not statement.commit or not statement.contract:
         raise _invalid("it does not name contract, base and commit by their hashes")
-    if account.accept < Grade.TESTED:  # no user can lower the bar so far, and every work would be a success
+    if account.accept < Grade.TESTED:  # no user can lower the bar that far: any work would be a success
         raise _invalid(f"it accepts work that is {account.accept}")
     if account.note != (SIGNED if account.signer else UNSIGNED):
         raise _invalid("it does not say whether it is signed")

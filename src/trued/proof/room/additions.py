@@ -35,7 +35,8 @@ _UNKNOWN = re.compile(r"No matching distribution|not found in the package regist
 
 
 async def added_packages(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> AddedPackages:
-    """Install the packages that the head's manifests declare and the base's do not."""
+    """Install the packages that the head's manifests declare and the base's do not. Returns which were installed, and
+    which could not be."""
     changes = await declared_changes(workspace, base, head)
     needed, notes, unused = _needed(changes, interpreter), changes.notes(interpreter), changes.unused(interpreter)
     if not needed:

@@ -39,7 +39,7 @@ _STARTING = ("-m", "-c", "-A", "--app", "--module")  # options with what a progr
 _APPLICATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(.*\))?")  # as servers name it: `app.main:app`
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
-# any of that, change this text, too, whatever the new text says: results that were recorded with another text are not
+# any of that, change this text, too; any new wording will do: results that were recorded with another text are not
 # used, and the checks run again.
 ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
@@ -65,7 +65,7 @@ class Bench:
     modules: frozenset[str]  # top-level modules that the project itself has, on the base or on this commit
     project_roots: tuple[str, ...] = ()  # those of `roots` that belong to the base's project folders
     projects: Mapping[str, frozenset[str]] = field(default_factory=dict)  # see `roots_by_project`
-    owners: Mapping[str, str] = field(default_factory=dict)  # the base's modules → their roots, of those in `projects`
+    owners: Mapping[str, str] = field(default_factory=dict)  # module of the base → its import root in a project folder
     broken: str = ""  # why no check can run here: a preparation failed
     frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → its hash; restored before each check
     guarded: frozenset[str] = frozenset()  # frozen files that no run may change: code, and files that a check names
@@ -88,7 +88,8 @@ class Bench:
     second: bool = False  # this is the second turn, in other surroundings than the first
     mount_points: tuple[str, ...] = ()  # folders of the interpreter that are inside the user's repository
     repository: Path | None = None  # what cases and pages find as `.git` in their first turn
-    # Files of which the room has not the commit's version, and the folder that has it. Cases and pages get it.
+    # Files of which the room does not have the commit's version, and the folder with that version, which cases and
+    # pages get.
     replaced: tuple[str, ...] = ()
     committed: Path = Path()
     words: frozenset[str] = frozenset()  # words of the requirements' texts
@@ -196,8 +197,8 @@ class Bench:
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def started_in(self, folder: str) -> "Bench":
-        """The same bench for commands that start in this folder. Python finds the modules there first, as it does for
-        a program that is started there, and no modules of project folders that have nothing to do with it."""
+        """The same bench for commands that start in this folder. Python finds the modules there first, as it does for a
+        program that is started there, but no modules of unrelated project folders."""
         if not folder:
             return self
         roots = self._roots_seen_from([folder])
@@ -205,8 +206,8 @@ class Bench:
 
     def starting(self, words: Iterable[str]) -> "Bench":
         """The same bench for a case with this command line. If what it starts belongs to project folders, Python finds
-        only the modules that a program of these projects finds, wherever else the head has put what its code needs, and
-        whatever the program's arguments name."""
+        only the modules that a program of these projects finds. Neither code that the head put elsewhere nor the
+        program's arguments change that."""
         named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
         if not named:
             return self
@@ -273,8 +274,8 @@ class Bench:
 
 def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
     """The words of a command line that may name what it starts, the likeliest first: the program, then the module, code
-    or script that is given to Python. Of another program, whose options are not known, the words after `-m`, `-c` or an
-    option for an application, and applications (`module:name`); then each other word."""
+    or script that is given to Python. For another program, whose options are not known: the words after `-m`, `-c` or
+    an option for an application, and applications (`module:name`); then each other word."""
     yield words[:1]
     if not _PYTHON.fullmatch(posixpath.basename(words[0] if words else "")):
         yield [word for before, word in pairwise(words) if before in _STARTING or _APPLICATION.fullmatch(word)]

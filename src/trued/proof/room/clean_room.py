@@ -50,7 +50,7 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
-COMMITTED = "committed"  # folder beside a room: the commit's own version of each file that the room has not
+COMMITTED = "committed"  # beside a room: the commit's version of each file that the room does not have as committed
 MOST_BYTES = 64 * 2**20  # at most this many bytes of a frozen file are compared; its size is always compared
 
 
@@ -209,7 +209,8 @@ async def _restore_base_files(
     if any(
         isinstance(check, TestsCheck | CommandCheck) for requirement in contract.every for check in requirement.checks
     ):
-        # Else the head could bring the test runner of an inner package, or replace what its tests import.
+        # A `node_modules` that only the head has could bring the test runner of an inner package, or replace what its
+        # tests import.
         folders_on_base = {_folder_of_packages(path) for path in on_base}
         surplus += [
             path for path in in_commit if (folder := _folder_of_packages(path)) and folder not in folders_on_base
@@ -221,7 +222,7 @@ async def _restore_base_files(
         _set_aside(room, path)
     if restored or linked:
         async with workspace.room(contract.base) as original:
-            # These files have the same content, but the head turned them into links.
+            # `linked`: files with the same content as on the base, which the head turned into links.
             restored += [path for path in linked if not (original / path).is_symlink()]
             for path in restored:
                 _set_aside(room, path)
@@ -771,7 +772,8 @@ def _roots(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
 async def projects_of_base(
     workspace: Workspace, contract: Contract, *, with_top: bool = False
 ) -> dict[str, frozenset[str]]:
-    """What `roots_by_project` finds on the base. `with_top`: also whether an only project finds modules at the top."""
+    """What `roots_by_project` finds on the base. `with_top`: of a single project, too, find out whether it imports
+    modules from the top or `src`."""
     on_base = await workspace.blobs(contract.base)
     folders = project_folders(on_base).python if contract.project_roots else ()
     is_read = with_top or len(folders) > 1

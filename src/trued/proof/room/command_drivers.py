@@ -144,7 +144,7 @@ def _named(
     place: str, text: str, blobs: Mapping[str, str], started_in: Collection[str], *, imports: bool
 ) -> tuple[set[str], set[str]]:
     """The commit's files that this text of a script runs or imports, and the other files that it only names. Names of
-    files begin in the script's own folder, or where its programs start."""
+    files are relative to the script's own folder, or to where its programs start."""
     folders = {posixpath.dirname(place), *started_in}
     run_files: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL

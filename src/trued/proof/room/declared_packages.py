@@ -23,7 +23,7 @@ LISTS = re.compile(
     r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
     r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
 )
-# Names by which it probably is one: lines that are no requirements are passed over.
+# Names by which it probably is one: lines that are no requirements are ignored.
 _PROBABLE_LISTS = re.compile(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
 )

@@ -159,8 +159,8 @@ async def choose_environment(
 
 
 def _without(declared: Declarations, packages: Iterable[str]) -> Declarations:
-    """The declarations without packages of which a version is named here: the user may ask for another version than the
-    base's, such as the one to which the work upgrades."""
+    """The declarations without the packages of which `packages` names a version: the user may ask for another version
+    than the base's, such as the one to which the work upgrades."""
     parsed = [requirement for requirement in map(parse_requirement, packages) if requirement and requirement.specifier]
     chosen = {str(canonicalize_name(requirement.name)) for requirement in parsed}
     requirements_left, locked_left = (
@@ -194,8 +194,8 @@ async def interpreter_of(workspace: Workspace, contract: Contract) -> Interprete
 
 
 async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> Declarations:
-    """What a commit declares in its own manifests, at the top and in project folders. A project of the commit itself is
-    no package that has to be installed.
+    """What a commit declares in its own manifests, at the top and in project folders. Packages that are projects of the
+    commit itself are left out.
 
     `base`: the commit whose project folders count; by default `commit`.
     """
@@ -293,8 +293,8 @@ class DeclaredChanges:
     moved: tuple[str, ...] = ()  # of these, the head's versions of packages that both declare; without TOOLS
 
     def unused(self, interpreter: Interpreter) -> dict[str, str]:
-        """What the head declares of packages that the base declares, too, and that this Python has in another version
-        → the version that it has."""
+        """Requirement of the head → the version that this Python has, for packages that base and head both declare, if
+        this version does not meet the requirement."""
         versions = _versions({name: version.split(" ")[0] for name, version in interpreter.versions.items()})
         unmet = missing_requirements(self.moved, interpreter.versions, interpreter.version)
         without_markers = {text.partition(";")[0].strip(): package_name(text) for text in unmet}

@@ -215,7 +215,8 @@ def commands_of_suites(contract: Contract) -> list[str]:
 
 
 def tool_of_settings(name: str) -> list[str]:
-    """The programs that read a build file, or settings that builds share with test runners, of this name."""
+    """The programs that read build files of this name, or settings of this name that builds share with test runners;
+    none for any other name."""
     shared = {name for names in (*_SHARED.values(), *_READ_ALONG.values()) for name in names}
     tools = [tool for tool, names in DRIVERS.items() if name in names]
     return [*tools, name.lstrip(".").partition(".")[0].removesuffix("rc")] if name in shared else tools

@@ -39,9 +39,9 @@ def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[s
     """Path → content of the metadata with the project's own name, version and entry points, as an editable installation
     leaves it in a checkout. Only for projects whose code asks for metadata, as `importlib.metadata.version` does.
 
-    `installed`: package → version in the interpreter. If the project is among them, its metadata there is hidden by
-    what is written here. So a version that the checkout does not tell is taken from there, and nothing is written if
-    the checkout does not tell the entry points.
+    `installed`: package → version in the interpreter. If the project is among them, what is written here hides its
+    metadata there. So a version that the checkout does not state is taken from there, and nothing is written if the
+    checkout does not state the entry points.
     """
     pyproject = room / "pyproject.toml"
     if pyproject.is_symlink() or not pyproject.is_file() or not _asks_for_metadata(room):

@@ -9,13 +9,13 @@ from trued.proof.room.frozen_files import is_test
 from trued.proof.room.project_folders import regular_modules, top_level_modules
 
 _IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTILINE)
-_AT_ONCE = re.compile(r"^(?:from|import)\b.*", re.MULTILINE)  # not inside a function, or only under some condition
+_AT_ONCE = re.compile(r"^(?:from|import)\b.*", re.MULTILINE)  # at the top level, under no condition
 _IS_STARTED = re.compile(r"^if\s+__name__\s*==|^#!", re.MULTILINE)
 _TOP = re.compile(r"\s*([A-Za-z_]\w*)")
 
 
 def top_level_imports(texts: Iterable[str]) -> frozenset[str]:
-    """Top-level modules that these test files import."""
+    """Top-level modules that these Python texts import."""
     modules: set[str] = set()
     for text in texts:
         for from_module, imported in _IMPORTED.findall(text):

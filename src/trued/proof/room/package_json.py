@@ -7,7 +7,7 @@ from typing import Any
 
 NAME = "package.json"
 RUNNERS = ("jest", "vitest", "mocha", "ava", "nyc", "c8", "tap")  # keys with settings that only test runners read
-JUDGING = (*RUNNERS, "config", "babel", "postcss")  # keys with settings of test runners
+JUDGING = (*RUNNERS, "config", "babel", "postcss")  # these, and keys with settings that other tools read, too
 MOST_BYTES = 4 * 2**20
 # Replaces a file that this parser cannot read, but another one might (too large, too deep, wrong bytes). Every parser
 # rejects this text.

@@ -55,8 +55,8 @@ def import_roots(paths: Collection[str]) -> tuple[str, ...]:
     """The folders, besides the top and `src`, from which the Python projects of these paths import: each project
     folder, and its `src`.
 
-    Left out are folders that have a top-level module of the same name as another of these folders, because nobody can
-    know which one is meant, and folders with a module that has the name of one of Python's own.
+    Left out are folders that share the name of a top-level module with another folder, because nobody can know which
+    one is meant. So are folders with a module that is named like one of Python's own.
     """
     folders = project_folders(paths).python
     places = [place for folder in folders for place in (folder, f"{folder}/src")]
@@ -93,9 +93,9 @@ def owners_of_modules(paths: Iterable[str], roots: Collection[str]) -> dict[str,
 def roots_by_project(
     paths: Collection[str], roots: Collection[str], texts: Mapping[str, str]
 ) -> dict[str, frozenset[str]]:
-    """Project folder → the places in which a program of this project finds modules: of these import roots, its own, and
+    """Project folder → the places in which a program of this project finds modules: its own import roots (of `roots`);
     those of the projects from which its code imports, directly or through other code; and the top and `src`, if it
-    imports modules from there. Another project, or the top, may not be there where this one is installed.
+    imports modules from there. Where a project is installed, other projects and the top may be missing.
 
     `texts`: path → text of the Python files of the commit, without tests.
     """
@@ -144,7 +144,8 @@ def names_in(place: str, paths: Iterable[str]) -> frozenset[str]:
 
 
 def _piece(path: str, projects: Collection[str]) -> str:
-    """The project folder to which this file belongs, or else the module of the top or of `src`: `./kit`, `src/kit`."""
+    """The project folder to which this file belongs, or else its top-level module at the top or in `src`: `./kit/`,
+    `src/kit/`."""
     project = next((str(above) for above in PurePosixPath(path).parents if str(above) in projects), "")
     place = "src" if path.startswith("src/") else "."
     return project or f"{place}/{_below(place, path)[0].removesuffix('.py')}/"
@@ -157,15 +158,15 @@ def file_of_module(module: str, place: str, paths: Collection[str]) -> str:
 
 
 def top_level_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
-    """The names under which code that finds its modules in this folder imports the files below it. Names for tools and
-    tests are left out."""
+    """The top-level names by which code imports the files below this folder, if Python looks for modules there. Names
+    for tools and tests are left out."""
     inner_paths = [_below(place, path) for path in paths]
     names = {parts[0].partition(".")[0] for parts in inner_paths if parts and (len(parts) > 1 or "." in parts[0])}
     return frozenset(name for name in names - _NOT_IMPORTED - {"src", ""} if not ASIDE.fullmatch(name))
 
 
 def _regular(place: str, paths: Iterable[str]) -> frozenset[str]:
-    """Of these names, those of modules, and of packages with an `__init__.py`."""
+    """Like `top_level_modules`, but only names of modules, and of packages with an `__init__.py`."""
     inner_paths = [(path, _below(place, path)) for path in paths]
     return top_level_modules(
         place, [path for path, parts in inner_paths if len(parts) == 1 or parts[1:] == ("__init__.py",)]

@@ -177,7 +177,7 @@ class GoTestFiles:
         }
 
     def folder(self, package: str) -> str:
-        """A package's folder in the checkout."""
+        """A package's folder in the checkout; the package's name if no module of the project contains it."""
         for folder, module in sorted(self.modules.items(), key=lambda item: -len(item[1])):
             if package == module or package.startswith(f"{module}/"):
                 inner = package.removeprefix(module).strip("/")

@@ -160,8 +160,8 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
 
 
 def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, ...]:
-    """The TypeScript endings that Node can run by a loader in these options: all by a known loader of TypeScript, and
-    by any other only those of files and patterns that the command names."""
+    """The TypeScript endings that Node can run with a loader in these options: all with a known loader of TypeScript;
+    with any other, only those of files and patterns that the command names; none without a loader."""
     parted = [(*word.partition("="), after) for word, after in zip(options, [*options[1:], ""], strict=False)]
     loaders = [value or after for name, _, value, after in parted if name in _LOADING]
     if any(map(_LOADS_TYPESCRIPT.match, loaders)):

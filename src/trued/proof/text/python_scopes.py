@@ -14,8 +14,9 @@ def bound_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 
 def is_bound(name: ast.Name, module: ast.Module) -> bool:
-    """Whether this name surely has a value of the file, so that it is no built-in. A name of a function always has; one
-    of the module or a class has if a statement before it binds it, unless something takes the value away again."""
+    """Whether this name surely means something that the file binds, and not a built-in. A local name of a function
+    always does; a name of the module or a class does if an earlier statement binds it and nothing in the file deletes
+    it."""
     path = _path_to(name, module)
     in_function = False  # then names of classes are not visible
     for at in range(len(path) - 2, -1, -1):

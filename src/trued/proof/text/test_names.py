@@ -28,8 +28,8 @@ def names_in(path: str, text: str) -> Counter[str]:
 
 
 def name_of_test(test_id: str, names: Collection[str]) -> str:
-    """By which of these names, those of its file, the test with this id is known: its own function or title; else the
-    function from which a decorator makes it, or the class that inherits it. "" if none fits."""
+    """The one of these names (of the test's file) by which the test with this id is known: its own function or title;
+    else the function from which a decorator makes it, or the class that inherits it. "" if none fits."""
     path, _, inner = test_id.partition("::")
     if path.endswith(".py"):
         *classes, last = inner.split("[")[0].split("::")
@@ -45,8 +45,8 @@ def name_of_test(test_id: str, names: Collection[str]) -> str:
 def missing_names(
     wanted: Mapping[str, Counter[str]], before: Mapping[str, Counter[str]], after: Mapping[str, Counter[str]]
 ) -> dict[str, set[str]]:
-    """File → the wanted names that it has lost and that no other file has gained. All: file → names, each with how
-    often; `before` and `after` say what the files have."""
+    """File → the wanted names that it has lost and that no other file has gained. Each argument: file → its names, with
+    how often each occurs. `before` and `after` say what the files have."""
     lost: dict[str, Counter[str]] = {}
     for path, names in wanted.items():
         had, has = before.get(path, Counter()), after.get(path, Counter())

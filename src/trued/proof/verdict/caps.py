@@ -41,7 +41,7 @@ def fail_with_product(judged: Judged, failing: Sequence[str], files: Sequence[st
     if not failing or judged.grade <= Grade.UNPROVEN:
         return judged
     lowered = _lowered(judged, Grade.UNPROVEN, [reasons.tests_need_base_version(files)], "")
-    # Nothing held out was ever in the room in which they failed, so their names may be told.
+    # Nothing held out was ever in the room in which they failed, so agents may read their names.
     gap = Finding(what=f"{judged.id}: {reasons.tests_fail_with_files(failing, files)}", requirement=judged.id)
     return lowered.model_copy(update={"holds": False, "lacks": "", "gaps": (*judged.gaps, gap)})
 

@@ -188,9 +188,9 @@ def on_head(
     """The worst result of one id, and the runs in which it did not pass.
 
     `lacks`: id and kind of problems that are not the head's fault, because the base has them, too, or because a package
-    could not be installed; for a failed import, its error, too. With such a problem, or if the engine itself failed,
-    the id is unjudged. With any other problem it has failed. That includes missing things: otherwise a head could avoid
-    a failure by printing that something is missing.
+    could not be installed; the kind of a failed import includes its error. With such a problem, or if the engine itself
+    failed, the id is unjudged. With any other problem it has failed. That includes missing things: otherwise a head
+    could avoid a failure by printing that something is missing.
 
     If the id stands for a whole file that the base could not import, it passes if the file has tests and all pass.
     """
@@ -242,7 +242,7 @@ class _ResultsById(NamedTuple):
     by_file: dict[str, list[Tried]]  # the tests in each file
 
 
-# The tuple is kept, so that no other one gets its number.
+# The `id()` of a tuple → the tuple and its index. The tuple is kept, so that no other one gets the same `id()`.
 _INDEXES: dict[int, tuple[tuple[Tried, ...], _ResultsById]] = {}
 _MOST_INDEXES = 64
 

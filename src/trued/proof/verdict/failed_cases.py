@@ -93,8 +93,8 @@ _VISIBLE = {
 
 
 def how_it_failed(check: Check, result: Tried) -> str:
-    """The phrase for the kind of failure; "" for no kind. For cases and pages it never names a module or program,
-    because the head could choose that name."""
+    """The phrase for the kind of failure; "" if the result has no kind. For cases and pages it never names a module or
+    program, because the head could choose that name."""
     kind, failure, named = result.kind, result.failure, result.named
     if isinstance(check, DATA):
         return _KINDS.get(kind) or _LACKING.get(failure, "it fails")

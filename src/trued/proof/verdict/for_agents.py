@@ -1,7 +1,7 @@
 """What agents may read of the reasons for a grade. Pure.
 
-`Judged.why` is for people. It can name held-out tests. It can also name files and tests that code under proof chose,
-by what it imports or lets fail after it saw a held-out case: an agent could read there what its code saw. So reasons
+`Judged.why` is for people. It can name held-out tests. It can also name files and tests that code under proof chose.
+Such code could see a held-out case, and then tell an agent what it saw by what it imports or lets fail. So reasons
 reach agents only in forms that are listed here: without names, or with names that come from the contract or a person.
 """
 

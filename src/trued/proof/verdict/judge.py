@@ -130,7 +130,7 @@ class _Count:
     missing: list[MissingFromEnvironment] = field(default_factory=list)  # why blind and unjudged cases were not judged
     unstable: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)  # skipped on the base
-    still_red: list[str] = field(default_factory=list)  # asked to keep, but failing on the base and here
+    still_red: list[str] = field(default_factory=list)  # must keep passing, but fail on the base and here
     notes: list[str] = field(default_factory=list)
 
 
@@ -317,7 +317,7 @@ def _missing_for(
     """What the environment lacked for the cases that could not be judged.
 
     Where the base lacked it, too (cases not judged there, whole checks, failed imports), the base's text is quoted,
-    because the head could put anything into its own. `may_quote`: their text might quote something held out.
+    because the head could put anything into its own. `may_quote`: the text of results might quote something held out.
     """
     unjudged_on_both = {
         *count.blind,
@@ -325,7 +325,7 @@ def _missing_for(
     }
     seen_on_base = {
         (tried.id, tried.kind): tried for fact in base for tried in fact.tried
-    }  # its details are not hidden
+    }  # results on the base keep their details
     unjudged = [
         seen_on_base.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in unjudged_on_both
     ]
@@ -386,8 +386,8 @@ def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]
 
 
 def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence]) -> None:
-    """Add a case that a sentence asks to keep, and that does not pass on the base. If it was red and passes now, it
-    shows as much as any other; if it still fails, nothing got worse, but the sentence is not shown."""
+    """Add a case that must keep passing, but does not pass on the base. If it was red and passes now, it proves as much
+    as any other red case; if it still fails, nothing got worse, but nothing is proven."""
     if stood is Base.UNJUDGED:
         _add_uncounted(count, case, stood)
     if stood not in (Base.RED, Base.UNSTABLE):
@@ -478,8 +478,8 @@ def _unjudged(missing: Iterable[MissingFromEnvironment], *, first: Sequence[str]
 
 
 def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grading:
-    """The grade of a requirement if none of its cases failed. What shows most is asked first: cases that went from red
-    to green, then cases that were green before, then the implementer's own tests."""
+    """The grade of a requirement if none of its cases failed. The strongest evidence decides: first cases that went
+    from red to green, then cases that were green before, then the implementer's own tests."""
     has_proof = any(count.proving for _, count in counts)
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards:
@@ -532,7 +532,7 @@ def _kept(counts: _Counts, facts: Facts) -> _Grading:
 
 
 def _still_red(counts: _Counts) -> list[str]:
-    """The tests and commands that a sentence asks to keep and that fail on the base and here."""
+    """The tests and commands that must keep passing, but fail on the base and here."""
     return [
         check.command if isinstance(check, CommandCheck) else case
         for check, count in counts

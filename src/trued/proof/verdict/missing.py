@@ -126,8 +126,8 @@ def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, 
 
 
 def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[MissingFromEnvironment, ...]:
-    """What this machine lacks for a check, and how to provide it, by the check's runs on the base. It quotes no output.
-    A missing module is left out: it may be one that the task has to add."""
+    """What this machine lacks for a check, and how to provide it, by the check's runs on the base. The result quotes no
+    output. A missing module is left out: it may be one that the task has to add."""
     return each_once(
         missing_part(check, result.model_copy(update={"detail": ""}))
         for fact in evidence
@@ -169,8 +169,8 @@ def program_not_installed(name: str) -> str:
 
 
 def _fix_of_tool(tool: str) -> str:
-    """How to have one of the `TOOLS` installed for checks. A declaration of the head does not: it may be the work's own
-    judge."""
+    """How to have this tool installed for checks; "" if it is none of the `TOOLS`. That the head declares it is not
+    enough, because the tool may judge the work."""
     return f"have it installed: `environment: {{packages: [{tool}]}}`" if tool in TOOLS else ""
 
 
@@ -195,8 +195,8 @@ def missing_submodule(path: str) -> MissingFromEnvironment:
 
 
 def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
-    """The versions that the head declares of packages whose other versions its checks used (`unused`: the head's
-    declaration → the version that was used)."""
+    """Packages of which the head's checks used another version than the head declares. `unused`: the head's declaration
+    → the version that was used."""
     versions = dict.fromkeys(f"{package_name(declaration)} {version}" for declaration, version in unused.items())
     used = few(list(versions), MOST_NAMED)
     what = f"its checks used {used}, and the change declares {few(list(unused), MOST_NAMED)}"
@@ -209,8 +209,8 @@ def awaited_packages(
     added: AddedPackages, evidence: Iterable[Evidence], checks: Mapping[str, Check]
 ) -> dict[str, MissingFromEnvironment]:
     """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
-    installed for these checks (`checks`: hash → check). Each result with this kind must be of a project for which it is
-    declared."""
+    installed for these checks (`checks`: hash → check). A kind is left out if one of its results is of a project that
+    does not declare the package."""
     awaited, undeclared = dict[str, MissingFromEnvironment](), set[str]()
     for fact in (fact for fact in evidence if fact.check in checks):
         for result in fact.tried:
@@ -245,8 +245,8 @@ def lacked_by_base(
 ) -> dict[str, MissingFromEnvironment]:
     """Kind of failure → the third-party Python module that the base's own code imports and the machine lacks.
 
-    A head's test may import or claim to lack anything. So it counts only what base files (`texts`) import, and what no
-    `installed` package provides.
+    A head's test may import or claim to lack anything. So a module counts only if base files (`texts`) import it and no
+    `installed` package provides it.
     """
     absent = {
         kind: module
@@ -260,7 +260,7 @@ def lacked_by_base(
 
 
 def missing_modules(results: Iterable[Tried]) -> dict[str, str]:
-    """Kind of failure → the module for lack of which something could not be judged."""
+    """Kind of failure → the missing module because of which something could not be judged."""
     unjudged = [result for result in results if result.outcome is Outcomes.UNJUDGED]
     return {result.kind: result.missing_module for result in unjudged if result.missing_module}
 

@@ -21,7 +21,7 @@ def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
 
 
 def cap_grade(judged: Judged) -> Judged:
-    """The verdict with a grade of at most `tested`. It asks for no approval."""
+    """The verdict with a grade of at most `tested`. It does not hold, and asks for no approval."""
     update: dict[str, object] = {"holds": False, "lacks": "", "own": judged.own and cap_grade(judged.own)}
     if judged.grade > QUICK_CEILING:
         update |= {"grade": QUICK_CEILING, "why": (f"{QUICK} ({judged.why[0]})", *judged.why[1:])}

@@ -1,8 +1,8 @@
 """Sentences that explain a grade: why it is as high as it is, and why it is not higher. Pure. `judge` and the modules
 beside it choose among the sentences.
 
-Reasons that refute are worded elsewhere: failed cases in `gaps.reason_for_people`; objections in `judge.py`; existing
-tests in `caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
+Reasons that refute are worded elsewhere: failed cases in `failed_cases.py`; objections in `judge.py`; existing tests in
+`caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
 
 No grade depends on these sentences: programs read `Judged.basis` instead. Only a few are recognised again, to leave
 them out or repeat them: `OBJECTION_CLOSED`, `IF_MEANT`, `UNAPPROVED`, `ALL_GREEN_BEFORE` and `STAYS`. `for_agents`
@@ -209,7 +209,7 @@ def hiding_from_tests(paths: Sequence[str]) -> str:
 
 
 def hidden_from_tests(places: Sequence[str]) -> str:
-    """A sentence about changed code of which existing tests load a namesake among the tests."""
+    """A sentence about changed code in place of which existing tests load a file of the same name among the tests."""
     return f"existing tests load a file of their own in place of {listed(places)}, and no check ran it"
 
 
@@ -247,7 +247,8 @@ def hiding_modules(paths: Sequence[str]) -> str:
 
 
 def first_imports_from_top(paths: Sequence[str]) -> str:
-    """A sentence about files of project folders that import modules from outside, which nobody named."""
+    """A sentence about files of project folders that may import modules from folders outside their project that the
+    user has not named."""
     return (
         f"{listed(paths)} may import modules from outside its project, where it may not find them, unless you say so: "
         '`environment: {path: [".", …]}`'
