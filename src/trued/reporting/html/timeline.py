@@ -369,7 +369,7 @@ def _people(material: Material, links: Links, now: float) -> Iterator[LaneDraft]
         for approval in material.approvals
     ]
     if bars or marks:
-        says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'approval')}"
+        says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'decision')}"
         detail = "questions and decisions"
         yield LaneDraft("people", detail, "person", bars, _question_title, lambda _: links.people, marks, says=says)
 
