@@ -88,7 +88,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Stretches:
-    """Bars that are not kept, but made anew for each iteration: those of a long run would take five megabytes."""
+    """Bars that are not kept, but made again for each iteration: those of a long run would take five megabytes."""
 
     make: Callable[[], Iterator[Stretch]]
 
