@@ -16,7 +16,8 @@ def find_opener() -> str | None:
 
 
 def has_desktop() -> bool:
-    """Whether this process can open a window: not over SSH, for example."""
+    """Whether this process can probably open a window: always on macOS; elsewhere only if a display is set, which is
+    usually not so over SSH."""
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 

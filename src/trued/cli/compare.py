@@ -149,7 +149,8 @@ def _variants(
 
 def _existing_comparison(store: RunStore, arguments: Sequence[str]) -> Comparison | None:
     """The comparison that the command's `arguments` name: by its id, or as two or more runs. Without arguments,
-    this repository's newest comparison. None if the only argument is a goal to run."""
+    this repository's newest comparison. None if the only argument is a goal to run. Raises BadInput for a single run,
+    and if nothing fits."""
     if not arguments:
         return _newest_comparison(store)
     if len(arguments) > 1:

@@ -25,7 +25,7 @@ SHORT = 24  # maximum length of the run's name that begins each line
 
 
 class SideBySide:
-    """Prints the events of several runs and asks one question at a time."""
+    """Prints the events of several runs, notifies the user of them, and asks one question at a time."""
 
     def __init__(self, store: RunStore, notify: bool | None = None) -> None:
         self._console, self._one, self._store = err(), asyncio.Lock(), store

@@ -49,7 +49,8 @@ def repository_here(folder: Path, then: str = "change into one, or pass --repo D
 
 
 def selected_run(store: "RunStore", name: str | None) -> RunRecord:
-    """The run with this id. Without an id: this repository's newest run, or the only run on this machine."""
+    """The run whose id is `name` or begins with it. If `name` is None: the only run on this machine, or else the newest
+    run of the repository in the current folder. Raises BadInput if there is no such run."""
     if name == "":  # probably an unset variable in a script: refuse it instead of picking the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:
@@ -83,7 +84,8 @@ def branch_at(record: RunRecord) -> str:
 
 def newest(record: RunRecord, tip: str | None = None) -> str:
     """The run's newest commit: the tip of its branch if that descends from the recorded head (a killed engine may not
-    have recorded its last commit); else the recorded head. `tip`: the tip, if the caller knows it already."""
+    have recorded its last commit); else the recorded head, which is "" before the first commit. `tip`: the tip, if the
+    caller knows it already."""
     tip = branch_at(record) if tip is None else tip
     known = record.head or record.base
     if tip in ("", record.base, known):

@@ -136,9 +136,7 @@ def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
 
 def _network(settings: Settings) -> Diagnosis:
     if settings.network == "host":
-        return Diagnosis(
-            "network", "ok", 'agents use this machine\'s network (network = "host"); this setting gives checks none'
-        )
+        return Diagnosis("network", "ok", 'agents use this machine\'s network (network = "host"); checks do not')
     try:
         check_network(settings)
     except BadInput as error:
@@ -228,7 +226,7 @@ def _space(home: Path) -> Diagnosis:
 
 
 def _browser() -> Diagnosis:
-    """Whether page checks can run, by the same search as theirs."""
+    """Whether browser checks can run: looks for Chromium in the same places as they do."""
     where, lack = find_chromium()
     if not lack:
         return Diagnosis("chromium", "ok", f"{where} (for browser checks)")

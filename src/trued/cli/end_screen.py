@@ -67,7 +67,9 @@ class EndScreen:
     # -- results -------------------------------------------------------------------------------------------------------
 
     def results(self) -> Iterator[tuple[str, str, str, str]]:
-        """Lines of results: mark, grade, requirements, reason. Met requirements with the same grade share a line."""
+        """Rows of results: mark, grade, requirements, reason. First met requirements (✓), then those that only lack
+        something (○), both grouped by grade and reason; then at most ROWS that failed (✗), one row each. What `needs`
+        lists is left out."""
         alike: dict[tuple[str, str], list[str]] = {}
         for row in filter(self.is_met, self.rows):
             first = str(row["why"]).partition(";")[0]
@@ -96,7 +98,7 @@ class EndScreen:
         return f"no check was written: {about}" if about and row["basis"] == "no check" else str(row["why"])
 
     def failed_cases(self, name: str) -> list[FailedCase]:
-        """The failed cases of a requirement on the head, each once."""
+        """The failed cases of a requirement on the head, each once; none if the requirement is met or unknown."""
         row = next((candidate for candidate in self.ledger["requirements"] if candidate["id"] == name), None)
         if row is None or self.is_met(row):
             return []
@@ -185,7 +187,7 @@ def _few_names(names: Sequence[str]) -> str:
 
 
 def result_lines(end: EndScreen, console: Console) -> Iterator[Text]:
-    """The results: one line per grade for met requirements; each unmet one with expected and actual results."""
+    """The results (see `EndScreen.results`), the first failed cases of each failed requirement, and findings."""
     for mark, grade, names, why in end.results():
         style = GRADE_COLOURS.get(grade, "")
         head = Text.assemble((f"{mark} ", style), (f"{grade:<12}", style), (names, "bold"))

@@ -99,7 +99,7 @@ def ask(
     repo: RepositoryOption = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Check the working tree, with uncommitted changes and new files, against the sealed contract.
+    """Check the working tree, with uncommitted changes and new files, or a commit, against the sealed contract.
 
     `trued gate install claude --requirements FILE` seals the contract and blocks Claude Code's stop until it is met.
     """
@@ -243,8 +243,8 @@ def hook_claude() -> None:
 
 
 async def _answer_hook(call: HookCall) -> dict[str, str]:
-    """The answers of all gates around the agent, joined into one. The gate of its project applies even if the agent
-    works in another repository. That repository can have a gate of its own."""
+    """The answers of all gates around the agent, joined into one: the gate of the agent's project, and that of another
+    repository in which it works. {} says nothing and blocks nothing."""
     folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
     gates, unreadable = _gates_around(folders)
     if not gates and not unreadable:
@@ -385,7 +385,8 @@ def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
 
 
 def _is_generated(site: GateSite, hook: Path) -> bool:
-    """Whether the hook is in a folder of the working tree that git ignores, as those of tools for hooks are."""
+    """Whether the hook is in the working tree and git ignores it: then a tool for hooks, such as husky, probably wrote
+    its folder."""
     root, git_folder = site.checkout.root, site.checkout.worktree.common
     return hook.is_relative_to(root) and not hook.is_relative_to(git_folder) and site.checkout.is_ignored(hook)
 
@@ -402,14 +403,14 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
     )
     if not contract.held_out:
         advice = "move the file out of the working tree, or use --accept tested"
-        hint(f"{contract.held_out_why}. Checks alone then give tested at most: {advice}")
+        hint(f"{contract.held_out_why}. Checks alone then give `tested` at most: {advice}")
 
 
 # -- settings, repository, person --------------------------------------------------------------------------------------
 
 
 def _settings(accept: str | None) -> Settings:
-    """The user's own settings; a repository's settings do not apply to its gate."""
+    """The user's own settings, with `accept` if it is given; a repository's settings do not apply to its gate."""
     return load_settings({"accept": accept}, os.environ, None, user_config(os.environ))
 
 

@@ -59,7 +59,10 @@ def why(
     run: RunName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a requirement's grade: where the requirement comes from, all evidence, and who approved it."""
+    """Explain a requirement's grade: where the requirement comes from, all evidence, and who approved it.
+
+    Without RUN: from the newest run, or from the last `trued verify` here if that is newer.
+    """
     if run is None and (saved := _newer_verification()):
         from trued.reporting.views.verification import Verification
 

@@ -339,7 +339,7 @@ def diff(
     run: RunName = None,
     stat: Annotated[bool, typer.Option("--stat", help="List files and line counts only.")] = False,
 ) -> None:
-    """Show what the run changed: its base against its newest commit. The engine's own log files come last."""
+    """Show what the run changed: its base against its newest commit. Files that the engine owns come last."""
     with open_store() as store:
         record = selected_run(store, run)
         record = record.model_copy(update={"head": newest(record)})
@@ -381,7 +381,7 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
 
 
 def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff of the work, then that of files the engine owns; None if the `repository` lacks the commits."""
+    """The diff of the work, then that of the files that the engine owns; None if the repository lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = [
         "git",

@@ -27,8 +27,8 @@ YesOption = Annotated[
     bool,
     typer.Option(
         "--yes",
-        help="Answer every question whether to continue with yes: after a chunk, with a plan, if something cannot be "
-        "judged here. Approves nothing.",
+        help="Answer yes to every question whether to continue: after a chunk, with a proposed plan, although something"
+        " cannot be judged here. Approves nothing.",
     ),
 ]
 Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]

@@ -107,7 +107,7 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
             record = asyncio.run(Engine(store).resume(record.id))
         print_end(store, record, as_json=as_json)
         if store.journal.driver(record.id):
-            hint("the run is still working: look again at what it changes after that commit")
+            hint("the run is still working: look again at what it changes from now on")
 
 
 def _check_requirements_exist(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
@@ -241,10 +241,10 @@ def trust(
     repo: RepositoryOption = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Show the settings, roles and instructions that this repository gives to agents, and trust them.
+    """Show the settings, roles and instructions that this repository gives to agents, and ask whether to trust them.
 
-    Settings that no run could use are refused. Trust applies to exactly these bytes: after a change you are asked
-    again.
+    With DIGEST, trust them at once. Settings that no run could use are refused. Trust applies to exactly these bytes:
+    after a change you are asked again.
     """
     # imported here, because no other command of this module reads roles
     from trued.engine.role_selection import check_repository_settings

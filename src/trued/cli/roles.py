@@ -72,7 +72,7 @@ def show(
     name: Annotated[str, typer.Argument(help="The role to print.")],
     as_json: AsJson = False,
 ) -> None:
-    """Print one role: its origin, tools, unused fields and prompt."""
+    """Print one role: its origin, tools, model, unused fields and prompt."""
     role = _find_roles_here().role(name)
     if as_json or context.obj:
         print_json(_as_json(role))
@@ -106,7 +106,7 @@ def export(
             "--instructions", help="Also describe them in a section of CLAUDE.md (Claude Code) or AGENTS.md (others)."
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite changed files.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that others wrote or changed.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write roles as agent files of Claude Code, GitHub Copilot or OpenCode, which work without trued.

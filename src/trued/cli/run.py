@@ -143,7 +143,8 @@ def resume(
 ) -> None:
     """Continue a run. Finished calls are not made again; calls still in progress are adopted.
 
-    A run that ended not proven may need --rounds, --reopen or an edited input file (such as backlog.md): it says which.
+    A run that ended not proven may need --rounds, --reopen or an edited file (such as backlog.md): `trued show` says
+    which.
     """
     outside_agents("resume")
     more = parse_limits(limit or [])

@@ -1,4 +1,4 @@
-"""The lines that a workflow adds about its run, while the run works and when it has ended."""
+"""The lines that a workflow adds about its run: what is planned, what it works on, the result; and the run's usage."""
 
 from collections.abc import Iterator
 

@@ -31,15 +31,15 @@ def comment(
     ] = "",
     now: Annotated[
         bool,
-        typer.Option("--now", help="Stop that call; it continues at once, in the same session, with your comment."),
+        typer.Option("--now", help="Stop the call; it continues at once, in the same session, with your comment."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a comment to the agents of a run while it works. Without a text: list the comments and who got them.
 
     The comment goes into the next brief. With --now, a running call is stopped and continues with the comment. Its work
-    is kept, what it has used counts, and the stop is not an attempt. The journal records your name. No comment can
-    raise a grade.
+    is kept, what it has used counts, and the stop does not count as an attempt. The journal records your name. No
+    comment can raise a grade.
     """
     from trued.engine.comments import record_comment
 

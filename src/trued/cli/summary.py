@@ -308,8 +308,8 @@ def advise(store: RunStore, record: RunRecord, ledger_data: dict[str, Any]) -> N
 
 
 def _command_to_try_again(record: RunRecord) -> str:
-    """The command with which the reason for the run's end closes; otherwise `trued resume`. What comes earlier in the
-    reason may quote a project's output."""
+    """The command at the end of `record.why` (", then `trued …`"); `trued resume` if there is none. A command elsewhere
+    in that text does not count: it may be quoted from a project's output."""
     named = re.search(r", then `(trued (?:run|resume) [^`]+)`$", record.why)
     return named[1] if named else f"trued resume {record.id}"
 

@@ -107,7 +107,7 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
 
 
 def _unmet_lines(checks: Checks) -> list[Text]:
-    """The requirements that are not met, with the reason."""
+    """A line for each requirement below `attested`, with its grade and the reason."""
     unmet = [judged for judged in checks.grades if judged[1] and not Grade(judged[1]).is_met()]
     return [
         Text.assemble(
@@ -140,7 +140,7 @@ def window(quota: QuotaReported) -> str:
 
 
 def waiting(seen: Progress, now: float | None = None) -> str:
-    """What the run is waiting for, in one line."""
+    """What the run is waiting for, in one line; "" if for nothing."""
     now = now or time.time()
     if seen.question:
         return f"waiting for you: {sentences_line(seen.question[1], 200)}"

@@ -209,7 +209,7 @@ def advice(verification: Verification) -> list[str]:
 
 def _missing(verification: Verification) -> str:
     """What the person can do: if only manual checks are left, follow their steps; otherwise add held-out cases, accept
-    the grade, or look at the work. No case can fail before a change that keeps things as they are."""
+    the grade, or look at the work. For `keep` requirements no cases are suggested: they would pass on the base."""
     worst = min(row.grade for row in verification.verdict.requirements)
     short = {row.id for row in verification.verdict.requirements if not row.grade.is_met(verification.accept)}
     checks = [check for row in verification.contract.requirements if row.id in short for check in row.checks]

@@ -52,7 +52,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The requirements: TOML, YAML, JSON, Markdown, or a folder of the repository. Default: all in it.",
+            help="A TOML, YAML, JSON or Markdown file, or a folder of the repository. Default: all in the repository.",
             show_default=False,
         ),
     ] = None,
@@ -136,8 +136,8 @@ def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckedReceipt:
-    """A receipt to check. With its bundle, its statement is proven again in a clone, and in the sandbox that the
-    options name; the user's settings do not lower it for commands written by others."""
+    """A receipt to check. With a bundle, its statement is proven again in a clone. Only the options select the sandbox:
+    others wrote the bundle's commands, so the user's settings must not lower it."""
 
     path: Path
     bundle: Path | None

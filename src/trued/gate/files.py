@@ -11,7 +11,7 @@ from trued.support import atomic_files
 
 
 def read(path: Path) -> bytes | None:
-    """A regular file's bytes; None if it does not exist."""
+    """A file's bytes; None if it does not exist. Raises BadInput if it is not a regular file or cannot be read."""
     if not os.path.lexists(path):
         return None
     if not path.is_file():

@@ -37,6 +37,8 @@ def script(command: str) -> bytes:
 
 
 def install(hooks: Path, command: str, known: InstalledFile | None) -> InstalledFile:
+    """Write the hook into the folder `hooks`, and return what was written. A hook of somebody else is renamed to ASIDE
+    first; raises BadInput if a file of that name is there already."""
     path, aside = hooks / NAME, hooks / ASIDE
     after = script(command)
     content = files.read(path)
@@ -58,6 +60,7 @@ def install(hooks: Path, command: str, known: InstalledFile | None) -> Installed
 
 
 def remove(installed: InstalledFile) -> None:
+    """Remove the hook and put the former one back. Raises BadInput if somebody replaced the hook."""
     path, content = Path(installed.path), files.read(Path(installed.path))
     if content is not None and not _is_ours(content):
         what = f"{path} was replaced after the gate was installed"

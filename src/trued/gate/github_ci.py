@@ -56,6 +56,8 @@ def to_do(requirements_file: str, *, in_repository: bool) -> list[str]:
 
 
 def install(root: Path, content: bytes, known: InstalledFile | None) -> InstalledFile:
+    """Write the workflow file, and return what was written. Raises BadInput if a file that trued did not write is
+    there."""
     path = files.resolve_link(root / FILE, root)
     now = files.read(path)
     if now is not None and OURS.encode() not in now:
@@ -71,6 +73,7 @@ def install(root: Path, content: bytes, known: InstalledFile | None) -> Installe
 
 
 def remove(installed: InstalledFile) -> None:
+    """Remove the workflow file. Raises BadInput if it was edited after the installation."""
     content = files.read(Path(installed.path))
     if content is not None and content != installed.after:
         raise BadInput(f"{FILE} was edited after it was installed", then="remove it by hand")
@@ -79,6 +82,7 @@ def remove(installed: InstalledFile) -> None:
 
 
 def problem(installed: InstalledFile) -> str:
+    """What is wrong with the workflow file, as one sentence; "" if nothing is."""
     content = files.read(Path(installed.path))
     if content is None:
         return f"{FILE} was removed"

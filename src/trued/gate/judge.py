@@ -22,7 +22,7 @@ from trued.workspace.git.snapshot import Snapshot
 LOOK_AGAIN_S = 0.2
 # private repositories for snapshots: one for the present ignore rules, one for earlier rules
 SNAPSHOTS, BY_RULES = "snapshots.git", "snapshots-by-rules.git"
-OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
+OPEN = "a gate does not sandbox agents: trued cannot tell whether one has read the held-out cases"
 IN_SIGHT = "the requirements file is in the working tree: its cases count as visible"
 
 
@@ -36,7 +36,7 @@ class JudgedTree:
     commit: str
     dirty: bool = False
     notes: tuple[str, ...] = ()
-    lacks_machine: bool = False  # nothing failed; what could not be judged needs what this machine lacked on the base
+    lacks_machine: bool = False  # nothing failed; what could not be judged lacks what the base's checks lacked, too
 
     @property
     def passed(self) -> bool:
@@ -102,13 +102,13 @@ class Judge:
         )
 
     def _own_settings(self) -> dict[str, bytes]:
-        """The user's own settings of Claude Code as they are now, unless they are committed. Claude Code writes there
-        whatever the user allows it, in a turn that only answers a question, too."""
+        """The user's own settings file of Claude Code as it is now, which a snapshot leaves out: Claude Code writes
+        permissions there, even in a turn that only answers a question. {} if the file is committed or missing."""
         path, head = self.checkout.root / CLAUDE_LOCAL, self.checkout.worktree.head
         committed = head and self.checkout.read(head, CLAUDE_LOCAL) is not None
         try:
             return {} if committed or path.is_symlink() or not path.is_file() else {CLAUDE_LOCAL: path.read_bytes()}
-        except OSError:  # then it is no exception; if git does not ignore it, git says that it cannot be read
+        except OSError:  # not left out then: unless git ignores the file, git reports that it cannot be read
             return {}
 
     async def judge_snapshot(self, taken: Snapshot) -> JudgedTree:
@@ -159,9 +159,9 @@ class Judge:
         return JudgedTree(verdict, outcome, tree, commit, dirty, notes, self._lacks_machine(verdict))
 
     def _lacks_machine(self, verdict: Verdict) -> bool:
-        """Whether nothing failed, and all that kept requirements from being judged was missing on the base, too, where
-        no commit can supply it. What only this work lacks (a package that it declares, for example) does not count:
-        otherwise an agent could avoid a failure by making the checks impossible."""
+        """Whether only this machine keeps the requirements from being judged: nothing failed, and everything that is
+        missing was already missing for the checks on the base. What only this work lacks (a package that it declares,
+        for example) does not count: otherwise an agent could avoid a failure by making the checks impossible."""
         if not verdict.lacks_only_environment:
             return False
         on_base = self.checkout.paths(self.gate.base)

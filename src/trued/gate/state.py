@@ -136,7 +136,7 @@ class GateStore:
         return copy.with_suffix(suffix)
 
     def remove(self) -> None:
-        """Remove gate and contract; the log of decisions stays."""
+        """Remove the gate, its contract and the copy of the requirements; verdicts, sessions and the log stay."""
         for path in (self.folder / "gate.json", self.folder / "contract.json", *self.folder.glob("requirements*")):
             path.unlink(missing_ok=True)
 

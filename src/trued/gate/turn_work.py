@@ -89,7 +89,7 @@ async def _has_changed(began: Beginning, judge: Judge, snapshot: Snapshot) -> bo
     checkout = judge.checkout
     before = {**began.elsewhere, began.root: began.tree}.get(str(checkout.root))
     if snapshot.tree != before:
-        # The files of a commit that existed at the beginning, while those of the beginning are not lost, are no work.
+        # No work: a commit from before was checked out, and a ref still has the files of the beginning.
         is_old = not snapshot.dirty and (
             snapshot.tree in began.tips or (bool(began.head) and checkout.contains(began.head, snapshot.commit))
         )
@@ -148,7 +148,7 @@ async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
 
 
 async def _with_new_files(commits: dict[str, str], began: Beginning, judge: Judge) -> list[str]:
-    """Of commits by their trees, those with a file whose content did not exist at the beginning."""
+    """Those of `commits` (tree → commit) with a file whose content did not exist at the beginning."""
     new = {tree: commit for tree, commit in commits.items() if tree and tree not in began.known}
     if not new:
         return []

@@ -1,4 +1,4 @@
-"""Two small caches: one value until what it is made of changes, and the values that were used last."""
+"""Two small caches: `Stamped` keeps one value while its stamp stays the same, `Recent` the values used last."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -9,7 +9,8 @@ Kept = TypeVar("Kept")
 
 
 class Stamped(Generic[Kept]):
-    """A value that is made again only when its stamp has changed, which says what it is made of."""
+    """Keeps one value. `get` makes it again only if the stamp, which stands for all that the value depends on, differs
+    from the last one."""
 
     def __init__(self) -> None:
         self._kept: tuple[object, Kept] | None = None

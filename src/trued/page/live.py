@@ -32,7 +32,7 @@ IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took:
 LATE_S, IDLE_S = 15.0, 300.0  # the longest rest of a changed and of an unchanged page, however long rendering took
 # streams per session: a browser opens six connections to a host, and the page itself needs some
 STREAMS = 4
-ALL_STREAMS = 64
+ALL_STREAMS = 64  # streams of all sessions together
 
 Result = TypeVar("Result")
 Render = Callable[[Reader], PageView]

@@ -66,8 +66,7 @@ def document(view: PageView, address: str, *, can_act: bool = True) -> str:
 
 def missing(words: str, *, is_there: bool = False) -> str:
     """The page that is sent instead of one that cannot be shown: the reason, and links to the main pages. `is_there`:
-    the page
-    exists and may be shown later."""
+    the page exists and may be shown later."""
     shown = piece("missing.html.j2", words=words, is_there=is_there)
     view = PageView("Not now" if is_there else "Not found", {"missing": shown}, path=(("Runs", "/"),))
     return _document(view=view, address="", can_act=False, is_still=True)

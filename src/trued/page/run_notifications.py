@@ -16,7 +16,7 @@ POLL_S = 2.0  # a poll is cheap: one query of one number
 
 
 class RunNotifications:
-    """A thread that polls the journal every two seconds. It does not notify of earlier events."""
+    """A thread that polls the journal every two seconds, and notifies of the events after its start."""
 
     def __init__(self, home: Path, environ: Mapping[str, str], settings: NotifySettings) -> None:
         self._home, self._environ, self._settings = home, environ, settings
@@ -26,6 +26,7 @@ class RunNotifications:
         self._thread = threading.Thread(target=self._run, name="notifying", daemon=True)
 
     def start(self) -> None:
+        """Start the thread, if the settings name a desktop, a command or a webhook. A page rings no bell."""
         if self._settings.desktop or self._settings.command or self._settings.webhook:
             self._thread.start()
 

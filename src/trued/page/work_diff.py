@@ -113,7 +113,7 @@ def _versions(place: str, base: str, head: str, path: str) -> tuple[FileVersion,
 
 
 def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> str:
-    """The text of a file at one of its versions."""
+    """The text of a file at one of its versions; "" if it cannot be found."""
     output = _first_found(
         store, record, lambda place: _git(place, "cat-file", "blob", f"{commit}:{path}", most=4 * SHOWN)
     )

@@ -1,1 +1,1 @@
-"""What people read about a run: views of its journal, and one HTML file."""
+"""What people read about a run: views of its journal, one HTML file, and notifications."""

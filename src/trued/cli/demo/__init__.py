@@ -21,9 +21,8 @@ def demo(
 
     One of them lies and is refuted; the engine is killed and the run is resumed; a ledger and a report remain.
     """
-    from trued.cli.demo.narration import Narrator
-
     # imported here, because `trued demo --help` imports this package and should be quick
+    from trued.cli.demo.narration import Narrator
     from trued.cli.demo.show import Demo
 
     raise typer.Exit(Demo(keep, os.environ, Narrator(sys.stdout)).play())

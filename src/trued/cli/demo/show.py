@@ -131,7 +131,7 @@ class Demo:
         for command in _next_commands(place):
             self.narrator.command(command)
         self.narrator.print_text(
-            "Tamper with it: let A keep lying after it was refuted. The run ends “not proven”, exit code 1:"
+            "Try to cheat: let A keep lying after it was refuted. That run ends “not proven”, exit code 1:"
         )
         for command in _tampering_commands(place):
             self.narrator.command(command)

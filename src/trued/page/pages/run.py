@@ -263,7 +263,7 @@ def outcomes_of(material: Material, rows: Sequence[LedgerLine]) -> dict[str, lis
 
 
 def _turned_cases(material: Material, rows: Sequence[LedgerLine]) -> dict[str, str]:
-    """Requirement → how many of its cases turned from red to green."""
+    """Requirement → how many cases turned from red to green, or "already satisfied" if none was red and all pass."""
     turned = {}
     for name, cases in outcomes_of(material, rows).items():
         red = [case for case in cases if case.was_red]

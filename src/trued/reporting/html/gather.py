@@ -19,11 +19,12 @@ from trued.reporting.views.comparison import comparison_data
 from trued.reporting.views.run_rows import as_seen
 from trued.support.foreign_json import parse_json
 
-DOCUMENTS = 12
+DOCUMENTS = 12  # at most this many documents that are not on the branch are shown
 READ = 256 * 1024  # only this many bytes at the end of an event file are read
 
 
 def gather(store: RunStore, run_id: str) -> Material:
+    """The material of a run's report."""
     journal = store.journal
     record = as_seen(journal.run(run_id), journal)
     inputs, contract, folder = store.inputs(record.id), store.contract(record.id), store.folder(record.id)
@@ -101,7 +102,7 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
     """The newest events that the attempts of one call wrote to their event files (at most `lines`), how many earlier
-    ones were read, and how many bytes were not read."""
+    ones were read, how many bytes were not read, and the folder of the last attempt."""
     events: list[dict[str, Any]] = []
     unread = 0
     event_files = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]

@@ -29,7 +29,7 @@ from trued.reporting.views.ledger import NOT_CHECKED_YET, not_judged_yet
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # room for one output, in characters: the most, and the least
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
-MOST_ROWS = 1_000  # room for rows of this many met and twice as many unmet requirements; unmet ones may use all of it
+MOST_ROWS = 1_000  # rows of met requirements, and twice as many of unmet ones, which may also take the room of met ones
 # Room for evidence, in HTML elements: the most, and the least. A browser lays out a page of 30,000 elements without a
 # delay, but needs 20 s for 700,000.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000

@@ -1,4 +1,4 @@
-"""Pictures for the page: embedded in the file while there is room, else named by their path."""
+"""Pictures: embedded in a report while there is room, else named by their path; on the live page, by address."""
 
 import base64
 from collections.abc import Callable, Iterable

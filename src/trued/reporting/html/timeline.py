@@ -88,7 +88,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Stretches:
-    """Bars that are not kept, but made anew for each iteration: those of a long run would take five megabytes."""
+    """Bars that are not kept, but made again for each iteration: those of a long run would take five megabytes."""
 
     make: Callable[[], Iterator[Stretch]]
 
@@ -369,7 +369,7 @@ def _people(material: Material, links: Links, now: float) -> Iterator[LaneDraft]
         for approval in material.approvals
     ]
     if bars or marks:
-        says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'approval')}"
+        says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'decision')}"
         detail = "questions and decisions"
         yield LaneDraft("people", detail, "person", bars, _question_title, lambda _: links.people, marks, says=says)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CaseNumbers: TypeAlias = Mapping[tuple[str, str], int]  # hash of a check and id of a case → the case's number
 LAST = ("skipped", "passed")  # outcomes that are listed last, in this order
-_OBJECT = re.compile(r"returned <([\w.]+\.\w+)>")  # an answer that is an object of a class, in a module of Python's
+_OBJECT = re.compile(r"returned <([\w.]+\.\w+)>")  # the actual result is an object of this Python class
 ANSWERS = ("status", "headers", "json", "body")  # the fields of an HTTP exchange that describe the expected response
 
 
@@ -114,7 +114,8 @@ def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> F
 
 
 def _way_out(case: "Case", detail: str) -> str:
-    """How to expect an object of a class of Python's, which data cannot express; "" if the answer is none."""
+    """Advice on how to expect an object of a Python class, which data cannot express; "" if the actual result is not
+    such an object, or if the case expects one already."""
     match = _OBJECT.fullmatch(detail)
     if match is None or "$object" in repr(getattr(case, "returns", None)):
         return ""

@@ -1,4 +1,4 @@
-"""Agents' claims that the work is good, and which were false: the engine's next check of the same part failed."""
+"""Agents' claims that the work is good, and which of them the engine's next check of the same part refuted."""
 
 from bisect import bisect_left
 from collections import defaultdict

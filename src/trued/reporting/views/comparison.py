@@ -38,7 +38,7 @@ STARTS = (run.RunResumed.KIND, people.QuestionAnswered.KIND)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All that is known about one run."""
+    """One run, with all that its figures are computed from."""
 
     name: str
     record: RunRecord

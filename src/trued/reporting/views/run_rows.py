@@ -31,16 +31,16 @@ def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRe
 
 
 def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
-    """What `ls --json` has of a run from the record; `ls` adds how many things wait for a person (`waits`), and the
-    usage. Also a part of `run_data`. `record`: has the state that people see (see `as_seen`). `landed`: branches that
+    """The fields that `ls --json` and `run_data` take from a run's record. `ls` adds the usage, and how many things
+    wait for a person (`waits`). `record`: with the state that people see (see `as_seen`). `landed`: branches that
     contain its work."""
     queued = record.why if record.state == "queued" else ""
     return {**record.model_dump(mode="json"), "landed": list(landed), "queued": queued}
 
 
 def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Question] = ()) -> dict[str, Any]:
-    """What `show RUN --json` has from the record, the events and the questions; `run_as_json` of the command line adds
-    the rest. `record`: has the state that people see (see `as_seen`)."""
+    """What `show RUN --json` takes from the record, the events and the questions; `run_as_json` of the command line
+    adds the rest. `record`: with the state that people see (see `as_seen`)."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)

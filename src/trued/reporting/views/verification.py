@@ -127,7 +127,7 @@ class Verification:
         ]
 
     def rests_on(self, judged: Judged) -> str:
-        """Who wrote the checks of a requirement."""
+        """Who wrote the checks of a requirement; "" if it has none, or if that is not known."""
         return judged.rests_on or ("" if not self.checks(judged) else YOURS if not self.contract.authors else "")
 
 
