@@ -230,7 +230,7 @@ async def test_which_visible_tests_fail_after_held_out_ones_ran_is_no_channel(tm
     assert only(verdict).grade is Grade.REFUTED
     assert "test_bit[" in " ".join(only(verdict).why), "people see which ones"
     assert "test_bit[" not in told(verdict)
-    beside = "double: an existing test fails in the same run as a held-out test"
+    beside = "double: an existing test fails beside a held-out test"
     assert [gap.what for gap in verdict.gaps] == [f"double: {AGAIN}", beside]
 
 

@@ -107,7 +107,7 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
             record = asyncio.run(Engine(store).resume(record.id))
         print_end(store, record, as_json=as_json)
         if store.journal.driver(record.id):
-            hint("the run is still working: look again at what it changes from now on")
+            hint("recorded; but the run is still working: look at what it changes from now on, too")
 
 
 def _check_requirements_exist(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
@@ -163,7 +163,9 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     criterion: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ID", help="Add criteria that are not in the contract yet: a criterion's or feature's id, or all."
+            metavar="ID",
+            help="Add what the final verdict lists as outside the contract: a criterion's id, a feature's id for "
+            "all its criteria, or `all`; repeatable.",
         ),
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,

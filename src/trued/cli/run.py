@@ -283,7 +283,7 @@ def _continuation_request(forgotten: ForgottenRun, *, yes: bool, wait: bool | No
             what, forgotten.specification, f"continue with: trued run SPECIFICATION --from {forgotten.branch}"
         )
     sources = f"{forgotten.branch} and {forgotten.specification}"
-    hint(f"the run's private state is lost: continuing from {sources}; everything is proven again")
+    hint(f"the run's private state is lost: continuing from {sources}; everything will be checked again")
     hint(f"to choose agents or requirements: trued run {forgotten.specification} --from {forgotten.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
     return Request(

@@ -242,7 +242,9 @@ def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
         yield Text(f"  {line(requirement.aside)}: unproven until you agree")
     for lost in requirement.lost:
         shown = f"{counted(lost.number, 'case')} of {visible(lost.entry)} for “{visible(lost.clause)}”"
-        yield Text(f"  {shown} withdrawn, or shown to implementers, and not replaced: unproven until you agree")
+        yield Text(
+            f"  not counted: {shown} (withdrawn, or shown to implementers), not replaced: unproven until you agree"
+        )
     if requirement.parts:
         yield Text(f"  takes the lowest grade of {line(', '.join(requirement.parts))}")
     if not requirement.checks and not requirement.parts:

@@ -382,7 +382,7 @@ Kept = TypeVar("Kept")
 
 
 def _is_set(limit: Any) -> bool:
-    """Whether a stored limit, or any of several, is more than 0."""
+    """Whether a stored limit is set, which means: not 0. For a dict of limits: whether at least one of them is set."""
     return any(map(_is_set, limit.values())) if isinstance(limit, dict) else bool(limit)
 
 

@@ -390,8 +390,8 @@ class Reservation:
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
     def settle(self, report: Report) -> Report:
-        """Settle the call; return the report with its cost. If the reserved time, and not the usual limit, ended
-        the call, the kind of its failure becomes `budget`."""
+        """Settle the call; return the report with its cost. If the call ran out of time because a limit of the run
+        left it less than the setting `wall_s`, the kind of its failure becomes `budget`."""
         report = replace(report, usage=self._charged(report))
         self.budget.settle(self.request, report)
         if report.quota:

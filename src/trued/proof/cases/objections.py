@@ -28,7 +28,8 @@ class ObjectionLimits:
     does not count again."""
 
     def __init__(self, before: set[tuple[str, str]]) -> None:
-        """`before`: role and case of everything that has been run in this run; new cases are added to it."""
+        """`before`: the cases that the engine has already tried in this run, each with the role that objected. The new
+        ones are added to this same set."""
         self.before, self.known = before, frozenset(before)
         self.by_entry_point: dict[tuple[str, str, str], set[str]] = {}  # role, requirement, entry point → cases
 

@@ -96,7 +96,7 @@ def files_that_code_reads(texts: Mapping[str, str], files: Iterable[str], all_fi
     settings = [path for path in texts if path.endswith(SETTINGS)]
 
     def read_by(readers: Iterable[str], paths: Collection[str]) -> set[str]:
-        """Of these paths, those that one of these readers may read."""
+        """Of these paths, those that at least one of these readers may read."""
         names = {path: {*PurePosixPath(path).parts, PurePosixPath(path).suffix} - {""} for path in paths}
         all_names, read = frozenset[str]().union(*names.values()), set[str]()
         for reader in readers:

@@ -131,7 +131,7 @@ def gap(
         phrase = _HELD_OUT_TESTS.get(result.failure, "it fails")
         files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
         is_own = case == WHOLE_CHECK or not files or any(is_below(case.split("::")[0], file) for file in files)
-        regression = "an existing test fails in the same run as a held-out test"
+        regression = "an existing test fails beside a held-out test"
         what = f"a held-out test fails: {phrase}" if is_own else regression
         return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
     if result.id == HUSHED and not is_hidden_data(check):

@@ -26,7 +26,7 @@ class TicketVerified(Reply, title="Verified"):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Each issue; a refusal without one is an objection, too."""
+        """One objection for each issue. If the verifier did not pass and named no issue: one that says so."""
         unnamed = Finding(what="the verify-agent says that it did not pass, and names no issue")
         return tuple(issue.finding for issue in self.issues) or (() if self.passed else (unnamed,))
 
