@@ -23,7 +23,13 @@ from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
-from trued.proof.receipts.statement import ReceiptSurroundings, Statement, statement
+from trued.proof.receipts.statement import (
+    ReceiptSurroundings,
+    RequirementSummary,
+    Statement,
+    is_only_unjudged,
+    statement,
+)
 
 BASE = {
     "kit.py": "def old(x):\n    return x\n",
@@ -354,7 +360,7 @@ async def test_a_bundle_of_another_contract_is_refused(world: World, tmp_path: P
     await receipts.write_receipt(other, world.done.verdict, keeping, repository=world.place / "repo", home=world.home)
     found = await checked(world, bundle=tmp_path / "other")
     assert found.code == 1
-    assert "another contract" in found.said[0]
+    assert "but the receipt names" in found.said[0]
 
 
 async def test_what_cannot_be_read_is_the_users_to_mend(world: World, tmp_path: Path) -> None:
@@ -383,3 +389,29 @@ def test_the_bundle_holds_what_judged(world: World) -> None:
     assert found.asked == ("asked.yaml", ASKED.encode())
     assert (found.frozen or {})["tests/test_kit.py"] == BASE["tests/test_kit.py"].encode()
     assert found.contract == world.done.contract
+
+
+@pytest.mark.spec("LAW-10")
+@pytest.mark.parametrize(
+    ("grades", "only_unjudged"),
+    [
+        pytest.param({"double": Grade.UNJUDGED}, True, id="a program is missing here"),
+        pytest.param({"double": Grade.REFUTED}, False, id="a lie"),
+        pytest.param({}, False, id="the same grades, other claims"),
+    ],
+)
+def test_a_machine_that_cannot_judge_does_not_call_a_receipt_false(
+    world: World, grades: dict[str, Grade], only_unjudged: bool
+) -> None:
+    stated = parse_receipt(world.receipt.read_bytes()).statement
+    account = stated.predicate.trued
+    rows = tuple(row.model_copy(update={"grade": grades.get(row.id, row.grade)}) for row in account.requirements)
+
+    def proven_again(requirements: tuple[RequirementSummary, ...]) -> Statement:
+        predicate = stated.predicate.model_copy(
+            update={"trued": account.model_copy(update={"requirements": requirements})}
+        )
+        return stated.model_copy(update={"predicate": predicate})
+
+    assert is_only_unjudged(stated, proven_again(rows)) is only_unjudged
+    assert not is_only_unjudged(proven_again(rows[:0]), proven_again(rows)), "a receipt that leaves out a requirement"

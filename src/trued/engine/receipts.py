@@ -18,7 +18,13 @@ from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_receipt
-from trued.proof.receipts.statement import ReceiptSurroundings, Statement, claim_differences, statement
+from trued.proof.receipts.statement import (
+    ReceiptSurroundings,
+    Statement,
+    claim_differences,
+    is_only_unjudged,
+    statement,
+)
 from trued.proof.room.environment import recorded_versions
 from trued.proof.seal import SealTerms, requirements_of, seal
 from trued.proof.verdict.conclusion import apply_approvals
@@ -106,7 +112,7 @@ async def check_receipt(
     else:
         said.append("nothing was run; pass --bundle in a clone to prove everything again")
     return ReceiptCheck(
-        code=1 if differing else _code(found.statement),
+        code=_code(found.statement, differing, new),
         said=tuple(said),
         statement=found.statement,
         signed_by=key_id(found.signer) if found.signature else "",
@@ -225,7 +231,10 @@ def _signature(found: Receipt, *, known: bool) -> str:
 
 def _compared(before: Statement, after: Statement, differing: tuple[str, ...]) -> list[str]:
     if differing:
-        return [f"checked again here, the result differs: {difference}" for difference in differing]
+        said = [f"checked again here, the result differs: {difference}" for difference in differing]
+        if is_only_unjudged(before, after):
+            said.insert(0, "this machine could not judge everything again; nothing that it could judge differs")
+        return said
     said = ["proven again here: the same statement except for times, seeds and sandbox level"]
     earlier, later = (side.predicate.trued.taken.interpreters for side in (before, after))
     if earlier != later:
@@ -234,7 +243,9 @@ def _compared(before: Statement, after: Statement, differing: tuple[str, ...]) -
     return said
 
 
-def _code(stated: Statement) -> int:
+def _code(stated: Statement, differing: tuple[str, ...] | None = None, new: Statement | None = None) -> int:
+    if differing:
+        return 6 if new and is_only_unjudged(stated, new) else 1
     if stated.predicate.result != "FAILED":
         return 0
     return 6 if stated.predicate.trued.grade is Grade.UNJUDGED else 1

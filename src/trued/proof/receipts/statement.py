@@ -332,6 +332,18 @@ def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
     return tuple(_differences(claims_before, claims_after, ""))[:DIFFERENCES]
 
 
+def is_only_unjudged(before: Statement, after: Statement) -> bool:
+    """Whether the second proof contradicts nothing. Commit, contract and requirements are the same, and where a grade
+    differs, the second proof could not judge the requirement."""
+    pairs = list(zip(before.predicate.trued.requirements, after.predicate.trued.requirements, strict=False))
+    is_same_work = before.contract == after.contract and before.commit == after.commit
+    is_same_list = [(one.id, one.text) for one in before.predicate.trued.requirements] == [
+        (one.id, one.text) for one in after.predicate.trued.requirements
+    ]
+    differing = [later.grade for earlier, later in pairs if earlier.grade is not later.grade]
+    return is_same_work and is_same_list and bool(differing) and set(differing) == {Grade.UNJUDGED}
+
+
 def _claims(stated: Statement) -> dict[str, Any]:
     data = stated.data()
     for name in ("taken", "note", "signer"):
