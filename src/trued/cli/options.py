@@ -21,7 +21,11 @@ AcceptOption = Annotated[
     str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
 ]
 RoundsOption = Annotated[
-    int | None, typer.Option(help="Maximum rounds of build and review per chunk.", show_default="3")
+    int | None,
+    typer.Option(
+        help="Maximum rounds of build and review: of a chunk (purple), a feature (handoff) or a ticket.",
+        show_default="3",
+    ),
 ]
 YesOption = Annotated[
     bool,
