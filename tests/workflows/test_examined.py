@@ -1,6 +1,7 @@
 """Contracts that examiners write, driven through the engine with scripted agents."""
 
 import os
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,24 @@ async def test_where_agents_can_read_the_examiners_cases_they_count_as_visible(g
     contract = engine.store.contract(record.id)
     assert contract
     assert not contract.held_out
+    assert record.grade is Grade.TESTED
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8")
+async def test_where_nobody_can_try_whether_agents_read_the_examiners_cases_they_count_as_visible(
+    ground: Ground,
+) -> None:
+    def shut_out(order: Order) -> dict[str, Any]:
+        shutil.rmtree(order.home)
+        Path(order.home).write_text("no file can be written below a file")
+        return EXAMINED
+
+    engine, record, _ = await solo(ground, playing(shut_out))
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert not contract.held_out
+    assert "cannot be tried" in contract.held_out_why
     assert record.grade is Grade.TESTED
 
 
