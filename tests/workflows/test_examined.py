@@ -223,7 +223,7 @@ async def test_background_is_unproven_and_so_is_the_source_until_a_person_agrees
 # -- the second examiner -----------------------------------------------------------------------------------------------
 
 ALIKE = {"answers": [{"number": n, "returns": value} for n, value in enumerate((42, 10, 6, 15), 1)]}
-VENDORS = {"scripted:acme": "acme", "scripted:bolt": "bolt"}
+VENDORS = {"scripted:acme": "acme", "scripted:acme-2": "acme", "scripted:bolt": "bolt", "scripted:cope": "cope"}
 TWO = {"*": "scripted:acme", "second-examiner": "scripted:bolt"}
 
 
@@ -234,9 +234,9 @@ class Vendors(Engine):
         return replace(super()._capabilities(agent), vendor=VENDORS.get(agent, ""))
 
 
-def vendors(ground: Ground, script: Script) -> Vendors:
+def vendors(ground: Ground, script: Script, **more: Any) -> Vendors:
     environ = {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}
-    engine = Vendors(RunStore(ground.home, environ), runtime=ScriptedRuntime(script))
+    engine = Vendors(RunStore(ground.home, environ), runtime=ScriptedRuntime(script), **more)
     ground.stack.enter_context(closing(engine))
     return engine
 
