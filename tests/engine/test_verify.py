@@ -553,7 +553,17 @@ async def test_tests_that_the_base_has_gained_since_the_work_began_are_named_as_
     assert (judged.grade, judged.why[1]) == (
         Grade.REFUTED, f"main has commits that the head lacks: rebase, or use --base {base[:12]}"
     )  # fmt: skip
+    (suite,) = done.verdict.suites
+    assert suite.why[1] == judged.why[1]
+    assert judged.basis == "existing tests"
     assert not any("the change edits" in one for one in (*judged.why, *done.verdict.undecided))
+    git(repo, "checkout", "-q", "work")
+    committed(repo, {"tiny.py": WRONG})  # refuted by the requirement's own cases: to rebase does not help
+    wrong = (await verdict(repo, "main", "work", **more)).verdict
+    assert wrong.requirements[0].grade is Grade.REFUTED
+    assert not any("rebase" in one for one in wrong.requirements[0].why)
+    assert "rebase" in wrong.suites[0].why[1]
+    git(repo, "reset", "-q", "--hard", "HEAD~1")
     assert (await verdict(repo, base, "work", **more)).verdict.grade is Grade.PROVEN
     git(repo, "checkout", "-q", "work")  # whoever breaks a test is not told to rebase
     committed(repo, {"tiny.py": DOUBLE.replace("return 1", "return 0")})
