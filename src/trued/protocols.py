@@ -619,6 +619,13 @@ class JournalStore(Protocol):
         `instead`, the new one counts. Returns whether it was recorded."""
         ...
 
+    def decide(
+        self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
+    ) -> "Approval | None":
+        """Record all of these approvals, each with its event, in one write; or none of them, if `approve` would not
+        record one. Returns that one, or None if all were recorded."""
+        ...
+
     def approvals(self, run: str) -> "list[Approval]":
         """Approvals and rejections, oldest first."""
         ...

@@ -1,7 +1,7 @@
 """Whether a decision is accepted and how long it applies, in a journal and a store that the test fills."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,21 @@ def test_the_first_word_stands_and_the_second_person_is_told_whose_it_is(place: 
     decide(place.engine.store, RUN, ["look"], Decision(who="bob", why="ugly", instead=True, rejected=True))
     assert place.look().why[0] == "rejected by bob: ugly"
     assert [one.who for one in place.engine.store.journal.approvals(RUN)] == ["ann", "bob"]
+
+
+@pytest.mark.spec("RUN-8")
+def test_a_decision_on_several_requirements_that_is_broken_off_is_not_recorded_by_half(place: Place) -> None:
+    def broken_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    store = place.engine.store
+    store.listen = broken_off
+    with suppress(KeyboardInterrupt):
+        decide(store, RUN, ["look", "fast"], Decision(who="ann", why="no", rejected=True))
+    assert len(store.journal.approvals(RUN)) == len(
+        [one for one in store.journal.events(RUN) if one.kind == "rejected"]
+    )
+    assert [one.requirement for one in store.journal.approvals(RUN)] in ([], ["look", "fast"])
 
 
 @pytest.mark.spec("PAGE-4")

@@ -60,10 +60,11 @@ def own_budget(order: Order) -> Report:
 
 
 class Played:
-    """Plays one turn after another and keeps its orders; a turn that was played before returns the same report."""
+    """Plays one turn after another and keeps its orders; a turn that was played before returns the same report.
+    `started`: programs of agents that the earlier turns tried to start; the spool tells of them after the report."""
 
-    def __init__(self, *turns: Turn, before: "Played | None" = None) -> None:
-        self.turns, self.orders = list(turns), list[Order]()
+    def __init__(self, *turns: Turn, before: "Played | None" = None, started: tuple[str, ...] = ()) -> None:
+        self.turns, self.orders, self.started = list(turns), list[Order](), started
         self.known: dict[tuple[str, int], Report] = dict(before.known) if before else {}
 
     @property
@@ -73,6 +74,8 @@ class Played:
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         if known := self.known.get((order.call, order.attempt)):
             emit("report found", state=known.state)
+            for program in self.started:
+                emit("tried to start an agent", program=program)
             return known
         self.orders.append(order)
         report = self.known[order.call, order.attempt] = self.turns.pop(0)(order)
@@ -154,26 +157,40 @@ def own_budget_after_some_work(order: Order) -> Report:
 
 @pytest.mark.spec("RUN-6")
 @pytest.mark.slow
-@pytest.mark.parametrize("limits", [(), ("usd=5",)])
+@pytest.mark.parametrize(("limits", "started"), [((), ()), (("usd=5",), ()), ((), ("codex",))])
 async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(
-    place: Place, limits: tuple[str, ...]
+    place: Place, limits: tuple[str, ...], started: tuple[str, ...]
 ) -> None:
     _, record, played = await place.run(own_budget_after_some_work, limits=limits)
     assert (record.state, record.code) == ("limited", 4)
     assert f"`trued resume {record.id}`" in record.why
     assert "--limit" not in record.why, "no limit of trued raises the agent's own budget"
-    record = await place.engine(Played(built, before=played)).resume(record.id)
+    record = await place.engine(Played(built, before=played, started=started)).resume(record.id)
     assert (record.state, record.code) == ("done", 0)
 
 
 @pytest.mark.spec("RUN-8")
 @pytest.mark.slow
-async def test_whoever_resumes_after_too_many_questions_answers_the_last_one(place: Place) -> None:
+@pytest.mark.parametrize("started", [(), ("codex",)])
+async def test_whoever_resumes_after_too_many_questions_answers_the_last_one(
+    place: Place, started: tuple[str, ...]
+) -> None:
     person = saying(*[("by adding", "")] * 6)
     _, record, played = await place.run(*[asks] * 6, person=person)
     assert (record.state, record.code) == ("failed", 5)
-    record = await place.engine(Played(built, before=played), person).resume(record.id)
+    record = await place.engine(Played(built, before=played, started=started), person).resume(record.id)
     assert (record.state, record.code) == ("done", 0)
+
+
+@pytest.mark.spec("RUN-8")
+@pytest.mark.slow
+async def test_whoever_resumes_lets_an_agent_ask_once_more_and_not_for_ever(place: Place) -> None:
+    person = saying(*[("by adding", "")] * 9)
+    _, record, played = await place.run(*[asks] * 6, person=person)
+    again = Played(asks, asks, before=played)
+    record = await place.engine(again, person).resume(record.id)
+    assert (record.state, record.code) == ("failed", 5)
+    assert len(again.orders) == 1, "the sixth answer led to one more order, whose question was one too many"
 
 
 @pytest.mark.spec("RUN-2", "RUN-7")

@@ -1,6 +1,7 @@
 """`verify` judges any two commits in private, and leaves nothing behind."""
 
 import fcntl
+import json
 import os
 import re
 import time
@@ -329,6 +330,55 @@ async def test_an_environment_that_is_found_is_the_users_to_trust(tmp_path: Path
         await verdict(repo, "HEAD~1", "")
 
 
+SET_UP = [
+    {"environment": {"prepare": ["touch /tmp/x"]}},
+    {"environment": {"variables": {"MODE": "x"}}},
+    {"serve": {"command": ["./serve"]}},
+]
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize("second", [{}, {".trued/requirements/b.json": OWN_FILES[".trued/requirements/b.json"]}])
+@pytest.mark.parametrize("what", SET_UP)
+async def test_what_one_of_several_requirements_files_sets_up_is_the_users_to_trust_too(
+    tmp_path: Path, what: dict[str, object], second: dict[str, str]
+) -> None:
+    first = {"requirements": [{"id": "a", "text": "double(x) doubles"}], **what}
+    repo = tmp_path / "repo"
+    committed(repo, {"tiny.py": ONE, ".trued/requirements/a.json": json.dumps(first), **second})
+    committed(repo, {"tiny.py": DOUBLE})
+    with pytest.raises(Untrusted, match="--requirements"):
+        await verdict(repo, "HEAD~1", "")
+
+
+@pytest.mark.spec("USE-6")
+async def test_what_the_heads_own_requirements_set_up_is_left_out_with_a_remark(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    committed(repo, {"tiny.py": ONE})
+    asked = {"requirements": [{"id": "a", "text": "double(x) doubles"}], "serve": {"command": ["./serve"]}}
+    committed(repo, {"tiny.py": DOUBLE, "trued.requirements.json": json.dumps(asked)})
+    done = await verdict(repo, "HEAD~1", "")
+    assert done.contract.serve is None
+    assert any("server that the head adds" in said for said in done.verdict.undecided)
+
+
+@pytest.mark.spec("LAW-7")
+async def test_files_beside_a_requirements_file_in_the_repository_are_left_out_with_a_remark(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    tests = {"kind": "tests", "from": "held", "files": ["test_double.py"]}
+    asked = {"requirements": [{"id": "a", "text": "double(x) doubles", "checks": [tests]}]}
+    files = {".trued/requirements/a.json": json.dumps(asked), ".trued/requirements/held/test_double.py": OWN}
+    committed(repo, {"tiny.py": ONE, **files})
+    committed(repo, {"tiny.py": DOUBLE})
+    left_out = await verdict(repo, "HEAD~1", "")
+    assert left_out.verdict.grade is Grade.UNPROVEN
+    assert any("--requirements FILE" in said for said in left_out.verdict.undecided)
+    passed = await verdict(repo, "HEAD~1", "", requirements_file=repo / ".trued/requirements/a.json")
+    assert passed.verdict.grade is Grade.TESTED
+    assert not any("--requirements FILE" in said for said in passed.verdict.undecided)
+
+
 OWN = "from tiny import double\n\n\ndef test_double():\n    assert double(4) == 8\n"
 
 
@@ -503,7 +553,17 @@ async def test_tests_that_the_base_has_gained_since_the_work_began_are_named_as_
     assert (judged.grade, judged.why[1]) == (
         Grade.REFUTED, f"main has commits that the head lacks: rebase, or use --base {base[:12]}"
     )  # fmt: skip
+    (suite,) = done.verdict.suites
+    assert suite.why[1] == judged.why[1]
+    assert judged.basis == "existing tests"
     assert not any("the change edits" in one for one in (*judged.why, *done.verdict.undecided))
+    git(repo, "checkout", "-q", "work")
+    committed(repo, {"tiny.py": WRONG})  # refuted by the requirement's own cases: to rebase does not help
+    wrong = (await verdict(repo, "main", "work", **more)).verdict
+    assert wrong.requirements[0].grade is Grade.REFUTED
+    assert not any("rebase" in one for one in wrong.requirements[0].why)
+    assert "rebase" in wrong.suites[0].why[1]
+    git(repo, "reset", "-q", "--hard", "HEAD~1")
     assert (await verdict(repo, base, "work", **more)).verdict.grade is Grade.PROVEN
     git(repo, "checkout", "-q", "work")  # whoever breaks a test is not told to rebase
     committed(repo, {"tiny.py": DOUBLE.replace("return 1", "return 0")})

@@ -1,6 +1,7 @@
 """Ways to cheat the proof that were found by trying: each is closed, and honest work still passes."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pytest
 from tests.proof.trial import Change, Trial, bare_interpreter, git, only
 from trued.errors import CannotJudge
 from trued.model import CallCase, CommandCheck, Finding, Grade, Requirement
-from trued.proof.room.clean_room import file_digest, plant_file
+from trued.proof.room.clean_room import file_digest, plant_file, replace_files
 from trued.proof.room.frozen_files import files_to_freeze
 from trued.proof.room.interpreter import find_interpreter
+from trued.proof.runners.counting import file_text
 from trued.proof.verdict.conclusion import is_success
 from trued.proof.verdict.failed_cases import AGAIN
 
@@ -267,6 +269,66 @@ def test_the_engine_plants_nothing_through_a_link(tmp_path: Path) -> None:
     with plant_file(room, "sub/.x.ini", "text") as place:
         assert not list(outside.iterdir())
         assert place.read_text() == "text"
+
+
+def swapped_for_link(place: Path, target: Path) -> None:
+    """Put a link where a file or folder was, as a test that runs in the room can."""
+    place.rename(place.with_name("moved"))
+    place.symlink_to(target)
+
+
+@pytest.mark.parametrize("taken", ["sub/x.test.js", "sub"])
+def test_the_engine_restores_nothing_through_a_link_that_a_run_left(tmp_path: Path, taken: str) -> None:
+    outside, room = tmp_path / "outside", tmp_path / "room"
+    for folder in (outside, room / "sub"):
+        folder.mkdir(parents=True)
+    (outside / "x.test.js").write_text("the user's own")
+    (room / "sub" / "x.test.js").write_text("original")
+    with replace_files(room, {"sub/x.test.js": "changed"}):
+        swapped_for_link(room / taken, outside / "x.test.js" if taken != "sub" else outside)
+    assert (outside / "x.test.js").read_text() == "the user's own"
+    assert (room / "sub" / "x.test.js").read_text() == "original"
+    assert not (room / taken).is_symlink()
+
+
+def test_the_engine_replaces_no_file_through_a_link(tmp_path: Path) -> None:
+    room = tmp_path / "room"
+    room.mkdir()
+    (tmp_path / "own.js").write_text("the user's own")
+    (room / "x.test.js").symlink_to(tmp_path / "own.js")
+    with replace_files(room, {"x.test.js": "changed"}):
+        assert (room / "x.test.js").read_text() == "changed"
+        assert (tmp_path / "own.js").read_text() == "the user's own"
+    assert (room / "x.test.js").readlink() == tmp_path / "own.js"
+    assert file_text(room, "x.test.js") == "", "a link that leads out of the room is not read, either"
+
+
+def test_replaced_files_come_back_with_their_mode_also_if_a_run_removed_them(tmp_path: Path) -> None:
+    (tmp_path / "room" / "sub").mkdir(parents=True)
+    place = tmp_path / "room" / "sub" / "x.test.js"
+    place.write_text("original")
+    place.chmod(0o755)
+    (tmp_path / "room" / "same.test.js").symlink_to("sub/x.test.js")
+    assert file_text(tmp_path / "room", "same.test.js") == "original"
+    with replace_files(tmp_path / "room", {"sub/x.test.js": "changed"}):
+        assert place.read_text() == "changed"
+        shutil.rmtree(place.parent)
+    assert (place.read_text(), place.stat().st_mode & 0o777) == ("original", 0o755)
+
+
+def test_a_pipe_in_the_place_of_a_test_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.test.js")
+    assert file_text(tmp_path, "x.test.js") == ""
+
+
+def test_the_engine_removes_nothing_through_a_link_that_a_run_left(tmp_path: Path) -> None:
+    outside, room = tmp_path / "outside", tmp_path / "room"
+    for folder in (outside, room / "sub"):
+        folder.mkdir(parents=True)
+    (outside / "planted").write_text("the user's own")
+    with plant_file(room, "sub/planted", "text"):
+        swapped_for_link(room / "sub", outside)
+    assert (outside / "planted").read_text() == "the user's own"
 
 
 async def test_an_objection_does_not_set_its_own_time(tmp_path: Path) -> None:

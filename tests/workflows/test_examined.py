@@ -1,6 +1,7 @@
 """Contracts that examiners write, driven through the engine with scripted agents."""
 
 import os
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +113,24 @@ async def test_where_agents_can_read_the_examiners_cases_they_count_as_visible(g
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8")
+async def test_where_nobody_can_try_whether_agents_read_the_examiners_cases_they_count_as_visible(
+    ground: Ground,
+) -> None:
+    def shut_out(order: Order) -> dict[str, Any]:
+        shutil.rmtree(order.home)
+        Path(order.home).write_text("no file can be written below a file")
+        return EXAMINED
+
+    engine, record, _ = await solo(ground, playing(shut_out))
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert not contract.held_out
+    assert "cannot be tried" in contract.held_out_why
+    assert record.grade is Grade.TESTED
+
+
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7", "RUN-2", "RUN-3")
 async def test_a_run_that_is_resumed_asks_no_examiner_again(ground: Ground) -> None:
     def tired(order: Order) -> dict[str, Any]:
@@ -204,7 +223,7 @@ async def test_background_is_unproven_and_so_is_the_source_until_a_person_agrees
 # -- the second examiner -----------------------------------------------------------------------------------------------
 
 ALIKE = {"answers": [{"number": n, "returns": value} for n, value in enumerate((42, 10, 6, 15), 1)]}
-VENDORS = {"scripted:acme": "acme", "scripted:bolt": "bolt"}
+VENDORS = {"scripted:acme": "acme", "scripted:acme-2": "acme", "scripted:bolt": "bolt", "scripted:cope": "cope"}
 TWO = {"*": "scripted:acme", "second-examiner": "scripted:bolt"}
 
 
@@ -215,9 +234,9 @@ class Vendors(Engine):
         return replace(super()._capabilities(agent), vendor=VENDORS.get(agent, ""))
 
 
-def vendors(ground: Ground, script: Script) -> Vendors:
+def vendors(ground: Ground, script: Script, **more: Any) -> Vendors:
     environ = {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}
-    engine = Vendors(RunStore(ground.home, environ), runtime=ScriptedRuntime(script))
+    engine = Vendors(RunStore(ground.home, environ), runtime=ScriptedRuntime(script), **more)
     ground.stack.enter_context(closing(engine))
     return engine
 

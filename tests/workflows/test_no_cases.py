@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, saying
-from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo
+from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo, vendors
 from trued.engine.approvals import answer_question
 from trued.model import Grade
 from trued.wire import Order
@@ -71,6 +71,31 @@ async def test_at_a_terminal_it_is_asked_before_anything_is_built(
     assert len(tries) == vain + (state == "waiting")  # nobody is asked again unless the person says so
     assert ("solo solo" in roles(runtime.orders)) == (state == "waiting")
     assert record.grade is (Grade.EXAMINED if state == "waiting" else Grade.UNPROVEN)
+
+
+@pytest.mark.spec("DAY-11")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("others", "third"),
+    [
+        ({"solo": "scripted:acme-2", "second-examiner": "scripted:cope"}, "scripted:cope"),
+        ({"solo": "scripted:acme-2"}, "scripted:acme-2"),
+    ],
+    ids=["of a third vendor", "of no other vendor"],
+)
+async def test_whoever_is_asked_third_is_of_another_vendor_than_the_second_if_anybody_is(
+    ground: Ground, others: dict[str, str], third: str
+) -> None:
+    asked: list[str] = []
+
+    def examiner(order: Order) -> dict[str, Any]:
+        asked.append(order.agent)
+        return VACUOUS
+
+    engine = vendors(ground, playing(examiner), person=saying(("again", ""), ("stop", "")))
+    agents = {"*": "scripted:acme", "examiner": "scripted:bolt", **others}
+    await ground.run(engine, GOAL, required=False, workflow="solo", yes=False, agents=agents)
+    assert [*dict.fromkeys(asked)] == ["scripted:bolt", "scripted:acme", third]
 
 
 @pytest.mark.spec("DAY-11")

@@ -40,8 +40,8 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """Record a decision on all of these requirements (`None` stands for the contract). All are checked before the first
-    one is recorded. Raises BadInput for a decision that cannot be made.
+    """Record a decision on all of these requirements (`None` stands for the contract), or on none of them. Raises
+    BadInput for a decision that cannot be made.
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """
@@ -50,12 +50,10 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
     record = store.journal.run(run_id)
     redact = store.redact(store.inputs(record.id))
     decision = replace(decision, who=decision.who.strip(), why=str(redact(decision.why.strip())))
-    for given in [
-        _checked_decision(store, record, requirement, decision) for requirement in dict.fromkeys(requirements)
-    ]:
-        if not store.journal.approve(record.id, given, instead=decision.instead):
-            _refuse_second(store, record, given)
-        store.writer(record).emit(decision_event(given))
+    given = [_checked_decision(store, record, requirement, decision) for requirement in dict.fromkeys(requirements)]
+    decisions = [(approval, decision_event(approval)) for approval in given]
+    if (refused := store.journal.decide(record.id, decisions, instead=decision.instead)) is not None:
+        _refuse_second(store, record, refused)
     return _regrade(store, record)
 
 

@@ -28,7 +28,7 @@ from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import is_success
 from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
 from trued.support import atomic_files
-from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
+from trued.workflows.ticket.events import IssuesFixed, PagesNotOpened, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.landing import TargetBranch
 from trued.workspace.git.workspace import GitWorkspace
 
@@ -213,3 +213,5 @@ def _remarks(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[str]:
             yield f"an implementer's claim that git contradicts: {refuted.what}"
         elif (preview := PreviewShown.read(stored)) and preview.why:
             yield f"preview {preview.url}: {preview.why}"
+        elif unopened := PagesNotOpened.read(stored):
+            yield f"preview: {unopened.sentence}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, Untrusted
 from trued.inputs.requirements.coverage import unique_ids
-from trued.model import Environment, Requirement, Requirements
+from trued.model import Environment, Requirement, Requirements, TestsCheck
 from trued.support.hashing import git_blob_names
 from trued.support.located import read_text
 from trued.support.located.spots import FILE_LIMIT
@@ -71,6 +71,10 @@ async def find_requirements(
     said = _remark_on_files(due, set(await workspace.changed_files(base, head)))
     if any(requirement.checks for requirement in added):
         said.append("checks that the head adds to its own requirements are left out")
+    if _sets_up(after) and not _sets_up(before):
+        said.append("the environment and the server that the head adds to its own requirements are left out")
+    if any(isinstance(check, TestsCheck) and check.from_ for one in before.requirements for check in one.checks):
+        said.append("files that a check takes `from` a folder come only with a file that you pass: --requirements FILE")
     if within:
         left = sources.find_specifications(blobs[base]).keys() - taken.keys()
         said += [f"left out by --requirements: {file}" for file in sorted(left)]
@@ -170,11 +174,15 @@ async def _read_specification_texts(
 
 def _refuse_untrusted(asked: Requirements) -> None:
     """Raise Untrusted if requirements set up an environment or a server: only the user may do that."""
-    if asked.environment != Environment() or asked.serve:
+    if _sets_up(asked):
         raise Untrusted(
             f"{asked.file} in the repository sets up an environment or a server and is not trusted",
             then=f"review it, then pass it yourself: --requirements {asked.file.split(', ')[0]}",
         )
+
+
+def _sets_up(asked: Requirements) -> bool:
+    return asked.environment != Environment() or asked.serve is not None
 
 
 def _without_checks(requirement: Requirement) -> Requirement:

@@ -13,7 +13,7 @@ from typing import IO
 
 from trued.engine import requirements_source
 from trued.errors import BadInput, StateFailed
-from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
+from trued.model import Contract, Grade, Judged, Outcome, Requirements, Value, Verdict
 from trued.model.events.proof import ProvingStarted, SealingStarted
 from trued.model.events.run import WorkingTreeDirty
 from trued.proof.advice import with_advice
@@ -90,7 +90,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
                 verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
                 verdict = await with_advice(workspace, verdict)
             if any(suite.grade is Grade.REFUTED for suite in verdict.suites):
-                verdict = _with_reason(verdict, await _lacking_commits(base, head))
+                verdict = _because_tests_fail(verdict, await _lacking_commits(base, head))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
@@ -211,18 +211,18 @@ async def _lacking_commits(base: NamedCommit, head: NamedCommit) -> str:
     return f"{base.revision} has commits that the head lacks: rebase{way}"
 
 
-def _with_reason(verdict: Verdict, why: str) -> Verdict:
-    """The verdict with this reason, if there is one, in each refuted requirement. Called if existing tests fail: they
-    may belong to commits of other people that the head lacks."""
+def _because_tests_fail(verdict: Verdict, why: str) -> Verdict:
+    """The verdict with this reason, if there is one, wherever existing tests fail: in the suites that fail, and in the
+    requirements that only these refute. The tests may belong to commits of other people that the head lacks."""
     if not why:
         return verdict
-    told = tuple(
-        requirement.model_copy(update={"why": (*requirement.why[:1], why, *requirement.why[1:])})
-        if requirement.grade is Grade.REFUTED
-        else requirement
-        for requirement in verdict.requirements
-    )
-    return verdict.model_copy(update={"requirements": told})
+
+    def with_reason(judged: Judged) -> Judged:
+        return judged.model_copy(update={"why": (*judged.why[:1], why, *judged.why[1:])})
+
+    suites = [with_reason(suite) if suite.grade is Grade.REFUTED else suite for suite in verdict.suites]
+    told = [with_reason(one) if one.basis == "existing tests" else one for one in verdict.requirements]
+    return verdict.model_copy(update={"suites": tuple(suites), "requirements": tuple(told)})
 
 
 async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: NamedCommit, tell: Emit) -> None:

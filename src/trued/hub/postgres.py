@@ -333,19 +333,35 @@ class PostgresJournal(JournalQueries):
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
         """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
         `instead`, record it anyway, and the newest counts. Returns whether it was recorded."""
-        row = {**approval_columns(run, approval), "token": uuid.uuid4()}
-        same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
-        same += " and contract = %(contract)s" if approval.is_of_contract else ""
-        names, marks = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        return self._decide(run, [(approval, None)], instead=instead) is None
 
-        def record(db: Connection) -> bool:
+    def decide(
+        self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
+    ) -> Approval | None:
+        """Record all of these approvals, each with its event, in one write; or none of them, if `approve` would not
+        record one. Returns that one, or None if all were recorded."""
+        return self._decide(run, decisions, instead=instead)
+
+    def _decide(
+        self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent | None]]", *, instead: bool
+    ) -> Approval | None:
+        now = self.clock()
+        rows = [{**approval_columns(run, approval), "token": uuid.uuid4(), "at": now} for approval, _ in decisions]
+
+        def record(db: Connection) -> Approval | None:
             db.execute("select 1 from run where id = %s for no key update", (run,))  # other writers wait
-            earlier = f"select 1 from approval where {same} and token <> %(token)s"  # noqa: S608
-            if not instead and db.execute(earlier, row).fetchone():
-                return False
-            insert = f"insert into approval ({names}, at) values ({marks}, %(at)s) on conflict (token) do nothing"  # noqa: S608
-            db.execute(insert, {**row, "at": self.clock()})
-            return True
+            for (approval, _), row in () if instead else zip(decisions, rows, strict=True):
+                same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
+                same += " and contract = %(contract)s" if approval.is_of_contract else ""
+                if db.execute(f"select 1 from approval where {same} and token <> %(token)s", row).fetchone():  # noqa: S608
+                    return approval
+            for (_, event), row in zip(decisions, rows, strict=True):
+                marks = ", ".join(f"%({name})s" for name in row)
+                insert = f"insert into approval ({', '.join(row)}) values ({marks}) on conflict (token) do nothing"  # noqa: S608
+                db.execute(insert, row)
+                if event:
+                    db.execute(WRITE_EVENT, _event_values(run, 0, now, "", event, row["token"]))
+            return None
 
         self.send_events()
         return self._database.transaction(record)

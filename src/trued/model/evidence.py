@@ -16,7 +16,7 @@ _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end
 # What a grade comes from, if programs have to know it. "no check": neither a check nor an objection; "parts": the
 # grades of its parts; "already satisfied": all of the user's own cases passed before the change; "green before": all
 # of an examiner's cases did.
-Basis: TypeAlias = Literal["", "no check", "parts", "already satisfied", "green before"]
+Basis: TypeAlias = Literal["", "no check", "parts", "already satisfied", "green before", "existing tests"]
 Lacks: TypeAlias = Literal["", "attest", "approve"]  # what only a person can add: attest, or approve the contract
 
 

@@ -61,7 +61,8 @@ class HeadRoom:
 
     added: AddedPackages = NO_PACKAGES  # packages that only the head declares
     packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
-    standard: frozenset[str] = frozenset()  # modules of Python's standard library
+    standard: frozenset[str] = frozenset()  # modules of its Python's standard library
+    library: str = ""  # the folder of that library
     modules: frozenset[str] = frozenset()  # `standard`, and modules of the project
     new_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
     unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
@@ -203,6 +204,7 @@ class CommitTrial:
                 added=added,
                 packages=frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown)),
                 standard=interpreter.standard,
+                library=interpreter.library,
                 modules=bench.modules | interpreter.standard,
                 new_modules=await new_modules(self.workspace, self.contract, self.base_facts, bench.modules),
                 unseen=graft.paths,

@@ -7,7 +7,6 @@ code.
 
 import posixpath
 import re
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -53,7 +52,7 @@ from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_test
-from trued.proof.room.import_shadows import files_in_place_of_others, namesakes_among_tests
+from trued.proof.room.import_shadows import StandardLibrary, files_in_place_of_others, namesakes_among_tests
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.project_folders import regular_modules, top_level_modules
 from trued.proof.run_check import distinct_checks
@@ -250,11 +249,11 @@ class UnguardedCode:
         known = await self.workspace.blobs(self.contract.base)
         added = [path for path in self._changed if path not in known and path not in self.trial.room.not_loaded]
         packages = {name.replace("-", "_") for name in self.trial.room.packages}
-        standard = sys.stdlib_module_names | self.trial.room.standard
         if not any(path.endswith((".py", ".so", ".pyd")) for path in added):
             return []
         texts, folders = await self._texts_on_base(tests=True), self.contract.import_folders
-        return files_in_place_of_others(added, folders, texts, standard, packages)
+        room = self.trial.room
+        return files_in_place_of_others(added, folders, texts, StandardLibrary(room.standard, room.library), packages)
 
     async def namesakes_among_tests(self) -> list[str]:
         """New files that the base's tests would load in place of the product, once they are beside these tests."""
@@ -558,7 +557,7 @@ class UnguardedCode:
         lost = any(imported_modules(text) - imported_modules(after.get(path, "")) for path, text in before.items())
         taken = await self._names_taken_by_module() if lost else {}
         product = await self._texts_on_base() if not known.keys() >= {*code} else {}
-        elsewhere = sys.stdlib_module_names | {name for text in product.values() for name in imported_modules(text)}
+        elsewhere = self.trial.room.standard | {name for text in product.values() for name in imported_modules(text)}
         gained = {path: computed_members(before.get(path, ""), after.get(path, "")) for path in code}
         computed = frozenset[str]().union(*gained.values())
         folders = self.contract.project_roots

@@ -317,11 +317,12 @@ class AgentCall:
 
         def record_event(kind: str, /, **data: object) -> None:
             event = from_runtime(kind, data)
-            progress.has_earlier_report = isinstance(event, ReportFound)
+            progress.has_earlier_report |= isinstance(event, ReportFound)
             failed.count(event)
             context.journal.emit(event, request.key)
 
         for number in count(1):
+            progress.has_earlier_report = False
             clone = f"{request.clone}.{progress.deaths + 1}" if progress.deaths else request.clone
             attempt = AttemptRequest(
                 progress.name, number, request.key, request.role.name, request.agent, request.model

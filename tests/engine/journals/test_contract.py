@@ -18,9 +18,10 @@ from trued.engine.journals.sqlite import RunJournal, SqliteJournal
 from trued.errors import BadInput, Busy, Diverged, StateFailed
 from trued.hub.postgres import PostgresJournal, PostgresRunJournal
 from trued.model import Approval, Comment, Event, Grade, RunRecord, TakenComments
+from trued.model.events import JournalEvent
 from trued.model.events.call import CallAnswered, CallAsked
 from trued.model.events.landing import WorkLanded
-from trued.model.events.people import CommentGiven
+from trued.model.events.people import CommentGiven, decision_event
 from trued.model.events.proof import ContractSealed, GradedRequirement, VerdictReached
 from trued.model.events.run import RunResumed
 from trued.protocols import Journal, JournalStore
@@ -322,6 +323,34 @@ def test_of_several_who_approve_the_same_at_once_one_is_recorded(opened: Callabl
         assert len(store.approvals("r-one")) == 1
 
 
+@pytest.mark.spec("RUN-8")
+def test_decisions_that_belong_together_are_recorded_with_their_events_or_not_at_all(
+    opened: Callable[..., JournalStore],
+) -> None:
+    def given(*names: str, who: str) -> list[tuple[Approval, JournalEvent]]:
+        made = [Approval(requirement=name, who=who, why="seen", commit="c", asked="h") for name in names]
+        return [(one, decision_event(one)) for one in made]
+
+    def stored(store: JournalStore) -> list[tuple[str, ...]]:
+        approvals = [(one.who, one.requirement) for one in store.approvals("r-one")]
+        events = [(str(one.data["who"]), str(one.data["requirement"])) for one in store.events("r-one")]
+        assert events == approvals
+        return [*approvals]
+
+    with closing(opened()) as store:
+        store.add(record("r-one"))
+        assert store.decide("r-one", given("R2", who="ann")) is None
+        refused = store.decide("r-one", given("R1", "R2", "R3", who="bob"))
+        assert refused
+        assert refused.requirement == "R2"
+        broken: Any = [*given("R1", who="bob"), (given("R3", who="bob")[0][0], "no event")]
+        with pytest.raises(AttributeError):
+            store.decide("r-one", broken)
+        assert stored(store) == [("ann", "R2")]
+        assert store.decide("r-one", given("R1", "R2", "R3", who="bob"), instead=True) is None
+        assert stored(store) == [("ann", "R2"), ("bob", "R1"), ("bob", "R2"), ("bob", "R3")]
+
+
 # -- name by name
 
 SIDES = [(JournalStore, SqliteJournal, PostgresJournal), (Journal, RunJournal, PostgresRunJournal)]
@@ -349,7 +378,7 @@ def _names(protocol: type) -> set[str]:
 
 # Names that only the embedded store has. A name for other code to use belongs into the protocol.
 OF_SQLITE: dict[type, set[str]] = {SqliteJournal: {"commit", "writing"}}
-WRITING = {"add", "put", "update", "of", "claim", "announce", "cancel", "approve", "add_comment"}
+WRITING = {"add", "put", "update", "of", "claim", "announce", "cancel", "approve", "decide", "add_comment"}
 WRITING |= {"change_limit", "close"}
 # methods with results that differ between stores
 OWN = {

@@ -332,6 +332,28 @@ def test_who_wrote_a_requirements_file_has_said_what_counts() -> None:
     assert list(sources.find_specifications(paths[:2])) == ["specs/001/spec.md"]
 
 
+def test_several_requirements_files_together_say_all_that_each_says() -> None:
+    first = """
+interface: ["tiny:double(x)"]
+environment: {variables: {MODE: first}, path: [src]}
+requirements: [{id: a, text: a}]
+"""
+    second = """
+interface: ["tiny:double(x)", "tiny:triple(x)"]
+environment: {variables: {MODE: second, MORE: "1"}}
+serve: {command: [./serve]}
+requirements: [{id: b, text: b}]
+"""
+    files = {".trued/requirements/a.yaml": first, ".trued/requirements/b.yaml": second}
+    whole = sources.read_specifications(sources.find_specifications(files), files)
+    assert [one.id for one in whole.requirements] == ["a", "b"]
+    assert whole.interface == ("tiny:double(x)", "tiny:triple(x)")
+    assert whole.environment.path == ("src",)
+    assert whole.environment.variables == {"MODE": "first", "MORE": "1"}
+    assert whole.serve
+    assert whole.serve.command == ("./serve",)
+
+
 def test_two_sources_share_no_id() -> None:
     files = {"specs/a/spec.md": "- **FR-001**: a\n- **FR-001**: b\n", "openspec/specs/x/spec.md": AUTH}
     found = sources.read_specifications(sources.find_specifications(files), files)

@@ -1,5 +1,6 @@
 """Previews that exist only after a push: the engine pushes, waits and looks at them; they are never evidence."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from tests.workflows.conftest import Ground, events
 from tests.workflows.ticket.test_found_server import TICKET as PAGE_TICKET
 from tests.workflows.ticket.test_found_server import needs_chromium
 from tests.workflows.ticket.test_ticket import BRANCH, REQUIRED, TICKET, WHOLE, implemented, script
+from trued.engine.engine import Engine
+from trued.model import RunRecord
 from trued.wire import Order
 
 
@@ -86,32 +89,58 @@ async def test_a_preview_that_never_answers_is_an_issue_after_its_time(ground: G
     assert "the preview does not come up: it answers 404 (after 0.1 s)" in told.data["open"][0]
 
 
-@needs_chromium
-@pytest.mark.slow
-@pytest.mark.spec("DAY-3", "TIC-6")
-async def test_the_engine_opens_the_pages_that_the_ticket_names_there_itself(ground: Ground) -> None:
+def wrote(order: Order, text: str) -> dict[str, Any]:
+    (Path(order.folder) / "index.html").write_text(f"<p>{text}</p>")
+    claims = {"success": True, "branch_name": "", "files_changed": ["index.html"], "summary": "done"}
+    return claims if order.role == "impl-agent" else {"success": True, "files_modified": [], "changes_summary": "x"}
+
+
+async def opened(ground: Ground, first: str, then: str, **flags: Any) -> tuple[Engine, RunRecord]:
+    """A run of the ticket with a page, whose implementer and fixer write these texts into the page."""
     ground.write("index.html", "<p>+ loyalty points</p>")
     ground.commit()
     (ground.folder / "ticket.md").write_text(PAGE_TICKET)
-
-    def wrote(order: Order, text: str) -> dict[str, Any]:
-        (Path(order.folder) / "index.html").write_text(f"<p>{text}</p>")
-        claims = {"success": True, "branch_name": "", "files_changed": ["index.html"], "summary": "done"}
-        return claims if order.role == "impl-agent" else {"success": True, "files_modified": [], "changes_summary": "x"}
-
     parts = script(
-        impl=lambda order: wrote(order, "Earn 4 points"),
-        fix=lambda order: wrote(order, "Earn 40 points"),
+        impl=lambda order: wrote(order, first),
+        fix=lambda order: wrote(order, then),
         verify=lambda _: {"passed": True, "issues": []},
     )
     with host(remote_of(ground), "index.html") as address:
         engine, _ = ground.engine(parts)
         agents = {f"{name}-agent": "scripted:inside" for name in ("impl", "verify", "fix", "pr")}
-        wanted = {"push": "hosted", "url": address}
-        record = await ground.run(
-            engine, str(ground.folder / "ticket.md"), required=False, agents=agents, preview=wanted
-        )
+        given = {"required": False, "agents": agents, "preview": {"push": "hosted", "url": address}, **flags}
+        record = await ground.run(engine, str(ground.folder / "ticket.md"), **given)
+    return engine, record
+
+
+@needs_chromium
+@pytest.mark.slow
+@pytest.mark.spec("DAY-3", "TIC-6")
+async def test_the_engine_opens_the_pages_that_the_ticket_names_there_itself(ground: Ground) -> None:
+    engine, record = await opened(ground, "Earn 4 points", "Earn 40 points")
     first, second = events(engine, record, "round")
     said = [one["description"] for one in first.data["issues"]]
     assert any('on the preview of the pushed branch: expected to see "Earn 40 points"' in one for one in said)
     assert second.data["issues"] == []
+    assert events(engine, record, "pages not opened") == []
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-3", "TIC-6")
+async def test_pages_that_this_machine_cannot_open_are_recorded_as_not_looked_at(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = ground.folder / "bin"
+    programs.mkdir()
+    for name in ("git", "bwrap", "sh", "env"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(ground.folder))
+    engine, record = await opened(ground, "Earn 40 points", "Earn 40 points", rounds=1)
+    (not_opened,) = events(engine, record, "pages not opened")
+    assert not_opened.data["urls"][0].startswith("http://127.0.0.1:")
+    assert "pip install" in not_opened.data["why"]
+    (ended,) = events(engine, record, "round")
+    assert not [issue for issue in ended.data["issues"] if "preview" in issue["description"]], "no issue of the work"
+    assert record.code != 0, "a page that nobody looked at is not met"

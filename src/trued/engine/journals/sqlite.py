@@ -305,16 +305,27 @@ class SqliteJournal(JournalQueries):
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
         """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
         `instead`, record it anyway, and the newest counts. Returns whether it was recorded."""
-        row = approval_columns(run, approval)
-        same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
-        same += " and contract = :contract" if approval.is_of_contract else ""
+        now = self.clock()
         with self.writing(self._synced) as db:
-            if not instead and db.execute(f"select 1 from approval where {same}", row).fetchone():  # noqa: S608
+            if not instead and _is_decided(db, run, approval):
                 return False
-            names = ", ".join(row)
-            marks = ", ".join(f":{name}" for name in row)
-            db.execute(f"insert into approval ({names}, at) values ({marks}, :at)", {**row, "at": self.clock()})  # noqa: S608
+            _insert_approval(db, run, approval, now)
             return True
+
+    def decide(
+        self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
+    ) -> Approval | None:
+        """Record all of these approvals, each with its event, in one write; or none of them, if `approve` would not
+        record one. Returns that one, or None if all were recorded."""
+        now = self.clock()
+        with self.writing(self._synced) as db:
+            for approval, _ in () if instead else decisions:
+                if _is_decided(db, run, approval):
+                    return approval
+            for approval, event in decisions:
+                _insert_approval(db, run, approval, now)
+                _insert_event(db, run, now, "", event)
+        return None
 
     def add_comment(self, run: str, comment: Comment, event: "Callable[[int], JournalEvent]", key: str) -> int:
         """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
@@ -322,10 +333,7 @@ class SqliteJournal(JournalQueries):
         with self.writing(self._synced) as db:
             statement = "insert into comment (run, sent_to, text, who, way, stops, at) values (?, ?, ?, ?, ?, ?, ?)"
             number = db.execute(statement, (run, *row, now)).lastrowid or 0
-            made = event(number)
-            data = json.dumps(made.stored_data(), ensure_ascii=False)
-            statement = "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)"
-            db.execute(statement, (run, now, key, made.stored_kind, data))
+            _insert_event(db, run, now, key, event(number))
         return number
 
     def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
@@ -441,6 +449,26 @@ class RunJournal(RunQueries[SqliteJournal]):
 
     def approve(self, approval: Approval, *, instead: bool = False) -> bool:
         return self.journal.approve(self.run, approval, instead=instead)
+
+
+def _is_decided(db: sqlite3.Connection, run: str, approval: Approval) -> bool:
+    """Whether the same requirement at the same commit, or the same contract, has an approval."""
+    same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
+    same += " and contract = :contract" if approval.is_of_contract else ""
+    row = approval_columns(run, approval)
+    return db.execute(f"select 1 from approval where {same}", row).fetchone() is not None  # noqa: S608
+
+
+def _insert_approval(db: sqlite3.Connection, run: str, approval: Approval, now: float) -> None:
+    row = {**approval_columns(run, approval), "at": now}
+    marks = ", ".join(f":{name}" for name in row)
+    db.execute(f"insert into approval ({', '.join(row)}) values ({marks})", row)  # noqa: S608
+
+
+def _insert_event(db: sqlite3.Connection, run: str, now: float, key: str, event: "JournalEvent") -> None:
+    data = json.dumps(event.stored_data(), ensure_ascii=False)
+    statement = "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)"
+    db.execute(statement, (run, now, key, event.stored_kind, data))
 
 
 def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from trued.inputs.requirements.file import READERS, parse_requirements
-from trued.model import Requirements
+from trued.model import Environment, Requirements
 
 NAMES = ("trued.requirements", ".trued/requirements")
 
@@ -16,10 +16,19 @@ class OwnFile:
         return tuple(path for path in paths if _is_ours(path))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
+        """The requirements of all these files, with all that any of them sets up. If several name a server, the first
+        counts."""
         parts = [parse_requirements(text, path) for path, text in files.items()]
-        if len(parts) == 1:
-            return parts[0]
-        return Requirements(requirements=tuple(requirement for part in parts for requirement in part.requirements))
+        environment = Environment()
+        for part in parts:
+            environment = environment.over(part.environment)
+        return Requirements(
+            file=", ".join(files),
+            environment=environment,
+            serve=next((part.serve for part in parts if part.serve), None),
+            interface=tuple(dict.fromkeys(entry for part in parts for entry in part.interface)),
+            requirements=tuple(requirement for part in parts for requirement in part.requirements),
+        )
 
 
 def _is_ours(path: str) -> bool:

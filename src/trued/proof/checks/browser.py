@@ -62,6 +62,15 @@ class PageState:
     stuck: str = ""  # which action could not be done, and why
 
 
+@dataclass(frozen=True, slots=True)
+class PageLook:
+    """What a look at a page on another server showed."""
+
+    unmet: tuple[Tried, ...] = ()  # the expectations that are not met
+    picture: str = ""  # the artifact of a picture of the page
+    not_opened: str = ""  # why nobody knows what the page shows; "" if it was opened
+
+
 async def run_browser_check(check: BrowserCheck, bench: Bench, selection: CaseSelection) -> Fact:
     """Open the page once, on a fresh server, and return the result of each expectation."""
     ids = [name for name, _, _ in expectations(check) if selection.ids is None or name in selection.ids]
@@ -132,22 +141,21 @@ def action_flaw(action: PageAction) -> str:
     return "" if word.strip() or action.verb == "type" else f"{action.verb} names nothing"
 
 
-async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str) -> tuple[tuple[Tried, ...], str]:
-    """Open the page on a server that the engine did not start, such as a preview of a pushed branch.
-
-    Returns the expectations that are not met, and the artifact of a picture. Both are empty if Chromium is missing or
-    the check can never run. This is not evidence, because it is unknown which commit is served there.
-    """
+async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str) -> PageLook:
+    """Open the page on a server that the engine did not start, such as a preview of a pushed branch. This is not
+    evidence, because it is unknown which commit is served there."""
     program, lack = find_chromium()
-    if lack or page_flaw(check):
-        return (), ""
+    if why := lack or page_flaw(check):
+        return PageLook(not_opened=why)
     _, record = await _run_browser(workspace, check, program, origin)
-    met = (Outcomes.PASSED, Outcomes.UNJUDGED)
-    unmet = tuple(tried for tried in judge_page(check, record, origin) if tried.outcome not in met)
+    judged = tuple(judge_page(check, record, origin))
+    if why := next((tried.detail for tried in judged if tried.outcome is Outcomes.UNJUDGED), ""):
+        return PageLook(not_opened=why)
+    unmet = tuple(tried for tried in judged if tried.outcome is not Outcomes.PASSED)
     with contextlib.suppress(ValueError):
         if png := base64.b64decode(str(record.get("screenshot", "")), validate=True):
-            return unmet, await workspace.save_artifact(png)
-    return unmet, ""
+            return PageLook(unmet, await workspace.save_artifact(png))
+    return PageLook(unmet)
 
 
 async def _open_page(

@@ -305,7 +305,7 @@ async def _manifests(
         if contract.frozen.get(path):
             continue
         before = await workspace.read(contract.base, path) if path in on_base else None
-        content = _content_inside(room, place)
+        content = content_inside(room, place)
         is_kept = path in kept
         suite_commands = commands_of_suites(contract)
         merged = manifest_of_head(before, content, suite_commands) if is_kept else merge_manifests(before, content)
@@ -324,14 +324,14 @@ async def _manifests_of_cases(
     for path in (path for path in in_commit if contract.serve and is_package_json(path) and path in on_base):
         if contract.serve is None or on_base[path] == in_commit[path]:
             continue
-        before, content = await workspace.read(contract.base, path), _content_inside(room, room / path)
+        before, content = await workspace.read(contract.base, path), content_inside(room, room / path)
         merged = manifest_of_cases(before, content, [" ".join(contract.serve.command)])
         if merged is not None:
             manifests[path] = base64.b64encode(merged).decode()
     return manifests
 
 
-def _content_inside(room: Path, place: Path) -> bytes:
+def content_inside(room: Path, place: Path) -> bytes:
     """The content of this file; b"" if it is a link that leads out of the room, or not a file."""
     real = Path(os.path.realpath(place))
     return real.read_bytes() if real.is_relative_to(os.path.realpath(room)) and real.is_file() else b""
@@ -503,13 +503,17 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
     is taken."""
     pure = PurePosixPath(name)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
-    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
-        file.write(content)
+    _write_new_file(place, content)
     try:
         yield place
     finally:
         with contextlib.suppress(OSError):
-            place.unlink()
+            unlink_in(room, name)
+
+
+def _write_new_file(place: Path, content: str) -> None:
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
+        file.write(content)
 
 
 @contextmanager
@@ -557,15 +561,12 @@ def _link_object(objects: str, source: str, target: str) -> None:
 
 @contextmanager
 def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
-    """Replace files of the room while the block runs."""
-    originals = {room / path: (room / path).read_bytes() for path in contents}
-    try:
+    """Replace files of the room while the block runs. The originals wait outside the room, and no link is followed,
+    neither before the block nor after it: what runs in it may leave links where files were."""
+    with _places_cleared(room, contents):
         for path, content in contents.items():
-            (room / path).write_text(content)
+            _write_new_file(_checked_place(room, path), content)
         yield
-    finally:
-        for place, original in originals.items():
-            place.write_bytes(original)
 
 
 # -- what a run must not change ----------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Finds new files that shadow a module that the project or a frozen test imports, such as a new `decimal.py`."""
 
 import re
-import sysconfig
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
@@ -12,6 +12,27 @@ _IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTIL
 _AT_ONCE = re.compile(r"^(?:from|import)\b.*", re.MULTILINE)  # at the top level, under no condition
 _IS_STARTED = re.compile(r"^if\s+__name__\s*==|^#!", re.MULTILINE)
 _TOP = re.compile(r"\s*([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class StandardLibrary:
+    """The modules that come with the Python of the checks, which may be of another version than the engine's."""
+
+    modules: frozenset[str]
+    folder: str
+
+    def imported_by(self, modules: Iterable[str]) -> frozenset[str]:
+        """The modules that are loaded with these modules of the library, at any depth."""
+        unread, loaded = [*modules], set[str]()
+        library = Path(self.folder)
+        while unread:
+            name = unread.pop()
+            if name not in loaded:
+                loaded.add(name)
+                files = [library / f"{name}.py", *(library / name).glob("*.py")]
+                texts = [file.read_text(errors="replace") for file in files if file.is_file()]
+                unread += top_level_imports("\n".join(_AT_ONCE.findall(text)) for text in texts)
+        return frozenset(loaded)
 
 
 def top_level_imports(texts: Iterable[str]) -> frozenset[str]:
@@ -42,7 +63,7 @@ def files_in_place_of_others(
     added: Iterable[str],
     folders: Collection[str],
     texts: Mapping[str, str],
-    standard: Collection[str],
+    standard: StandardLibrary,
     others: Collection[str],
 ) -> list[str]:
     """The added files that Python would load instead of a module of its own (`standard`) or of a package (`others`), if
@@ -53,11 +74,11 @@ def files_in_place_of_others(
     """
     script_folders = {str(PurePosixPath(path).parent) for path, text in texts.items() if _IS_STARTED.search(text)}
     added_modules = [(path, _name(path, {*folders, *script_folders})) for path in added]
-    added_modules = [(path, name) for path, name in added_modules if name in standard or name in others]
+    added_modules = [(path, name) for path, name in added_modules if name in standard.modules or name in others]
     if not added_modules:
         return []
     imported = top_level_imports(texts.values())
-    imported |= _imported_by_python(imported & frozenset(standard))
+    imported |= standard.imported_by(imported & standard.modules)
     return [path for path, name in added_modules if name in imported]
 
 
@@ -100,20 +121,6 @@ def _place(test: str, packages: Collection[str]) -> str:
     """The folder in which a runner first looks for what this test imports: the first one above it that is no
     package."""
     return next((str(folder) for folder in PurePosixPath(test).parents if str(folder) not in packages), ".")
-
-
-def _imported_by_python(modules: Iterable[str]) -> frozenset[str]:
-    """The modules that are loaded with these modules of Python's own, at any depth."""
-    unread, loaded = [*modules], set[str]()
-    library = Path(sysconfig.get_path("stdlib"))
-    while unread:
-        name = unread.pop()
-        if name not in loaded:
-            loaded.add(name)
-            files = [library / f"{name}.py", *(library / name).glob("*.py")]
-            texts = [file.read_text(errors="replace") for file in files if file.is_file()]
-            unread += top_level_imports("\n".join(_AT_ONCE.findall(text)) for text in texts)
-    return frozenset(loaded)
 
 
 def _name(path: str, folders: Collection[str]) -> str:

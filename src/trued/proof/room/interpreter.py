@@ -36,11 +36,15 @@ for package in metadata.distributions():
         continue
     versions.setdefault(fields["Name"].lower(), fields.get("Version", ""))
     plugins += [[e.name, e.value.split(":")[0]] for e in package.entry_points if e.group == "pytest11"]
+library = os.path.dirname(os.__file__)
+files = [name for folder in (library, library + "/lib-dynload") if os.path.isdir(folder) for name in os.listdir(folder)
+    if name.endswith((".py", ".so")) or os.path.isfile(os.path.join(folder, name, "__init__.py"))]
+listed = {*sys.builtin_module_names, *(name.split(".")[0] for name in files)} - {"test"}  # as Python lists them itself
 print(json.dumps({
     "executable": sys.executable, "version": list(sys.version_info[:3]),
     "prefixes": [sys.prefix, sys.base_prefix], "base": getattr(sys, "_base_executable", "") or sys.executable,
     "path": [p for p in sys.path if os.path.exists(p)],
-    "standard": sorted(getattr(sys, "stdlib_module_names", sys.builtin_module_names)),
+    "standard": sorted(getattr(sys, "stdlib_module_names", listed)), "library": library,
     "pytest": bool(util.find_spec("pytest")), "plugins": plugins, "versions": versions,
 }))
 """
@@ -54,7 +58,7 @@ class Interpreter:
     real: str
     version: tuple[int, ...]
     readable: tuple[str, ...]
-    standard: frozenset[str]
+    standard: frozenset[str]  # the modules of its standard library
     versions: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[tuple[str, str], ...] = ()  # name and module of each pytest plugin
     supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own pytest, if this Python has none
@@ -62,6 +66,7 @@ class Interpreter:
     site: tuple[str, ...] = ()  # folders of its packages
     base: str = ""  # the Python behind a virtual environment
     origin: str = ""  # the environment's name, if the engine built it
+    library: str = ""  # the folder of its standard library
     outside: tuple[str, ...] = ()  # folders of editable installs, outside the interpreter, from which it imports
 
     @property
@@ -152,6 +157,7 @@ def _look_at(python: str) -> Interpreter:
         version=tuple(report["version"]),
         readable=_folders([*report["prefixes"], *inside, str(Path(real).parent), *supplied.values()]),
         standard=frozenset(report["standard"]),
+        library=report["library"],
         versions=versions,
         plugins=tuple((name, module) for name, module in report["plugins"]) if report["pytest"] else (),
         supplied=supplied,
@@ -194,6 +200,7 @@ def environment_interpreter(report: Mapping[str, Any], folder: Path, caller: Int
         version=caller.version,
         readable=_folders([str(folder), *caller.readable, *supplied.values()]),
         standard=caller.standard,
+        library=caller.library,
         versions=versions,
         plugins=tuple((str(name), str(module)) for name, module in report["plugins"]) if report["pytest"] else (),
         supplied=supplied,

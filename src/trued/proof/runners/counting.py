@@ -8,7 +8,7 @@ from typing import Any
 
 from trued.model import FactNote, Outcomes, Tried
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_output, strip_controls
-from trued.proof.room.clean_room import changed_frozen_files
+from trued.proof.room.clean_room import changed_frozen_files, content_inside
 from trued.protocols import CommandResult
 from trued.support.plurals import counted as numbered
 
@@ -165,9 +165,9 @@ class RunnerFacts:
 
 
 def file_text(room: Path, path: str) -> str:
-    """The text of a file in the clean room; "" if it cannot be read."""
+    """The text of a file in the clean room; "" if it cannot be read, is a pipe, or is a link that leads out."""
     try:
-        return (room / path).read_bytes().decode("utf-8", "replace")
+        return content_inside(room, room / path).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -19,7 +19,7 @@ def lower_for_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged
         why = [f"{suite.id} passed on the base and fail now: {suite.why[0]}" for suite in refuted]
         why += [reason for suite in refuted for reason in suite.why if reason.startswith(reasons.IF_MEANT)]
         lowered = _lowered(judged, Grade.REFUTED, why, "")
-        return lowered.model_copy(update={"missing": ()})
+        return lowered.model_copy(update={"missing": (), "basis": "existing tests"})
     if unjudged and judged.grade > Grade.UNJUDGED:
         lowered = _lowered(judged, Grade.UNJUDGED, [f"{suite.id}: {suite.why[0]}" for suite in unjudged], "")
         missing = each_once(part for suite in unjudged for part in suite.missing)

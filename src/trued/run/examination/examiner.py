@@ -372,7 +372,7 @@ def other_examiner(context: RunContext, asked: Sequence[str]) -> str:
     """An agent of this run that was not asked for cases yet, if possible of another vendor. If all were asked, the one
     that was asked last."""
     unasked = [agent for agent in dict.fromkeys(context.settings.agents.values()) if agent not in asked]
-    of_other_vendor = [agent for agent in _of_other_vendors(context, asked[-1])[:1] if agent in unasked]
+    of_other_vendor = [agent for agent in _of_other_vendors(context, asked[-1]) if agent in unasked]
     return next(iter((*of_other_vendor, *unasked)), asked[-1])
 
 

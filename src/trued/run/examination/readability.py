@@ -3,7 +3,6 @@
 import base64
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from trued.proof.room.frozen_files import is_named_like_a_test
@@ -31,9 +30,13 @@ async def check_held_out(
         if (file := _some_file(path)) and await workspace.can_agents_read(file):
             return False, f"agents can read {path.name}: its cases count as visible"
     for folder in {folder: None for clone, key in examiners for folder in _places(context.folder, clone, key)}:
-        if await _canary_read(context, folder):
-            what = folder.relative_to(context.folder).parts[0]
-            return False, f"agents can read the examiner's {what}: its cases count as visible"
+        what = f"the examiner's {folder.relative_to(context.folder).parts[0]}"
+        is_read = await _canary_read(context, folder)
+        if is_read is None:
+            why = "no file can be written there, so this cannot be tried"
+            return False, f"agents may be able to read {what} ({why}): its cases count as visible"
+        if is_read:
+            return False, f"agents can read {what}: its cases count as visible"
     whose = "the examiner's cases" if context.requirements is None else "the requirements file"
     return True, f"agents cannot read {whose}: tried in their sandbox"
 
@@ -60,11 +63,14 @@ def _places(run: Path, clone: str, key: str) -> Iterator[Path]:
     yield from run.glob(f"spool/{folder_name(key)[:40]}*")
 
 
-async def _canary_read(context: RunContext, folder: Path) -> bool:
+async def _canary_read(context: RunContext, folder: Path) -> bool | None:
+    """Whether agents can read a new file in this folder; None if no such file can be written, so nothing was tried."""
     canary = folder / f".canary-{secrets.token_hex(8)}"
-    with suppress(OSError):
-        canary.write_text("nobody may read this")
     try:
-        return canary.exists() and await context.workspace.can_agents_read(canary)
+        canary.write_text("nobody may read this")
+    except OSError:
+        return None
+    try:
+        return await context.workspace.can_agents_read(canary)
     finally:
         canary.unlink(missing_ok=True)

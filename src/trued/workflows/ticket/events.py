@@ -53,6 +53,17 @@ class PreviewShown(JournalEvent, kind="preview", omits=("commit",)):
     commit: str = ""
 
 
+class PagesNotOpened(JournalEvent, kind="pages not opened"):
+    """Pages of the preview that the engine wanted to look at and that this machine could not open."""
+
+    urls: tuple[str, ...]
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        return f"not looked at {', '.join(self.urls)}: {self.why}"
+
+
 class PicturesClaimed(JournalEvent, kind="pictures claimed", omits=("missing",)):
     """A verifier handed in pictures; they are its claim."""
 
@@ -61,4 +72,4 @@ class PicturesClaimed(JournalEvent, kind="pictures claimed", omits=("missing",))
     missing: tuple[str, ...] = ()  # pictures that it names and did not leave
 
 
-EVENTS = (RoundVerified, IssuesFixed, PreviewShown, PicturesClaimed)
+EVENTS = (RoundVerified, IssuesFixed, PreviewShown, PagesNotOpened, PicturesClaimed)

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from trued.model import BrowserCheck, Value
-from trued.proof.checks.browser import look_elsewhere
+from trued.proof.checks.browser import PageLook, look_elsewhere
 from trued.run.agent_call import Equipment
 from trued.run.browser_tool import browser_on
 from trued.run.preview_server import HOST, PreviewAddress, PreviewRequest, PreviewServer, free_port
 from trued.run.run import Run
 from trued.support.hashing import digest
-from trued.workflows.ticket.events import PreviewShown
+from trued.workflows.ticket.events import PagesNotOpened, PreviewShown
 from trued.workflows.ticket.issues import ENGINE, Issue
 
 LOOK_S = 2.0  # time between two checks whether a pushed preview answers
@@ -141,7 +141,8 @@ async def _until_it_answers(url: str, within_s: float) -> str:
 
 async def look_at_pushed(run: Run, preview: VerifierPreview) -> tuple[Issue, ...]:
     """Open the visible pages of the contract on the pushed branch's preview. A page that does not show what it should
-    is an issue, but not evidence: it is unknown which commit is served there."""
+    is an issue, but not evidence: it is unknown which commit is served there. A page that this machine cannot open is
+    no issue of the work: an event says that it was not opened."""
     contract = run.steps.state.proof.contract
     if not preview.pushed or contract is None:
         return ()
@@ -150,25 +151,30 @@ async def look_at_pushed(run: Run, preview: VerifierPreview) -> tuple[Issue, ...
     pages = [(name, check) for name, check in every if isinstance(check, BrowserCheck) and check.visible]
 
     async def step() -> Issues:
-        issues = [issue for name, check in pages for issue in await _unmet(run, name, check, origin)]
-        return Issues(found=tuple(issues))
+        workspace = run.context.workspace
+        looks = [
+            (name, f"{origin}{check.page}", await look_elsewhere(workspace, check, origin)) for name, check in pages
+        ]
+        for why in dict.fromkeys(look.not_opened for _, _, look in looks if look.not_opened):
+            urls = tuple(url for _, url, look in looks if look.not_opened == why)
+            run.steps.emit("preview", PagesNotOpened(urls=urls, why=run.context.redact(why)))
+        return Issues(found=tuple(issue for name, url, look in looks for issue in _unmet(run, name, url, look)))
 
     inputs = digest(origin, run.branch.head)
     return (await run.steps.compute(Issues, run.steps.key("look"), inputs, step)).found
 
 
-async def _unmet(run: Run, name: str, check: BrowserCheck, origin: str) -> list[Issue]:
-    unmet, picture = await look_elsewhere(run.context.workspace, check, origin)
+def _unmet(run: Run, name: str, url: str, look: PageLook) -> list[Issue]:
     return [
         Issue(
             severity="critical",
             description=f"{name}: on the preview of the pushed branch: {run.context.redact(step.detail)}",
-            location=f"{origin}{check.page}",
-            screenshot=picture,
+            location=url,
+            screenshot=look.picture,
             requirement=name,
             by=ENGINE,
         )
-        for step in unmet
+        for step in look.unmet
     ]
 
 

@@ -2,7 +2,14 @@
 
 from trued.model.events import JournalEvent
 from trued.support.plurals import counted
-from trued.workflows.ticket.events import EVENTS, IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
+from trued.workflows.ticket.events import (
+    EVENTS,
+    IssuesFixed,
+    PagesNotOpened,
+    PicturesClaimed,
+    PreviewShown,
+    RoundVerified,
+)
 from trued.workflows.view import WorkflowView
 from trued.workflows.view_protocols import RunTree
 
@@ -14,7 +21,7 @@ class TicketView(WorkflowView):
         self._notices: list[str] = []
 
     def notices(self) -> list[str]:
-        """Files changed that nobody had named, previews that nobody could open, and missing pictures."""
+        """Files changed that nobody had named, previews and pages that nobody could open, and missing pictures."""
         return self._notices
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:
@@ -32,6 +39,9 @@ class TicketView(WorkflowView):
             case PreviewShown() if event.why:
                 self._notices.append(f"There was no preview to look at: {event.why}.")
                 tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)
+            case PagesNotOpened():
+                self._notices.append(f"The engine has {event.sentence}.")
+                tree.remark(key, f"preview: {event.sentence}", warning=True)
             case PicturesClaimed():
                 names = ", ".join(event.pictures) or "no usable picture"
                 tree.remark(key, f"{event.role} provided pictures (claims, not evidence): {names}")
@@ -51,6 +61,8 @@ class TicketView(WorkflowView):
             case PicturesClaimed():
                 gone = f"named, but not in its clone: {', '.join(event.missing)}" if event.missing else ""
                 return "; ".join(filter(None, (", ".join(event.pictures), gone)))
+            case PagesNotOpened():
+                return event.sentence
             case PreviewShown():
                 return event.url or f"none: {event.why}"
             case _:
