@@ -41,6 +41,14 @@ LIARS: dict[str, tuple[Change, str]] = {
         {**WORK, "tests/test_common.py": f"import tiny\n{INHERITED.partition('class TestFirst')[0]}"},
         "TestFirst::test_sum",
     ),
+    "a file, moved to where pytest does not look": (
+        {**WORK, "tests/test_tiny.py": None, "build/test_tiny.py": TESTS},
+        "tests/test_tiny.py::test_two[1]",
+    ),
+    "a test, moved to where pytest does not look": (
+        {**WORK, "tests/test_tiny.py": f"{HEAD}{TEST_ONE}", "dist/test_two.py": f"{HEAD}{TEST_TWO}"},
+        "tests/test_tiny.py::test_two[1]",
+    ),
     "a test that the product gains": (
         {"tiny.py": f"{WORK['tiny.py']}\n\ndef test_two(a):\n    pass\n", "tests/test_tiny.py": f"{HEAD}{TEST_ONE}"},
         "tests/test_tiny.py::test_two[1]",
@@ -114,6 +122,34 @@ async def test_existing_tests_that_vanish_make_the_work_tested_at_most(tmp_path:
 async def test_tests_may_be_added_and_moved(tmp_path: Path) -> None:
     found = await graded(tmp_path, BASE, HONEST)
     assert {name: grade for name, (grade, _) in found.items()} == dict.fromkeys(HONEST, Grade.PROVEN), found
+
+
+SETTINGS = "[tool.pytest.ini_options]\ntestpaths = ['{}']\n"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6")
+async def test_a_moved_test_counts_if_the_heads_own_settings_still_run_it(tmp_path: Path) -> None:
+    base = {**BASE, "pyproject.toml": SETTINGS.format("tests")}
+    gone = dict.fromkeys(path for path in BASE if path.startswith("tests/"))
+    elsewhere = {path.replace("tests/", "checks/"): text for path, text in BASE.items() if path.startswith("tests/")}
+    heads: dict[str, Change] = {
+        "outside of testpaths": {**WORK, "tests/test_tiny.py": None, "more/test_tiny.py": TESTS},
+        "below testpaths": {**WORK, "tests/test_tiny.py": None, "tests/unit/test_tiny.py": TESTS},
+        "all of them, and testpaths": {**WORK, **gone, **elsewhere, "pyproject.toml": SETTINGS.format("checks")},
+        "all of them": {**WORK, **gone, **elsewhere},
+        "to a folder that settings of the head leave out": {
+            **WORK,
+            "tests/test_tiny.py": None,
+            "tests/old/test_tiny.py": TESTS,
+            "tests/old/conftest.py": "collect_ignore_glob = ['*.py']\n",
+        },
+    }
+    found = await graded(tmp_path, base, heads)
+    lying = ("outside of testpaths", "to a folder that settings of the head leave out")
+    grades = {name: Grade.TESTED if name in lying else Grade.PROVEN for name in heads}
+    # pytest falls back to all folders if none of `testpaths` exists
+    assert {name: grade for name, (grade, _) in found.items()} == grades, found
 
 
 @pytest.mark.spec("LAW-6")
