@@ -347,7 +347,8 @@ class CommitTrial:
                 check = shared.check
                 if isinstance(check, TestsCheck) and not check.from_ and check.command not in done:
                     done.add(check.command)
-                    fact = await run_check(check.model_copy(update={"files": ()}), bench, CaseSelection())
+                    whole = check.model_copy(update={"files": ()})
+                    fact = await run_check(whole, replace(bench, base=self.commit), CaseSelection())
                     ran |= {one.id for one in fact.tried if one.outcome in (Outcomes.PASSED, Outcomes.FAILED)}
         return frozenset(ran)
 

@@ -171,12 +171,21 @@ async def test_tests_of_scripts_are_known_by_their_titles(tmp_path: Path) -> Non
     heads: dict[str, Change] = {
         "a test removed": {**NODE_WORK, "test/tiny.test.js": NODE_TESTS.replace("it\\'s one", "nothing")},
         "a test in a comment": {**NODE_WORK, "test/tiny.test.js": NODE_TESTS.replace(first, f"// {first}")},
-        "a file moved": {**NODE_WORK, "test/tiny.test.js": None, "test/unit/numbers.test.js": NODE_TESTS},
+        "a file moved": {
+            **NODE_WORK,
+            "test/tiny.test.js": None,
+            "test/unit/numbers.test.js": NODE_TESTS.replace("'../tiny.js'", "'../../tiny.js'"),
+        },
+        "a file moved, so that its import fails": {
+            **NODE_WORK,
+            "test/tiny.test.js": None,
+            "test/unit/numbers.test.js": NODE_TESTS,
+        },
         "tests added": {**NODE_WORK, "test/tiny.test.js": f"{NODE_TESTS}test('three', () => {{}});\n"},
     }
     found = await graded(tmp_path, NODE, heads, "tiny.js:three")
     tested, proven = Grade.TESTED, Grade.PROVEN
-    assert [grade for grade, _ in found.values()] == [tested, tested, proven, proven], found
+    assert [grade for grade, _ in found.values()] == [tested, tested, proven, tested, proven], found
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from trued.proof.room.frozen_files import CONFIGURED, configured_test_names, is_
 from trued.proof.text.test_names import missing_names, name_of_test, names_in
 from trued.protocols import Workspace
 
+_NONE = Counter[str]()
+
 
 async def vanished_tests(
     workspace: Workspace,
@@ -68,26 +70,27 @@ async def vanished_tests(
         and known[path] not in contents
     ]
     vanished += [test_id for path in unnamed for test_id, name in named[path].items() if not name]
-    left = {
-        path: Counter({name: count for name, count in names.items() if after.get(path, Counter())[name] < count})
+    elsewhere = {
+        path: Counter(
+            {
+                name: count
+                for name, count in names.items()
+                if name not in missing.get(path, ()) and min(count, before[path][name]) > after.get(path, _NONE)[name]
+            }
+        )
         for path, names in wanted.items()
-        if path not in unnamed
     }
-    moved_files = {path for path in named if path not in here and path not in unnamed and not wanted[path]}
-    if moved_files or any(left.values()):
-        running = _by_file(await tests_that_run(), after)
-        idle = missing_names(left, before, {path: Counter(running.get(path, {}).values()) for path in after})
-        vanished += [
-            test_id for path, ids in named.items() for test_id, name in ids.items() if name in idle.get(path, ())
-        ]
-        kept_names = {PurePosixPath(path).name for path in running} | {here[path] for path in running if path in here}
-        vanished += [
-            test_id
-            for path in moved_files
-            if kept_names.isdisjoint((PurePosixPath(path).name, known[path]))
-            for test_id in named[path]
-        ]
-    return list(dict.fromkeys(vanished))
+    moved_whole = [path for path in named if path not in here and path not in unnamed and not wanted[path]]
+    if not moved_whole and not any(elsewhere.values()):
+        return vanished
+    running = _by_file(await tests_that_run(), after)
+    idle = missing_names(elsewhere, before, {path: Counter(tests.values()) for path, tests in running.items()})
+    vanished += [
+        test_id for path, tests in named.items() for test_id, name in tests.items() if name in idle.get(path, ())
+    ]
+    alike = {PurePosixPath(path).name for path in running} | {here.get(path) for path in running}
+    idle_files = [path for path in moved_whole if alike.isdisjoint((PurePosixPath(path).name, known[path]))]
+    return [*vanished, *(test_id for path in idle_files for test_id in named[path])]
 
 
 def _by_file(test_ids: Collection[str], names: Mapping[str, Counter[str]]) -> dict[str, dict[str, str]]:
