@@ -670,3 +670,27 @@ async def test_the_package_that_a_manifest_describes_is_the_projects_own_to_buil
     done = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=tmp_path / "asked.yaml")
     grades = {judged.id: judged.grade for judged in done.verdict.requirements}
     assert grades == {"by-tests": Grade.TESTED, "by-program": Grade.PROVEN}, done.verdict.requirements
+
+
+KEPT = """requirements:
+  - id: one
+    text: one() works as before
+    keep: true
+    checks:
+      - kind: examples
+        cases: [{call: "tiny:one", returns: 1}, {call: "tiny:one", args: [2], returns: 2}]
+"""
+
+
+@pytest.mark.spec("LAW-2", "LAW-5")
+async def test_a_case_to_keep_that_fails_on_base_and_head_is_never_met(tmp_path: Path) -> None:
+    asked = tmp_path / "kept.yaml"
+    asked.write_text(KEPT)
+    committed(tmp_path / "repo", {"tiny.py": ONE, "test_tiny.py": TESTS})
+    committed(tmp_path / "repo", {"tiny.py": f"{ONE}\n\n# tidied up\n"})
+    lied = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=asked, accept="tested")
+    assert (lied.verdict.grade, lied.code) == (Grade.UNPROVEN, 3)
+    assert any("fails on the base" in why and "case 2" in why for why in lied.verdict.requirements[0].why)
+    asked.write_text(KEPT.replace("args: [2], returns: 2", "returns: 1"))
+    honest = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=asked)
+    assert (honest.verdict.grade, honest.code) == (Grade.PROVEN, 0)

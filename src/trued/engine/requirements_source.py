@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, Untrusted
@@ -11,7 +11,7 @@ from trued.model import Environment, Requirement, Requirements, TestsCheck
 from trued.support.hashing import git_blob_names
 from trued.support.located import read_text
 from trued.support.located.spots import FILE_LIMIT
-from trued.support.plurals import counted, few
+from trued.support.plurals import few
 from trued.workspace.git.workspace import GitWorkspace
 
 if TYPE_CHECKING:
@@ -25,12 +25,21 @@ FEW = 3  # at most this many files are named in a remark
 def load_named_requirements(path: Path) -> Requirements:
     """Load the user's file: a requirements file with checks, or a specification in Markdown."""
     if path.suffix.lower() in MARKDOWN:
-        from trued.inputs import specifications as sources  # imported here, because only Markdown needs it
-
-        return sources.read_specification(str(path), read_text(path))
+        return read_requirements(str(path), read_text(path))
     from trued.inputs.requirements.file import load_requirements
 
     return load_requirements(path)
+
+
+def read_requirements(path: str, text: str) -> Requirements:
+    """Read the text of such a file, without the files that its checks take from folders beside it."""
+    if PurePosixPath(path).suffix.lower() in MARKDOWN:
+        from trued.inputs import specifications as sources  # imported here, because only Markdown needs it
+
+        return sources.read_specification(path, text)
+    from trued.inputs.requirements.file import parse_requirements
+
+    return parse_requirements(text, path)
 
 
 def blobs_of(content: bytes) -> tuple[str, ...]:
@@ -94,55 +103,6 @@ def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]
         f"this change does not touch {few(rest, FEW)}, whose requirements are judged, too: if they belong to earlier "
         f"work, name the file or folder to judge, such as --requirements {shlex.quote(about)}"
     ]
-
-
-def folder_in_repository(folder: Path, roots: Iterable[Path | None]) -> str:
-    """The path of a folder inside one of these working trees, with a slash at its end; "" for the tree itself. Raises
-    BadInput if it is in none of them."""
-    real = folder.resolve()
-    for root in roots:
-        if root and real.is_relative_to(root.resolve()):
-            inside = real.relative_to(root.resolve()).as_posix()
-            return "" if inside == "." else f"{inside}/"
-    raise BadInput(f"{folder} is a folder outside of the repositories", then="pass a file, or a folder of the project")
-
-
-async def with_words_of_base(
-    workspace: GitWorkspace, given: Requirements, head: str, file: Path, roots: Iterable[Path | None]
-) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements of a Markdown file that the user named, and a remark. If the head has the file as it is now,
-    requirements that the file has only on the base are added: otherwise the author of the head would choose what
-    counts. A file that is in no commit is the user's own, and counts as it is."""
-    from trued.inputs import specifications as sources
-
-    name = await _committed_name(workspace, head, file, roots)
-    data = await workspace.read(workspace.base, name) if name else None
-    if data is None:
-        return given, ()
-    try:
-        before = sources.read_specification(name, data.decode("utf-8", "replace")).requirements
-    except BadInput:  # on the base it held no requirements
-        return given, ()
-    same = {(requirement.text, requirement.checks) for requirement in given.requirements}
-    lost = [requirement for requirement in before if (requirement.text, requirement.checks) not in same]
-    if not lost:
-        return given, ()
-    due = tuple(unique_ids((*given.requirements, *lost)))
-    remark = f"the head changed {name}: {counted(len(lost), 'requirement')} of its text on the base counted, too"
-    return given.model_copy(update={"requirements": due}), (remark,)
-
-
-async def _committed_name(workspace: GitWorkspace, head: str, file: Path, roots: Iterable[Path | None]) -> str:
-    """The path of this Markdown file in the head, if the head has it with exactly this content; else ""."""
-    if file.suffix.lower() not in MARKDOWN:
-        return ""
-    real = file.resolve()
-    for root in roots:
-        if root and real.is_relative_to(root.resolve()):
-            name = real.relative_to(root.resolve()).as_posix()
-            if (await workspace.blobs(head)).get(name) in blobs_of(real.read_bytes()):
-                return name
-    return ""
 
 
 def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":

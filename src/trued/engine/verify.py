@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from trued.engine import requirements_source
+from trued.engine.named_requirements import folder_in_commits, with_words_of_base
 from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Judged, Outcome, Requirements, Value, Verdict
 from trued.model.events.proof import ProvingStarted, SealingStarted
@@ -161,12 +162,12 @@ async def _due(
 ) -> tuple[Requirements, tuple[str, ...]]:
     """The requirements to judge, and remarks on them: the caller's, or those in the repository. The head never takes
     away requirements of the base."""
-    file, roots = request.requirements_file, (head.root, base.root)
+    file = request.requirements_file
     if given is None:
-        within = requirements_source.folder_in_repository(file, roots) if file else ""
+        within = await folder_in_commits(workspace, head.commit, file, (head.root, base.root)) if file else ""
         return await requirements_source.find_requirements(workspace, head.commit, within)
     if request.requirements is None and file:
-        return await requirements_source.with_words_of_base(workspace, given, head.commit, file, roots)
+        return await with_words_of_base(workspace, given, file, (head, base))
     return given, ()
 
 

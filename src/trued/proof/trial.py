@@ -335,6 +335,25 @@ class CommitTrial:
                 failing += sorted(guards)
         return failing
 
+    async def tests_run_as_committed(self) -> frozenset[str]:
+        """The tests that run where this commit's own test files and settings decide which ones do. Their results count
+        for nothing."""
+        known, carried = (
+            {*await self.workspace.blobs(self.contract.base), *self.contract.carried},
+            self.contract.carried,
+        )
+        interpreter = await interpreter_of(self.workspace, self.contract)
+        ran, done = set[str](), set[str]()
+        async with clean_room(self.workspace, self.contract, self.commit, interpreter, as_committed=True) as (bench, _):
+            for shared in shared_runs((*self.contract.suites, *self.due), known, carried):
+                check = shared.check
+                if isinstance(check, TestsCheck) and not check.from_ and check.command not in done:
+                    done.add(check.command)
+                    whole = check.model_copy(update={"files": ()})
+                    fact = await run_check(whole, replace(bench, base=self.commit), CaseSelection())
+                    ran |= {one.id for one in fact.tried if one.outcome in (Outcomes.PASSED, Outcomes.FAILED)}
+        return frozenset(ran)
+
     def _is_uncounted(self, shared: SharedRun, case: str) -> bool:
         """Whether this existing test does not count, because it is superseded, or because its result depends on order
         or date."""

@@ -292,7 +292,8 @@ class UnguardedCode:
             )
             guarding |= {test: None for test, state in states.items() if state is Base.GUARD}
         tests = [test for test in guarding if not self._is_superseded(test)]
-        return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests))
+        run = self.trial.tests_run_as_committed
+        return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests, run))
 
     async def hiding_modules(self) -> dict[str, list[str]]:
         """Requirement → new files at the top that hide modules of the base, if the requirement has cases that start

@@ -41,6 +41,14 @@ LIARS: dict[str, tuple[Change, str]] = {
         {**WORK, "tests/test_common.py": f"import tiny\n{INHERITED.partition('class TestFirst')[0]}"},
         "TestFirst::test_sum",
     ),
+    "a file, moved to where pytest does not look": (
+        {**WORK, "tests/test_tiny.py": None, "build/test_tiny.py": TESTS},
+        "tests/test_tiny.py::test_two[1]",
+    ),
+    "a test, moved to where pytest does not look": (
+        {**WORK, "tests/test_tiny.py": f"{HEAD}{TEST_ONE}", "dist/test_two.py": f"{HEAD}{TEST_TWO}"},
+        "tests/test_tiny.py::test_two[1]",
+    ),
     "a test that the product gains": (
         {"tiny.py": f"{WORK['tiny.py']}\n\ndef test_two(a):\n    pass\n", "tests/test_tiny.py": f"{HEAD}{TEST_ONE}"},
         "tests/test_tiny.py::test_two[1]",
@@ -116,6 +124,34 @@ async def test_tests_may_be_added_and_moved(tmp_path: Path) -> None:
     assert {name: grade for name, (grade, _) in found.items()} == dict.fromkeys(HONEST, Grade.PROVEN), found
 
 
+SETTINGS = "[tool.pytest.ini_options]\ntestpaths = ['{}']\n"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6")
+async def test_a_moved_test_counts_if_the_heads_own_settings_still_run_it(tmp_path: Path) -> None:
+    base = {**BASE, "pyproject.toml": SETTINGS.format("tests")}
+    gone = dict.fromkeys(path for path in BASE if path.startswith("tests/"))
+    elsewhere = {path.replace("tests/", "checks/"): text for path, text in BASE.items() if path.startswith("tests/")}
+    heads: dict[str, Change] = {
+        "outside of testpaths": {**WORK, "tests/test_tiny.py": None, "more/test_tiny.py": TESTS},
+        "below testpaths": {**WORK, "tests/test_tiny.py": None, "tests/unit/test_tiny.py": TESTS},
+        "all of them, and testpaths": {**WORK, **gone, **elsewhere, "pyproject.toml": SETTINGS.format("checks")},
+        "all of them": {**WORK, **gone, **elsewhere},
+        "to a folder that settings of the head leave out": {
+            **WORK,
+            "tests/test_tiny.py": None,
+            "tests/old/test_tiny.py": TESTS,
+            "tests/old/conftest.py": "collect_ignore_glob = ['*.py']\n",
+        },
+    }
+    found = await graded(tmp_path, base, heads)
+    lying = ("outside of testpaths", "to a folder that settings of the head leave out")
+    grades = {name: Grade.TESTED if name in lying else Grade.PROVEN for name in heads}
+    # pytest falls back to all folders if none of `testpaths` exists
+    assert {name: grade for name, (grade, _) in found.items()} == grades, found
+
+
 @pytest.mark.spec("LAW-6")
 async def test_what_a_requirement_supersedes_may_vanish(tmp_path: Path) -> None:
     heads: dict[str, Change] = {
@@ -135,12 +171,21 @@ async def test_tests_of_scripts_are_known_by_their_titles(tmp_path: Path) -> Non
     heads: dict[str, Change] = {
         "a test removed": {**NODE_WORK, "test/tiny.test.js": NODE_TESTS.replace("it\\'s one", "nothing")},
         "a test in a comment": {**NODE_WORK, "test/tiny.test.js": NODE_TESTS.replace(first, f"// {first}")},
-        "a file moved": {**NODE_WORK, "test/tiny.test.js": None, "test/unit/numbers.test.js": NODE_TESTS},
+        "a file moved": {
+            **NODE_WORK,
+            "test/tiny.test.js": None,
+            "test/unit/numbers.test.js": NODE_TESTS.replace("'../tiny.js'", "'../../tiny.js'"),
+        },
+        "a file moved, so that its import fails": {
+            **NODE_WORK,
+            "test/tiny.test.js": None,
+            "test/unit/numbers.test.js": NODE_TESTS,
+        },
         "tests added": {**NODE_WORK, "test/tiny.test.js": f"{NODE_TESTS}test('three', () => {{}});\n"},
     }
     found = await graded(tmp_path, NODE, heads, "tiny.js:three")
     tested, proven = Grade.TESTED, Grade.PROVEN
-    assert [grade for grade, _ in found.values()] == [tested, tested, proven, proven], found
+    assert [grade for grade, _ in found.values()] == [tested, tested, proven, tested, proven], found
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,32 @@ def test_work_that_cannot_be_red_is_as_good_as_what_shows_that_nothing_broke() -
     assert judged(EXAMPLES, data, keep=True, held_out=False).grade is Grade.TESTED
 
 
+@pytest.mark.spec("LAW-2", "LAW-5")
+@pytest.mark.parametrize(
+    ("base", "head", "grade"),
+    [
+        (RED, (F, F), Grade.UNPROVEN),
+        (RED, (P, F), Grade.UNPROVEN),
+        ((F, P, F), (F, F), Grade.UNPROVEN),
+        ((M, M, M), (M, M), Grade.UNPROVEN),
+        ((U,), (U, U), Grade.UNJUDGED),
+        ((U,), (F, F), Grade.UNJUDGED),
+        ((B,), (P, P), Grade.UNPROVEN),
+        (GREEN, (F, F), Grade.REFUTED),
+        (RED, (P, P), Grade.PROVEN),  # the change repaired it, and nothing that held broke
+        (GREEN, (P, P), Grade.PROVEN),
+    ],
+)
+def test_what_a_user_asks_to_keep_is_not_met_while_a_case_of_it_does_not_pass(
+    base: Turns, head: Turns, grade: Grade
+) -> None:
+    stories: dict[str, tuple[Turns, Turns]] = {"case 1": (GREEN, (P, P)), "case 2": (base, head)}
+    found = judged(EXAMPLES, stories, keep=True)
+    assert found.grade is grade, found.why
+    if grade is Grade.UNPROVEN and base != (B,):
+        assert reasons.fails_on_base_too(["case 2"]) in found.why
+
+
 @pytest.mark.spec("LAW-6")
 def test_a_superseded_test_may_fail_and_its_neighbours_may_not() -> None:
     old: tuple[Turns, Turns] = (GREEN, (F, F))

@@ -1,11 +1,11 @@
 """Finds tests of the base that guard, and that the head no longer has.
 
 Rooms take tests from the base, so there these tests still run. But once the head has landed, nothing guards what they
-tested. A test may move to another file; it is known by its name.
+tested. A test may move to another file, if it still runs there; it is known by its name.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -14,9 +14,19 @@ from trued.proof.room.frozen_files import CONFIGURED, configured_test_names, is_
 from trued.proof.text.test_names import missing_names, name_of_test, names_in
 from trued.protocols import Workspace
 
+_NONE = Counter[str]()
 
-async def vanished_tests(workspace: Workspace, base: str, commit: str, test_ids: Collection[str]) -> list[str]:
-    """Of these tests of the base, those that no test file of the commit has."""
+
+async def vanished_tests(
+    workspace: Workspace,
+    base: str,
+    commit: str,
+    test_ids: Collection[str],
+    tests_that_run: Callable[[], Awaitable[Collection[str]]],
+) -> list[str]:
+    """Of these tests of the base, those that no test file of the commit has, or that it moved to where no test runs.
+
+    `tests_that_run` returns the ids of the tests that run in the commit. It is called only if a test was moved."""
     known, here = await workspace.blobs(base), await workspace.blobs(commit)
     ids_by_file: dict[str, list[str]] = {}
     for test_id in test_ids:
@@ -59,7 +69,38 @@ async def vanished_tests(workspace: Workspace, base: str, commit: str, test_ids:
         and PurePosixPath(path).name not in names
         and known[path] not in contents
     ]
-    return [*vanished, *(test_id for path in unnamed for test_id, name in named[path].items() if not name)]
+    vanished += [test_id for path in unnamed for test_id, name in named[path].items() if not name]
+    elsewhere = {
+        path: Counter(
+            {
+                name: count
+                for name, count in names.items()
+                if name not in missing.get(path, ()) and min(count, before[path][name]) > after.get(path, _NONE)[name]
+            }
+        )
+        for path, names in wanted.items()
+    }
+    moved_whole = [path for path in named if path not in here and path not in unnamed and not wanted[path]]
+    if not moved_whole and not any(elsewhere.values()):
+        return vanished
+    running = _by_file(await tests_that_run(), after)
+    idle = missing_names(elsewhere, before, {path: Counter(tests.values()) for path, tests in running.items()})
+    vanished += [
+        test_id for path, tests in named.items() for test_id, name in tests.items() if name in idle.get(path, ())
+    ]
+    alike = {PurePosixPath(path).name for path in running} | {here.get(path) for path in running}
+    idle_files = [path for path in moved_whole if alike.isdisjoint((PurePosixPath(path).name, known[path]))]
+    return [*vanished, *(test_id for path in idle_files for test_id in named[path])]
+
+
+def _by_file(test_ids: Collection[str], names: Mapping[str, Counter[str]]) -> dict[str, dict[str, str]]:
+    """File → its tests, each with the one of the file's names by which it is known. A test counts once, whatever the
+    number of its parameters."""
+    found: dict[str, dict[str, str]] = {}
+    for test_id in test_ids:
+        path = test_id.partition("::")[0]
+        found.setdefault(path, {})[test_id.split("[")[0]] = name_of_test(test_id, names.get(path, Counter()))
+    return found
 
 
 def _is_named(path: str, files: Collection[str], patterns: Collection[str]) -> bool:

@@ -278,6 +278,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             count.notes += [f"{case} {why_left_out}: not counted"] if why_left_out else []
         elif is_guard and stood is not Base.GUARD:
             _place_kept(count, case, stood, head)
+        elif requirement.keep and isinstance(check, DATA) and stood is not Base.GUARD:
+            _place_not_kept(count, case, stood, on_head(case, head, lacks))
         elif _is_setup(check, case):
             _place_setup(count, case, stood, on_head(case, head, lacks), must=is_own)
         else:
@@ -402,6 +404,18 @@ def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence])
         count.proving.append(case)
 
 
+def _place_not_kept(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]]) -> None:
+    """Add a case of a requirement with `keep: true` that did not pass on the base. The user says that it passes
+    already, so the requirement cannot be met while it does not; if it passes now, it shows nothing."""
+    state, bad = shown
+    if case == WHOLE_CHECK or stood in (Base.BROKEN, Base.UNREACHED) or state is Head.PASSED:
+        _place(count, case, stood, shown, must=False)
+    elif stood is Base.UNJUDGED:
+        count.unjudged.append((case, bad[0]))
+    else:  # also if it could not be judged here: a failure must never be better than that
+        count.still_red.append(case)
+
+
 _NO_WORK = Tried(id=WHOLE_CHECK, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
 
 
@@ -483,7 +497,7 @@ def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: F
     has_proof = any(count.proving for _, count in counts)
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards:
-        return _kept(counts, facts)
+        return _lower_for_own_cases(_kept(counts, facts), counts)
     if not facts.changed and (has_proof or requirement.keep or not guards):
         return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "more")
     if still_red := _still_red(counts):
@@ -527,8 +541,19 @@ def _kept(counts: _Counts, facts: Facts) -> _Grading:
             return _Grading(Grade.PROVEN, (sentence,))
     sentence = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
     grading = _shown_green([(check, count.guarding) for check, count in counts], sentence, facts)
-    still_red = _still_red(counts)
+    still_red = _still_red([(check, count) for check, count in counts if not isinstance(check, DATA)])
     return grading._replace(why=(*grading.why, reasons.fails_on_base_too(still_red))) if still_red else grading
+
+
+def _lower_for_own_cases(grading: _Grading, counts: _Counts) -> _Grading:
+    """Lower what is kept to unproven if a case of the user's own never passed: it cannot have been kept."""
+    own = [(check, count) for check, count in counts if isinstance(check, DATA)]
+    if any(count.broken for _, count in own):
+        return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK, *grading.why), "more")
+    if not (never_passed := _still_red(own)):
+        return grading
+    lacks = "more" if grading.lacks == "more" else "attest"
+    return _Grading(Grade.UNPROVEN, (reasons.fails_on_base_too(never_passed), *grading.why), lacks)
 
 
 def _still_red(counts: _Counts) -> list[str]:

@@ -214,8 +214,9 @@ def hidden_from_tests(places: Sequence[str]) -> str:
 
 
 def tests_vanished(tests: Sequence[str]) -> str:
-    """A sentence saying that the change removes existing tests, which then guard nothing any more."""
-    what = "if they are no longer wanted, the requirement says so with `supersedes`; else keep them"
+    """A sentence saying that the change removes existing tests, or moves them to where no test runs: they then guard
+    nothing any more."""
+    what = "if they are no longer wanted, the requirement says so with `supersedes`; else keep them where tests run"
     return f"the change removes existing tests: {listed(tests)} ({what})"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
+from trued.support.symbolic_links import name_inside
 from trued.workspace.git.command import SENT, Git, end_process, git_command, git_environment, last_line, printable_path
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
@@ -279,12 +280,12 @@ async def _reaches_any(named: NamedCommit, blobs: set[str]) -> bool:
 
 
 async def is_tracked(named: NamedCommit, path: Path) -> bool:
-    """Whether the history of the commit has a file at this path of the working tree, whatever its content."""
-    real = Path(os.path.realpath(path))
-    if named.root is None or not real.is_relative_to(named.root):
+    """Whether the history of the commit has a file at this path of the working tree, or where links in that tree lead
+    from it, whatever its content."""
+    names = {name_inside(named.root, one) for one in (path, path.resolve())} if named.root else set[str | None]()
+    if not (inside := sorted(name for name in names if name)):
         return False
-    name = real.relative_to(named.root).as_posix()
-    arguments = ("rev-list", "--max-count=1", named.commit, "--", f":(top,literal){name}")
+    arguments = ("rev-list", "--max-count=1", named.commit, "--", *(f":(top,literal){name}" for name in inside))
     code, out, _ = await Git(named.git).attempt(*arguments)
     return code != 0 or bool(out.strip())
 
