@@ -175,7 +175,8 @@ class LiveTree:
         before = self._printed.get(scope, 0)
         rows = [self._seen.rows[name] for name in names]
         called = self._seen.names.get(scope, "")
-        lines = scope_lines(scope, rows, time.time(), called=called, continued=before > 0)
+        accept = self._seen.accept
+        lines = scope_lines(scope, rows, time.time(), accept=accept, called=called, continued=before > 0)
         self._live.console.print(Group(*(part for text in lines for part in wrap_indented(text, self._console))))
         self._printed[scope] = before + len(names)
 
@@ -186,7 +187,8 @@ class LiveTree:
         now, lines = time.time(), list[Text]()
         for scope, names in self._unprinted_rows():
             rows = [self._seen.rows[name] for name in names]
-            drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""), doing=self._activity_of)
+            called = self._seen.names.get(scope, "")
+            drawn = scope_lines(scope, rows, now, accept=self._seen.accept, called=called, doing=self._activity_of)
             lines += [part for text in drawn for part in wrap_indented(text, self._console)]
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))

@@ -158,7 +158,13 @@ def show(
         lines = [
             text
             for scope, names in seen.scopes.items()
-            for text in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
+            for text in scope_lines(
+                scope,
+                [seen.rows[name] for name in names],
+                seen.last,
+                accept=seen.accept,
+                called=seen.names.get(scope, ""),
+            )
         ]
         for text in _shorten(lines, full=full):
             console.print(text, soft_wrap=True)

@@ -186,7 +186,7 @@ class RunSummary:
 
     @classmethod
     def of(
-        cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade | None
+        cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade
     ) -> "RunSummary":
         """`attested`: the grades including people's attestations, if there are any."""
         who, says = sentence(record, seen, waits)
@@ -245,7 +245,7 @@ class Reader:
         self._summaries = Recent[str, Stamped[RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, Stamped[Stats]](8)
         self._fallen = Stamped[dict[str, int]]()
-        self._accepted: dict[str, Grade | None] = {}  # run → the grade that its user accepts
+        self._accepted: dict[str, Grade] = {}  # run → the grade that its user accepts
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
         self._proofs = Recent[tuple[str, str], Proved](PROOFS)
 
@@ -423,15 +423,15 @@ class Reader:
         )
         return {name: number for name, number in {**past, **current}.items() if number}
 
-    def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
+    def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade]:
         """The grades after people's approvals ({} without approvals), and the lowest grade that the run's user
         accepts."""
         approved = self._once(self.store.journal.runs_with_approvals, "runs with approvals")
         if record.id not in self._accepted:  # read once, because a run's inputs never change
             grades = accepted_grades(self.store)
-            self._accepted = {run.id: grades.get(run.id) for run in self.runs()}
+            self._accepted = {run.id: grades.get(run.id, Grade.ATTESTED) for run in self.runs()}
         approved_grades = grades_with_approvals(self.store, record) if record.id in approved else {}
-        return approved_grades, self._accepted.get(record.id)
+        return approved_grades, self._accepted.get(record.id, Grade.ATTESTED)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
         """The run's progress up to its newest event. Raises StillReading if there are more events than one request may

@@ -46,6 +46,7 @@ class Progress:
         self._is_lean = is_lean
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
+        self.accept = Grade.ATTESTED  # with this grade or a better one, a requirement is met
         self.began = self.last = 0.0
         self._driven, self._driven_since = 0.0, 0.0  # seconds driven so far; when the current driver began, or 0
         self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
@@ -197,7 +198,7 @@ class Progress:
                 if event.workflow != self.workflow:
                     self.view = view_of(event.workflow)
                 self.title, self.workflow = event.title, event.workflow
-                self.branch, self.level = event.branch, event.level
+                self.branch, self.level, self.accept = event.branch, event.level, event.accept
                 self._driven_since = stored.at
             case run.RunResumed():
                 self.state, self.why = "running", ""
