@@ -45,7 +45,7 @@ def test_a_call_shows_agent_time_tokens_cost_and_claim() -> None:
         ]
     )
     (text,) = row_lines(seen.rows[key], now=20)
-    assert text.plain == "✓ purple-team-b#2    scripted:agents.py  2.5s  ~1.5k tok  $0.25  claims PASS"
+    assert text.plain == "✓ purple-team-b#2    scripted:agents.py  2.5s  ~1.5k tokens  $0.25  claims PASS"
 
 
 @pytest.mark.spec("USE-4")
@@ -121,8 +121,8 @@ def test_nothing_from_outside_steers_the_terminal_or_is_taken_for_markup() -> No
         (duration(3720), "1h02m"),
         (duration(-5), "0.0s"),
         (tokens(0, estimated=True), ""),
-        (tokens(999, estimated=False), "999 tok"),
-        (tokens(2_340_000, estimated=True), "~2.34M tok"),
+        (tokens(999, estimated=False), "999 tokens"),
+        (tokens(2_340_000, estimated=True), "~2.34M tokens"),
         (spent(0), ""),
         (spent(0.0012), "$0.0012"),
         (line("a\n b\t c", 0), "a b c"),

@@ -23,7 +23,7 @@ def test_a_computed_sum_and_one_at_the_ceiling_are_marked_and_the_peak_is_there(
     lines = "\n".join(str(one) for one in scope_lines("/a", seen.rows.values(), 9.0, accept=seen.accept))
     assert "$0.50" in lines
     assert "~$0.42" in lines
-    assert "peak 900 tok" in lines
+    assert "peak 900 tokens" in lines
     assert "shortened its context 2 times" in lines
     assert "~$0.92" in str(footer(seen, 9.0)[-1])
     dear = Progress([answered("a#1", "reported", 0.5), answered("a#2", "ceiling", 3.0)])

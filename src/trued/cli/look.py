@@ -22,7 +22,7 @@ from trued.cli.context import (
     selected_run,
     top_of,
 )
-from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, ago, line, local_time, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, ago, line, local_time, spent
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, exit_on_interrupt, hint, out, print_json
 from trued.errors import BadInput
@@ -31,6 +31,7 @@ from trued.reporting.views.run_rows import all_as_seen, as_seen, run_row
 from trued.support.money import least_certain
 from trued.support.plain_text import plain
 from trued.support.plurals import counted, few
+from trued.support.token_count import token_count
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -108,7 +109,7 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     shown = [
         {
             "cost": spent(row["cost_usd"], row["cost"]),
-            "tokens": tokens(row["tokens"], estimated=row["tokens_estimated"]),
+            "tokens": token_count(row["tokens"], estimated=row["tokens_estimated"]) if row["tokens"] else "",
         }
         for row in rows
     ]

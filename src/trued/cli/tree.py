@@ -47,8 +47,9 @@ def scope_lines(
 ) -> list[Text]:
     """A scope's name and its rows, indented below it; rows without a scope are not indented.
 
-    `accept`: with this grade or a better one, a requirement is met. `called`: the scope's title. `continued`: earlier rows of this scope were printed before. `doing`: gives the current
-    activity of a running call's agent, by the call's key.
+    `accept`: with this grade or a better one, a requirement is met. `called`: the scope's title. `continued`: earlier
+    rows of this scope were printed before. `doing`: gives the current activity of a running call's agent, by the
+    call's key.
     """
     named = not scope.startswith("/")
     lines = [Text(line(scope), style="bold")] if named else []

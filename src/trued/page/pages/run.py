@@ -22,6 +22,7 @@ from trued.reporting.html.notices import notices
 from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 from trued.support.money import money
+from trued.support.token_count import token_count
 
 # how much of the end of a run the lanes show: name in the address → seconds
 ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}
@@ -141,9 +142,9 @@ def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSum
             f"{run_url(record.id, 'calls')}?only=refuted" if lies else "",
         ),
         (
-            f"{'~' if sums.estimated and sums.tokens else ''}{amount(sums.tokens)}",
+            token_count(sums.tokens, estimated=sums.estimated),
             "tokens",
-            "made up by scripts" if sums.are_scripted else _of_limit(limit.tokens, amount(limit.tokens)),
+            "made up by scripts" if sums.are_scripted else _of_limit(limit.tokens, token_count(limit.tokens)),
             "",
         ),
     ]

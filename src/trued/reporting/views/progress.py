@@ -101,7 +101,7 @@ class Progress:
     @property
     def cost(self) -> str:
         """How the cost is known: reported, computed or ceiling (an upper bound). If calls differ, the least certain."""
-        return least_certain(call.cost for call in self.calls)
+        return least_certain(call.cost for call in self.calls if call.cost_usd)
 
     def add(self, stored: Event) -> None:
         """Add the next event of the journal."""
