@@ -12,6 +12,7 @@ from tests.cli.conftest import Trued
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.format import case, line, spent, tokens
+from trued.cli.live import Lines
 from trued.cli.tree import footer, row_lines, scope_lines, waiting
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import CallCase, Event, RunCase, RunRecord
@@ -85,6 +86,17 @@ def test_the_tree_counts_as_met_what_the_runs_bar_accepts(accept: str | None, me
     seen = Progress([event("run began", **bar), event("proven", "finish#1", grade="tested", requirements=judged)])
     assert f"{met} requirements met" in footer(seen, 1004.0)[-1].plain
     assert len(scope_lines("finish", [seen.rows["finish#1 1"]], 1004.0, accept=seen.accept)) == lines + 1
+
+
+def test_lines_leave_out_steps_whose_result_another_line_has(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines("purple")
+    lines.listen(event("started", "chunk 1A/purple-team-a#1", pid=1))
+    lines.listen(event("checked", "chunk 1A/prove", check="k", sort="tests", turn=1, void=""))
+    lines.listen(event("judged", "chunk 1A/prove", requirement="a", grade="proven", why=["it does"]))
+    assert capsys.readouterr().err == ""
+    lines.listen(event("checked", "chunk 1A/prove", check="k", sort="tests", turn=1, void="no test ran"))
+    lines.listen(event("proven", "chunk 1A/prove", grade="proven", requirements=[{"id": "a", "grade": "proven"}]))
+    assert len(capsys.readouterr().err.splitlines()) == 2
 
 
 @pytest.mark.spec("USE-6")
