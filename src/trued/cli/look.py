@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from trued.engine.run_store import RunStore
-    from trued.reporting.views.progress import Progress
     from trued.wire import Spend
 
 app = typer.Typer(rich_markup_mode=None)
@@ -177,21 +176,12 @@ def show(
             console.print(text, soft_wrap=True)
         for text in used_lines(store, record):
             console.print(text, soft_wrap=True)
-        console.print(
-            Text.assemble(
-                "state ", (state, STATE_COLOURS.get(state, "yellow")), f", grade {record.grade}{_landed_text(seen)}"
-            ),
-            soft_wrap=True,
-        )
+        landed = f", {line(seen.landed_text)}" if seen.landed_text else ""
+        colour = STATE_COLOURS.get(state, "yellow")
+        console.print(Text.assemble("state ", (state, colour), f", grade {record.grade}{landed}"), soft_wrap=True)
         if state == "queued":
             hint(line(now.why, 600))
         advise(store, record, ledger_data)
-
-
-def _landed_text(seen: "Progress") -> str:
-    parts = {onto: chunk for onto, chunk in seen.landed_parts.items() if onto not in seen.landed}
-    whole = f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
-    return whole + "".join(f", chunks up to {line(chunk)} landed on {line(onto)}" for onto, chunk in parts.items())
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":

@@ -28,7 +28,7 @@ from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
 from trued.page.caches import Recent, Stamped
 from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
-from trued.page.work_diff import CloneDiffs
+from trued.page.work_diff import CloneDiffs, has_server
 from trued.proof.hashes import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
 from trued.reporting.html.gather import all_approvals, documents_of
@@ -538,6 +538,14 @@ class Reader:
                 lines += [] if event.id <= after else [*story_lines(event, typed(event, view.EVENTS))][::-1]
             before = events[0].id if len(events) == most else 0
         return lines[:STORY]
+
+    def look_at(self, record: RunRecord) -> tuple[str, str]:
+        """The command with which a person looks at the work, and what it does: a preview, if there is a server."""
+        contract = self.store.contract(record.id)
+        start = str(self.store.stored_inputs(record.id)["settings"].get("commands", {}).get("start", ""))
+        if (contract and contract.serve) or has_server(self.store, record, configured=start):
+            return f"trued preview {record.id}", "starts it"
+        return f"trued diff {record.id}", "shows it"
 
     def next_steps(self, record: RunRecord) -> list[tuple[str, str]]:
         """Commands that a person may want next; looked up again when something has happened."""

@@ -103,6 +103,13 @@ class Progress:
         """How the cost is known: reported, computed or ceiling (an upper bound). If calls differ, the least certain."""
         return least_certain(call.cost for call in self.calls if call.cost_usd)
 
+    @property
+    def landed_text(self) -> str:
+        """Where the work has landed: `landed on main at 1a2b3c4d5e`; "" if it has not."""
+        whole = [f"landed on {onto} at {commit[:10]}" for onto, commit in self.landed.items()]
+        parts = {onto: chunk for onto, chunk in self.landed_parts.items() if onto not in self.landed}
+        return ", ".join([*whole, *(f"chunks up to {chunk} landed on {onto}" for onto, chunk in parts.items())])
+
     def add(self, stored: Event) -> None:
         """Add the next event of the journal."""
         head = EventHead(stored.id, stored.at, stored.key, stored.kind)
