@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import World
 from trued.cli.tree import scope_lines
+from trued.model import Grade
 from trued.reporting.views.activity import RunActivity, describe_activity
 from trued.reporting.views.rows import Call
 from trued.support.hashing import folder_name
@@ -47,9 +48,14 @@ def test_a_running_call_shows_its_last_activity_and_a_finished_one_does_not(tmp_
     file = tmp_path / f"{folder_name(KEY)}.10" / "events.jsonl"
     row = {"kind": "tool", "name": "Bash", "what": json.dumps({"command": "echo \x1b[31mred"})}
     file.write_text("x" * 50_000 + "\n" + json.dumps(row) + "\n" + json.dumps({"kind": "usage"}) + '\n{"kind": "to')
-    running = [one.plain for one in scope_lines("s", [Call(KEY, agent="claude")], 9.0, doing=activity.of_call)]
+    running = [
+        one.plain
+        for one in scope_lines("s", [Call(KEY, agent="claude")], 9.0, accept=Grade.ATTESTED, doing=activity.of_call)
+    ]
     assert running[-1].strip() == "Bash: echo red"
-    done = scope_lines("s", [Call(KEY, agent="claude", state="done")], 9.0, doing=activity.of_call)
+    done = scope_lines(
+        "s", [Call(KEY, agent="claude", state="done")], 9.0, accept=Grade.ATTESTED, doing=activity.of_call
+    )
     assert len(done) == len(running) - 1
 
 

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.cli.bare_inputs import BARE_INPUTS
 from tests.cli.conftest import Each, Trued, git
 from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
+from tests.page.made_up import html_of
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.format import sentences_line
@@ -24,6 +26,7 @@ from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.trust import files_to_trust, record_trust
 from trued.errors import BadInput
 from trued.model import Event, Question, RunRecord
+from trued.page.reader import Reader
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import RunFacts, add_up, week_of
 from trued.wire import Amount, Spend
@@ -188,7 +191,7 @@ def test_stats_add_up_runs_by_week_agent_and_role() -> None:
     assert [(one.name, one.runs, one.usd) for one in found.agents] == [("claude", 2, 3.5), ("codex", 1, 0.5)]
     assert [(one.name, one.calls) for one in found.roles] == [("solo", 2), ("examiner", 1)]
     data = json.loads(json.dumps(found.data))
-    assert data["total"]["is_estimated"]
+    assert data["total"]["cost"] == "computed"
     assert add_up([]).total.met_per_usd is None
 
 
@@ -199,7 +202,7 @@ def test_ls_and_stats_show_cost_and_tokens(each: Each, journal: SqliteJournal, p
     rows, table, stats, empty = each(["ls", "--json"], ["ls"], ["stats", "--json"], ["stats"], cwd=project)
     (row,) = json.loads(rows.stdout)
     assert (row["cost_usd"], row["cost"], row["tokens"]) == (0.25, "reported", 1000)
-    assert "$0.25  1.0k tok" in table.stdout
+    assert "$0.25  1.0k " in table.stdout
     assert json.loads(stats.stdout)["agents"][0]["usd"] == 0.25
     assert "1 call in 1 run" in empty.stdout
 
@@ -217,7 +220,55 @@ def test_ls_marks_tokens_that_are_only_estimated(
     writer(run)("answered", paid.step, state="done", tokens=tokens)
     rows, table = each(["ls", "--json"], ["ls"], cwd=project)
     assert json.loads(rows.stdout)[0]["tokens_estimated"] is estimated
-    assert ("~1.0k tok" in table.stdout) is estimated
+    assert ("~1.0k " in table.stdout) is estimated
+
+
+@pytest.mark.parametrize(
+    ("used", "paid", "shown"),
+    [
+        ((26_257, True), [("computed", 0.5), ("reported", 0.25)], ("~26.3k", "~$0.75")),
+        ((999, False), [("ceiling", 0.0), ("reported", 0.25)], ("999", "$0.25")),
+        ((1_234_567, False), [("ceiling", 2.0)], ("1.23M", "≤$2.00")),
+    ],
+)
+def test_tokens_and_cost_of_a_run_are_the_same_in_ls_show_the_page_and_the_report(
+    each: Each,
+    journal: SqliteJournal,
+    project: Path,
+    home: Path,
+    used: tuple[int, bool],
+    paid: list[tuple[str, float]],
+    shown: tuple[str, str],
+) -> None:
+    (tokens, estimated), (shown_tokens, shown_cost) = used, shown
+    add(journal, "r-paid", project, "done")
+    run = journal.of("r-paid")
+    for number, (cost, usd) in enumerate(paid, start=1):
+        in_call = tokens if number == len(paid) else 0
+        row = replace(
+            spend("r-paid", "solo", "claude", usd),
+            call=f"c{number}",
+            step=f"solo#{number}",
+            spent=Amount(usd=usd, tokens=in_call, calls=1),
+            cost=cost,
+        )
+        run.spend(lambda rows, row=row: row)
+        counts = {"in": in_call, "out": 0, "estimated": estimated}
+        writer(run)("asked", row.step, role="solo", agent="claude")
+        writer(run)(
+            "answered", row.step, state="done", role="solo", agent="claude", tokens=counts, cost_usd=usd, cost=cost
+        )
+    ls, show = each(["ls"], ["show", "r-paid"], cwd=project)
+    assert [shown_cost, shown_tokens] == ls.stdout.splitlines()[1].split()[4:6]
+    assert f"{shown_tokens} tokens · {shown_cost}" in show.stdout
+    reader = Reader(home, {})
+    try:
+        pages = {address: html_of(reader, address) for address in ("/", "/r/r-paid", "/r/r-paid/spent", "/history")}
+        for address, html in pages.items():
+            assert shown_tokens in html, address
+            assert f">{shown_cost}<" in html, address
+    finally:
+        reader.close()
 
 
 def test_an_answer_is_not_taken_for_a_name(monkeypatch: pytest.MonkeyPatch) -> None:

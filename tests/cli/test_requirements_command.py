@@ -1,15 +1,17 @@
 """`trued requirements`: a scaffold from the user's words and the repository, and export of approved cases."""
 
+import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import World, git
+from tests.cli.conftest import Trued, World, git
 from tests.cli.test_command_line import one_sentence
 from trued.inputs.project.entry_points import entry_points
 from trued.inputs.requirements.file import load_requirements, parse_requirements
-from trued.model import ExamplesCheck
+from trued.model import ExamplesCheck, TestsCheck
 from trued.support.processes import MARKER
 
 EXAMINER = """
@@ -53,6 +55,51 @@ def test_a_scaffold_has_the_words_and_what_the_repository_offers_and_can_be_read
     data = world.data("requirements", "new", "The shop opens at nine.")
     assert [one["text"] for one in data["requirements"]] == ["The shop opens at nine."]
     assert "POST /books" in data["entry_points"]
+
+
+def test_a_scaffold_for_several_projects_names_what_a_check_would_find(tmp_path: Path, trued: Trued) -> None:
+    files = {
+        "backend/pyproject.toml": "[project]\nname = 'shop'\nversion = '1'\ndependencies = ['pytest']\n",
+        "backend/src/shop/prices.py": "def total(cart):\n    return 0\n",
+        "backend/tests/test_prices.py": "def test_it():\n    assert True\n",
+        "frontend/package.json": '{"name": "web", "scripts": {"test": "node --test", "start": "node server.js"}}',
+        "frontend/src/sum.js": "export function sum(a, b) { return a + b }\n",
+    }
+    repository = a_repository(tmp_path / "two", files)
+    text = trued("requirements", "new", "It is so", cwd=repository).stdout
+    assert "shop.prices:total" in text
+    assert "frontend/src/sum.js:sum" in text
+    assert "environment:" not in text
+    numbers = itertools.count()
+    filled = re.sub(
+        r'"?<[^>]*>"?',
+        lambda _: f'"{next(numbers)}"',
+        re.sub(r"^( *)# (?=- |  | *serve:)", r"\1", text, flags=re.MULTILINE),
+    )
+    read = parse_requirements(re.sub(r"^ *covers:.*\n", "", filled, flags=re.MULTILINE), "mine.yaml")
+    assert read.serve is not None
+    commands = [check.command for check in read.requirements[0].checks if isinstance(check, TestsCheck)]
+    assert len(commands) == 2
+    assert all(command.startswith(("cd backend && ", "cd frontend && ")) for command in commands)
+
+
+def test_a_scaffold_says_how_to_name_a_module_that_two_projects_have(tmp_path: Path, trued: Trued) -> None:
+    project = "[project]\nname = 'x'\nversion = '1'\n"
+    files = {f"{folder}/pyproject.toml": project for folder in ("api", "worker")}
+    files |= {f"{folder}/tasks.py": "def run(job):\n    pass\n" for folder in ("api", "worker")}
+    text = trued("requirements", "new", "It is so", cwd=a_repository(tmp_path / "same", files)).stdout
+    assert '"tasks:run"' in text
+    assert '# environment: {path: ["api", "worker"]}' in text
+
+
+def a_repository(top: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+    git(top, "init", "-q")
+    git(top, "add", ".")
+    git(top, "commit", "-q", "-m", "all")
+    return top
 
 
 def test_entry_points_are_found_in_python_and_node_and_not_in_tests() -> None:

@@ -66,13 +66,13 @@ def test_the_foot_of_the_tree_says_what_a_team_works_on_and_how_much_is_left() -
     lines = [one.plain for one in footer(seen, seen.last)]
     assert lines[0] == "feature 1/2 F1: Feature 1 · task F1-T2: Do F1-T2, attempt 2/10"
     assert lines[-1].startswith("0/2 features · 1/4 tasks · ")
-    assert "77.4k tok · $0.24" in lines[-1]
+    assert "77.4k tokens · $0.24" in lines[-1]
 
 
 @pytest.mark.spec("TEAM-10")
 def test_at_the_end_features_tasks_recoveries_tokens_cost_and_time_are_one_line() -> None:
     (last,) = ending(Progress(team()))
-    assert last.plain == "2/2 features · 4/4 tasks · 2 recoveries · 232.2k tok · $0.72 · 33s"
+    assert last.plain == "2/2 features · 4/4 tasks · 2 recoveries · 232.2k tokens · $0.72 · 33s"
     assert not status_lines(Progress(team()))  # the run has ended, so nothing is in progress
 
 

@@ -12,7 +12,8 @@ from tests.cli.conftest import Trued
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.format import case, line, spent, tokens
-from trued.cli.tree import footer, row_lines, waiting
+from trued.cli.live import Lines
+from trued.cli.tree import footer, row_lines, scope_lines, waiting
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import CallCase, Event, RunCase, RunRecord
 from trued.reporting.views.progress import Progress
@@ -45,7 +46,7 @@ def test_a_call_shows_agent_time_tokens_cost_and_claim() -> None:
         ]
     )
     (text,) = row_lines(seen.rows[key], now=20)
-    assert text.plain == "✓ purple-team-b#2    scripted:agents.py  2.5s  ~1.5k tok  $0.25  claims PASS"
+    assert text.plain == "✓ purple-team-b#2    scripted:agents.py  2.5s  ~1.5k tokens  $0.25  claims PASS"
 
 
 @pytest.mark.spec("USE-4")
@@ -76,6 +77,26 @@ def test_what_is_not_met_stands_under_its_checks_with_the_reason() -> None:
         "✗ checks             engine  0.0s  refuted, 1 gap",
         "    a refuted  case 2: another value",
     ]
+
+
+@pytest.mark.parametrize(("accept", "met", "lines"), [("tested", "1/1", 1), ("attested", "0/1", 2), (None, "0/1", 2)])
+def test_the_tree_counts_as_met_what_the_runs_bar_accepts(accept: str | None, met: str, lines: int) -> None:
+    judged = [{"id": "a", "grade": "tested", "why": ["its tests pass"]}]
+    bar = {"accept": accept} if accept else {}
+    seen = Progress([event("run began", **bar), event("proven", "finish#1", grade="tested", requirements=judged)])
+    assert f"{met} requirements met" in footer(seen, 1004.0)[-1].plain
+    assert len(scope_lines("finish", [seen.rows["finish#1 1"]], 1004.0, accept=seen.accept)) == lines + 1
+
+
+def test_lines_leave_out_steps_whose_result_another_line_has(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines("purple")
+    lines.listen(event("started", "chunk 1A/purple-team-a#1", pid=1))
+    lines.listen(event("checked", "chunk 1A/prove", check="k", sort="tests", turn=1, void=""))
+    lines.listen(event("judged", "chunk 1A/prove", requirement="a", grade="proven", why=["it does"]))
+    assert capsys.readouterr().err == ""
+    lines.listen(event("checked", "chunk 1A/prove", check="k", sort="tests", turn=1, void="no test ran"))
+    lines.listen(event("proven", "chunk 1A/prove", grade="proven", requirements=[{"id": "a", "grade": "proven"}]))
+    assert len(capsys.readouterr().err.splitlines()) == 2
 
 
 @pytest.mark.spec("USE-6")
@@ -112,8 +133,8 @@ def test_nothing_from_outside_steers_the_terminal_or_is_taken_for_markup() -> No
         (duration(3720), "1h02m"),
         (duration(-5), "0.0s"),
         (tokens(0, estimated=True), ""),
-        (tokens(999, estimated=False), "999 tok"),
-        (tokens(2_340_000, estimated=True), "~2.34M tok"),
+        (tokens(999, estimated=False), "999 tokens"),
+        (tokens(2_340_000, estimated=True), "~2.34M tokens"),
         (spent(0), ""),
         (spent(0.0012), "$0.0012"),
         (line("a\n b\t c", 0), "a b c"),

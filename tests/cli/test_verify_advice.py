@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from trued.cli.ledger import explain
-from trued.cli.verification_lines import advice
+from trued.cli.verification_lines import VerifyProgress, advice, verdict_lines
 from trued.model import (
     Check,
     Contract,
     Evidence,
+    Finding,
     Grade,
     Judged,
     ManualCheck,
@@ -19,7 +20,10 @@ from trued.model import (
     Tried,
     Verdict,
 )
+from trued.model.events.proof import CheckRan, ProvingStarted, SealingStarted
 from trued.proof.verdict.conclusion import conclude
+from trued.proof.verdict.quick_verdict import QUICK_NOTE
+from trued.reporting.views.markdown import markdown
 from trued.reporting.views.verification import Verification
 
 
@@ -73,6 +77,66 @@ def test_who_passed_no_requirements_is_told_how_to() -> None:
     one = verified(TestsCheck(files=("t.py",)), Grade.SELF_TESTED)
     bare = replace(one, contract=one.contract.model_copy(update={"requirements": ()}))
     assert "trued verify --requirements FILE" in advice(bare)[0]
+
+
+@pytest.mark.parametrize(
+    ("grade", "quick", "gap", "mark"),
+    [
+        (Grade.TESTED, True, False, "○"),  # all its checks passed once
+        (Grade.UNPROVEN, True, False, "○"),  # it has no check
+        (Grade.UNJUDGED, False, False, "○"),
+        (Grade.UNPROVEN, False, False, "✗"),  # something is missing in the work
+        (Grade.TESTED, True, True, "✗"),
+        (Grade.REFUTED, True, False, "✗"),
+    ],
+)
+def test_a_cross_means_that_something_failed(
+    capsys: pytest.CaptureFixture[str], grade: Grade, quick: bool, gap: bool, mark: str
+) -> None:
+    one = verified(TestsCheck(files=("t.py",)), grade)
+    gaps = (Finding(what="it fails"),) if gap else ()
+    judged = one.verdict.requirements[0].model_copy(update={"holds": False, "gaps": gaps})
+    notes = (QUICK_NOTE,) if quick else ()
+    verdict = one.verdict.model_copy(update={"requirements": (judged,), "undecided": notes})
+    shown = Verification(one.contract, verdict, conclude(verdict))
+    verdict_lines(shown)
+    assert capsys.readouterr().out.splitlines()[1].startswith(f"{mark} {grade}")
+    assert ("❌" in markdown(shown).partition("### ")[2].partition("|")[2].partition("<br>")[0]) is (mark == "✗")
+    assert any("--accept tested" in hint for hint in advice(shown)) is (quick and grade is Grade.TESTED)
+
+
+@pytest.mark.parametrize(("failing", "holds", "mark"), [(False, True, "✓"), (True, True, "○"), (True, False, "✗")])
+def test_existing_tests_have_a_tick_only_if_all_of_them_pass(
+    capsys: pytest.CaptureFixture[str], failing: bool, holds: bool, mark: str
+) -> None:
+    one = verified(TestsCheck(files=("t.py",)), Grade.TESTED)
+    outcome = Outcomes.FAILED if failing else Outcomes.PASSED
+    fact = Evidence(
+        id="e1",
+        requirement="suite",
+        check="k",
+        kind="tests",
+        side="head",
+        commit="c",
+        tree="t",
+        isolation="x",
+        tried=(Tried(id="t.py::test_it", outcome=outcome),),
+    )
+    suite = Judged(id="existing tests", text="x", grade=Grade.TESTED, why=("w",), holds=holds, evidence=("e1",))
+    verdict = one.verdict.model_copy(update={"suites": (suite,), "evidence": (fact,)})
+    verdict_lines(Verification(one.contract, verdict, conclude(verdict)))
+    assert f"\n{mark} existing tests" in capsys.readouterr().out
+
+
+def test_on_a_pipe_only_stages_and_what_does_not_count_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with VerifyProgress() as progress:
+        progress.show(SealingStarted(base="b" * 40, requirements=2))
+        progress.show(ProvingStarted(head="c" * 40))
+        for turn in (1, 2):
+            progress.show(CheckRan(check="k", sort="tests", turn=turn, void=""))
+        progress.show(CheckRan(check="k", sort="tests", turn=2, void="it ran no test"))
+    lines = capsys.readouterr().err.splitlines()
+    assert [len(lines), "it ran no test" in lines[-1]] == [3, True]
 
 
 @pytest.mark.spec("DAY-12", "USE-2")

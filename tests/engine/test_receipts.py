@@ -354,6 +354,30 @@ def test_a_manifest_that_somebody_wrote_by_hand_is_one_sentence(more: dict[str, 
         receipts.read_bundle(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("update", "waits"),
+    [
+        ({"grade": Grade.EXAMINED, "holds": True, "lacks": "approve"}, "an approval of the contract is missing"),
+        ({"grade": Grade.TESTED, "holds": True, "lacks": "attest"}, "somebody who accepts the work is missing"),
+        ({"grade": Grade.REFUTED, "holds": False, "lacks": ""}, ""),
+        ({"grade": Grade.PROVEN}, ""),
+    ],
+)
+async def test_a_receipt_that_waits_for_a_person_says_for_what(
+    world: World, tmp_path: Path, update: dict[str, object], waits: str
+) -> None:
+    judged = tuple(row.model_copy(update=update) for row in world.done.verdict.requirements)
+    verdict = world.done.verdict.model_copy(update={"requirements": judged})
+    keeping = ReceiptRequest(receipt=tmp_path / "r.json", unsigned=True)
+    await receipts.write_receipt(
+        world.done.contract, verdict, keeping, repository=world.place / "repo", home=world.home
+    )
+    said = "\n".join((await checked(world, tmp_path / "r.json")).said)
+    assert ("waits for a person" in said) is bool(waits)
+    assert waits in said
+    assert ("nothing failed" in said) is bool(waits)
+
+
 async def test_a_bundle_of_another_contract_is_refused(world: World, tmp_path: Path) -> None:
     other = world.done.contract.model_copy(update={"held_out_why": "because"})
     keeping = ReceiptRequest(bundle=tmp_path / "other")

@@ -55,6 +55,45 @@ async def test_the_very_first_verification_makes_a_state_folder_for_this_user_al
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
 
 
+WITH_FILES = """requirements:
+  - id: tested
+    text: its tests pass
+    checks:
+      - {{kind: {kind}, command: "python -m pytest -q tests", files: [{file}]}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["tests", "command"])
+@pytest.mark.parametrize(
+    ("file", "refused"),
+    [
+        ("tests/test_tinny.py", True),
+        ("tests/test_tiny.py", False),
+        ("tests", False),
+        ("./tests/", False),
+        ("tests/test_gone.py", False),  # only the base has it
+        ("tests/test_added.py", False),  # only the head has it
+    ],
+)
+async def test_a_path_that_neither_commit_has_is_refused_with_a_sentence_and_not_judged(
+    tmp_path: Path, kind: str, file: str, refused: bool
+) -> None:
+    repo, asked = tmp_path / "repo", tmp_path / "asked.yaml"
+    test = "def test_it():\n    assert True\n"
+    committed(repo, {"tiny.py": ONE, "tests/test_tiny.py": test, "tests/test_gone.py": test})
+    committed(repo, {"tests/test_gone.py": None, "tests/test_added.py": test})
+    asked.write_text(WITH_FILES.format(kind=kind, file=file))
+    if not refused:
+        done = await verdict(repo, "HEAD~1", "HEAD", requirements_file=asked)
+        assert done.verdict.requirements
+        return
+    with pytest.raises(BadInput) as raised:
+        await verdict(repo, "HEAD~1", "HEAD", requirements_file=asked)
+    said = str(raised.value)
+    assert raised.value.code == 2
+    assert all(part in said for part in ("asked.yaml:2", file, "did you mean tests/test_tiny.py?"))
+
+
 @pytest.mark.spec("USE-5", "LAW-9")
 async def test_a_head_is_proven_against_its_base_and_nothing_is_written_or_left(tmp_path: Path, asked: Path) -> None:
     repo, own = tmp_path / "repo", tmp_path / "home"

@@ -104,7 +104,7 @@ def handed_over(engine: Engine, record: RunRecord) -> Path:
     file = engine.store.folder(record.id) / "files" / "HANDOVER.md"
     text = file.read_text()
     for words in (
-        "## What is proven\n\n- double: proven",
+        "## What is met\n\n- double: proven",
         "triple: no check has been run on it yet",
         "chunk 1A/purple-team-a#1 (scripted:inside: done, 1 file changed)",
         "the run: $3.00 of $2.50, 3,030 tokens, 3 calls",

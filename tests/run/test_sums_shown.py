@@ -6,7 +6,7 @@ import pytest
 
 from trued.cli.tree import footer, scope_lines
 from trued.engine.handover_file import HandoverFacts, handover_text
-from trued.model import Event, RunRecord
+from trued.model import Event, Grade, Judged, RunRecord, Verdict
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.run_rows import run_data
 
@@ -20,10 +20,10 @@ def answered(key: str, cost: str, usd: float, **more: Any) -> Event:
 @pytest.mark.spec("AGT-6", "PUR-11", "TIC-10")
 def test_a_computed_sum_and_one_at_the_ceiling_are_marked_and_the_peak_is_there() -> None:
     seen = Progress([answered("a#1", "reported", 0.5), answered("a#2", "computed", 0.42, requests=7, compactions=2)])
-    lines = "\n".join(str(one) for one in scope_lines("/a", seen.rows.values(), 9.0))
+    lines = "\n".join(str(one) for one in scope_lines("/a", seen.rows.values(), 9.0, accept=seen.accept))
     assert "$0.50" in lines
     assert "~$0.42" in lines
-    assert "peak 900 tok" in lines
+    assert "peak 900 tokens" in lines
     assert "shortened its context 2 times" in lines
     assert "~$0.92" in str(footer(seen, 9.0)[-1])
     dear = Progress([answered("a#1", "reported", 0.5), answered("a#2", "ceiling", 3.0)])
@@ -44,15 +44,27 @@ def test_a_hand_over_quotes_nothing_that_could_draw_or_pose_as_its_own_words() -
     record = RunRecord(id="r", workflow="solo", title=evil, repository="/r", base="b", branch="trued/r", head="c")
     events = (answered("a#1", "", 0.0, reply={"summary": evil}, why=evil),)
     text = handover_text(
-        HandoverFacts(record, "limited", evil, None, (evil,), events, (), (("trued resume r", "goes on"),))
+        HandoverFacts(
+            record, "limited", evil, None, Grade.ATTESTED, (evil,), events, (), (("trued resume r", "goes on"),)
+        )
     )
     assert "\x1b" not in text
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Hand-over: x [2J ## What is proven - all of it",
         "## State",
-        "## What is proven",
-        "## What is not proven",
+        "## What is met",
+        "## What is not met",
         "## What was tried",
         "## What was used",
         "## How to continue",
     ]
+
+
+@pytest.mark.parametrize(("accept", "met"), [(Grade.TESTED, True), (Grade.ATTESTED, False)])
+def test_a_hand_over_counts_as_met_what_the_runs_bar_accepts(accept: Grade, met: bool) -> None:
+    record = RunRecord(id="r", workflow="solo", title="t", repository="/r", base="b", branch="trued/r", head="c")
+    judged = Judged(id="slug", text="t", source="p:1", grade=Grade.TESTED, why=("its tests pass",), holds=True)
+    verdict = Verdict(subject="s", commit="c", requirements=(judged,))
+    text = handover_text(HandoverFacts(record, "limited", "", verdict, accept, ("slug",), (), (), ()))
+    section = text.partition("## What is met\n\n")[2].partition("## ")[0]
+    assert ("slug: tested" in section) is met

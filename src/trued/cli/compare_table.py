@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line, spent
 from trued.cli.terminal import out
 from trued.support.durations import duration
 from trued.support.plurals import counted
+from trued.support.token_count import token_count
 
 RunFigures: TypeAlias = Mapping[str, Any]
 
@@ -25,7 +26,7 @@ ROLES = 8  # the peak context is listed for at most this many roles, the largest
 
 
 def _size(number: int, *, estimated: bool) -> Text:
-    return Text(tokens(number, estimated=estimated).removesuffix(" tok") or "0")
+    return Text(token_count(number, estimated=estimated))
 
 
 def _gaps(run: RunFigures) -> Text:

@@ -41,7 +41,7 @@ def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
     """An event's most important facts, as text; None if its kind has no such text: then its line shows all fields."""
-    texts = (read(event) for read in (_call_facts, _room_facts, _proof_facts, _run_facts))
+    texts = (read(event) for read in (_call_facts, _start_facts, _proof_facts, _run_facts))
     shared = next((text for text in texts if text is not None), None)
     workflow_text = view.describe(event) if shared is None else None
     return shared if workflow_text is None else line(workflow_text, WORKFLOW_LENGTH)
@@ -72,8 +72,11 @@ def _call_facts(event: JournalEvent) -> str | None:
             return None
 
 
-def _room_facts(event: JournalEvent) -> str | None:
-    """The facts of an event about how the project is started for checks; None for other events."""
+def _start_facts(event: JournalEvent) -> str | None:
+    """The facts of an event about how the run, or the project for checks, is started; None for other events."""
+    if isinstance(event, run.RunBegan):
+        facts = (f"branch {line(event.branch)}" if event.branch else "", f"sandbox {line(event.level)}")
+        return ", ".join(filter(None, (f"{line(event.title, LENGTH)} ({line(event.workflow)})", *facts)))
     if isinstance(event, proof.ServerFound):
         return f"{event.command}, found in {event.where}; it answers on the base"
     return None
@@ -81,6 +84,8 @@ def _room_facts(event: JournalEvent) -> str | None:
 
 def _proof_facts(event: JournalEvent) -> str | None:
     match event:
+        case proof.BaseFactsReused():
+            return f"what {counted(event.checks, 'check')} showed on the base in an earlier run"
         case proof.CheckSealed() if event.serves:
             served = ", ".join(line(requirement) for requirement in event.serves)
             lacks = f" ({line('; '.join(event.lacks), LENGTH)})" if event.lacks else ""

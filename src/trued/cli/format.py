@@ -8,6 +8,7 @@ from trued.model.titles import cut_title
 from trued.support.durations import duration
 from trued.support.money import money
 from trued.support.plain_text import plain, plain_line
+from trued.support.token_count import token_count
 
 if TYPE_CHECKING:
     from trued.model import Case
@@ -61,12 +62,8 @@ def ago(moment: float) -> str:
 
 
 def tokens(number: int, *, estimated: bool) -> str:
-    if not number:
-        return ""
-    mark = "~" if estimated else ""
-    if number < 1000:
-        return f"{mark}{number} tok"
-    return f"{mark}{number / 1000:.1f}k tok" if number < 1_000_000 else f"{mark}{number / 1_000_000:.2f}M tok"
+    """A number of tokens; "" if there were none."""
+    return f"{token_count(number, estimated=estimated)} tokens" if number else ""
 
 
 def spent(usd: float, known: str = "") -> str:

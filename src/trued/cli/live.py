@@ -13,6 +13,8 @@ from trued.cli.event_lines import event_line
 from trued.cli.terminal import ask_person, err, hint
 from trued.cli.tree import footer, header, scope_lines
 from trued.model import Event, PersonAnswer, Question
+from trued.model.events.call import CallStarted
+from trued.model.events.proof import CheckRan, RequirementJudged
 from trued.model.events.run import RunBegan
 from trued.reporting.views.activity import RunActivity
 from trued.reporting.views.progress import Progress
@@ -38,7 +40,7 @@ class Screen(Protocol):
 
 
 class Lines:
-    """Plain lines, for logs, pipes and CI."""
+    """Plain lines, for logs, pipes and CI. What another line says, too, is left to `trued logs`."""
 
     def __init__(self, workflow: str = "") -> None:
         self._console, self._view = err(), view_of(workflow)
@@ -60,10 +62,19 @@ class Lines:
     def listen(self, event: Event) -> None:
         if began := RunBegan.read(event):
             self._view = view_of(began.workflow)
-        self._console.print(Text(event_line(event, self._view)), soft_wrap=True)
+        if not _is_routine(event):
+            self._console.print(Text(event_line(event, self._view)), soft_wrap=True)
 
     async def ask(self, question: Question) -> PersonAnswer | None:
         return await ask_person(question)
+
+
+def _is_routine(event: Event) -> bool:
+    """Whether the event is a step on the way to another, whose line says more: a call's process, a check that ran as it
+    should, a requirement's grade (the verdict has them all)."""
+    if event.kind == CheckRan.KIND:
+        return not event.data.get("void")
+    return event.kind in (CallStarted.KIND, RequirementJudged.KIND)
 
 
 class LiveTree:
@@ -175,7 +186,8 @@ class LiveTree:
         before = self._printed.get(scope, 0)
         rows = [self._seen.rows[name] for name in names]
         called = self._seen.names.get(scope, "")
-        lines = scope_lines(scope, rows, time.time(), called=called, continued=before > 0)
+        accept = self._seen.accept
+        lines = scope_lines(scope, rows, time.time(), accept=accept, called=called, continued=before > 0)
         self._live.console.print(Group(*(part for text in lines for part in wrap_indented(text, self._console))))
         self._printed[scope] = before + len(names)
 
@@ -186,7 +198,8 @@ class LiveTree:
         now, lines = time.time(), list[Text]()
         for scope, names in self._unprinted_rows():
             rows = [self._seen.rows[name] for name in names]
-            drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""), doing=self._activity_of)
+            called = self._seen.names.get(scope, "")
+            drawn = scope_lines(scope, rows, now, accept=self._seen.accept, called=called, doing=self._activity_of)
             lines += [part for text in drawn for part in wrap_indented(text, self._console)]
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))

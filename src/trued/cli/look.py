@@ -22,7 +22,7 @@ from trued.cli.context import (
     selected_run,
     top_of,
 )
-from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, ago, line, local_time, spent, tokens
+from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, ago, line, local_time, spent
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, exit_on_interrupt, hint, out, print_json
 from trued.errors import BadInput
@@ -31,12 +31,12 @@ from trued.reporting.views.run_rows import all_as_seen, as_seen, run_row
 from trued.support.money import least_certain
 from trued.support.plain_text import plain
 from trued.support.plurals import counted, few
+from trued.support.token_count import token_count
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from trued.engine.run_store import RunStore
-    from trued.reporting.views.progress import Progress
     from trued.wire import Spend
 
 app = typer.Typer(rich_markup_mode=None)
@@ -108,7 +108,7 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     shown = [
         {
             "cost": spent(row["cost_usd"], row["cost"]),
-            "tokens": tokens(row["tokens"], estimated=row["tokens_estimated"]),
+            "tokens": token_count(row["tokens"], estimated=row["tokens_estimated"]) if row["tokens"] else "",
         }
         for row in rows
     ]
@@ -158,7 +158,13 @@ def show(
         lines = [
             text
             for scope, names in seen.scopes.items()
-            for text in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
+            for text in scope_lines(
+                scope,
+                [seen.rows[name] for name in names],
+                seen.last,
+                accept=seen.accept,
+                called=seen.names.get(scope, ""),
+            )
         ]
         for text in _shorten(lines, full=full):
             console.print(text, soft_wrap=True)
@@ -170,21 +176,12 @@ def show(
             console.print(text, soft_wrap=True)
         for text in used_lines(store, record):
             console.print(text, soft_wrap=True)
-        console.print(
-            Text.assemble(
-                "state ", (state, STATE_COLOURS.get(state, "yellow")), f", grade {record.grade}{_landed_text(seen)}"
-            ),
-            soft_wrap=True,
-        )
+        landed = f", {line(seen.landed_text)}" if seen.landed_text else ""
+        colour = STATE_COLOURS.get(state, "yellow")
+        console.print(Text.assemble("state ", (state, colour), f", grade {record.grade}{landed}"), soft_wrap=True)
         if state == "queued":
             hint(line(now.why, 600))
         advise(store, record, ledger_data)
-
-
-def _landed_text(seen: "Progress") -> str:
-    parts = {onto: chunk for onto, chunk in seen.landed_parts.items() if onto not in seen.landed}
-    whole = f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
-    return whole + "".join(f", chunks up to {line(chunk)} landed on {line(onto)}" for onto, chunk in parts.items())
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":

@@ -11,18 +11,19 @@ from trued.workspace.git.batch import batch_input, parse_batch
 
 def kind_here(top: Path, settings: Settings) -> ProjectKind:
     """The kind of the project at HEAD, where a run would start."""
-    paths = _paths_at_head(top)
+    paths = paths_at_head(top)
     texts = _read_committed(top, files_to_read(paths))
     return with_user_commands(project_kind(paths, texts.get), settings.commands)
 
 
 def sources_here(top: Path, *, most: int, size: int) -> dict[str, str]:
     """The code files at HEAD with their texts: at most `most` of them, without those longer than `size` characters."""
-    code = tuple(path for path in _paths_at_head(top) if path.endswith(CODE) and "\n" not in path)[:most]
+    code = tuple(path for path in paths_at_head(top) if path.endswith(CODE) and "\n" not in path)[:most]
     return {path: text for path, text in _read_committed(top, code).items() if len(text) <= size}
 
 
-def _paths_at_head(top: Path) -> list[str]:
+def paths_at_head(top: Path) -> list[str]:
+    """All paths of the commit HEAD."""
     listed = ask_git(top, "ls-tree", "-r", "-z", "--name-only", "HEAD") or b""
     return [name.decode(errors="replace") for name in listed.split(b"\0") if name]
 

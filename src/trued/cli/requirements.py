@@ -39,17 +39,32 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Write a requirements file to fill in, from your words and this repository's functions, routes and tests."""
-    from trued.cli.project_kind import kind_here, sources_here
+    from trued.cli.project_kind import kind_here, paths_at_head, sources_here
     from trued.inputs.project.entry_points import entry_points
     from trued.inputs.requirements.file import parse_requirements
     from trued.inputs.requirements.file_text import scaffold_text
     from trued.model import Settings
+    from trued.proof.room.project_folders import import_roots, project_folders
 
     _check_output(output)
     top = repository_here(repo)
-    kind, entries = kind_here(top, Settings()), entry_points(sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES))
+    kind, sources, paths = (
+        kind_here(top, Settings()),
+        sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES),
+        paths_at_head(top),
+    )
+    roots = import_roots(paths)
+    # the modules of these folders have ambiguous names, so no import finds them unless the file names the folder
+    unclear = [folder for folder in project_folders(paths).python if not any(_is_below(root, folder) for root in roots)]
+    entries = entry_points(sources, (*roots, *unclear))
     wanted = _requirements_from(goal)
-    text = scaffold_text(wanted, test=kind.test, start=kind.start, entry_points=entries)
+    text = scaffold_text(
+        wanted,
+        tests=kind.tests or ([kind.test] if kind.test else []),
+        start=kind.start,
+        entry_points=entries,
+        unclear=unclear,
+    )
     parse_requirements(text, "requirements.yaml")
     if as_json:
         rows = [{"id": requirement.id, "text": requirement.text} for requirement in wanted]
@@ -59,6 +74,10 @@ def new(
     if output and output.resolve().is_relative_to(top.resolve()):
         where = f"{output} is inside the repository, where agents can read it"
         hint(f"{where}: move it out, or its cases may count as visible")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
 
 
 def _requirements_from(goal: str | None) -> "list[Requirement]":

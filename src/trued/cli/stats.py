@@ -89,10 +89,9 @@ def stats(
 
 def _cells(total: "Total") -> list[str]:
     per = f"{total.met_per_usd:g}" if total.met_per_usd is not None else ""
-    cost = spent(total.usd, "computed" if total.is_estimated else "")
     used = tokens(total.tokens, estimated=total.has_estimated_tokens)
     proven, met = f"{total.proven}/{total.runs}", f"{total.met}/{total.requirements}"
-    return [line(total.name, 40), proven, met, false_claims(total), used, cost, per]
+    return [line(total.name, 40), proven, met, false_claims(total), used, spent(total.usd, total.cost), per]
 
 
 def false_claims(total: "Total") -> str:

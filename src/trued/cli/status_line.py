@@ -32,7 +32,7 @@ def ending(seen: Progress) -> Iterator[Text]:
 
 
 def usage(seen: Progress) -> str:
-    """The tokens, cost and time that a run has used: `45.2k tok · $0.79 · 4m10s`."""
+    """The tokens, cost and time that a run has used: `45.2k tokens · $0.79 · 4m10s`."""
     used, estimated = seen.tokens
     took = duration(seen.worked)
     return " · ".join(filter(None, (tokens(used, estimated=estimated), spent(seen.cost_usd, seen.cost), took)))

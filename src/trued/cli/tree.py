@@ -40,14 +40,16 @@ def scope_lines(
     rows: Iterable[Row],
     now: float,
     *,
+    accept: Grade,
     called: str = "",
     continued: bool = False,
     doing: Callable[[str], str] = lambda _: "",
 ) -> list[Text]:
     """A scope's name and its rows, indented below it; rows without a scope are not indented.
 
-    `called`: the scope's title. `continued`: earlier rows of this scope were printed before. `doing`: gives the current
-    activity of a running call's agent, by the call's key.
+    `accept`: with this grade or a better one, a requirement is met. `called`: the scope's title. `continued`: earlier
+    rows of this scope were printed before. `doing`: gives the current activity of a running call's agent, by the
+    call's key.
     """
     named = not scope.startswith("/")
     lines = [Text(line(scope), style="bold")] if named else []
@@ -57,18 +59,18 @@ def scope_lines(
     rows = list(rows)
     width = max((len(line(label_of(row.key))) for row in rows if isinstance(row, Call)), default=0)
     for row in rows:
-        lines += [Text("  " if named else "") + text for text in row_lines(row, now, min(width, WIDEST))]
+        lines += [Text("  " if named else "") + text for text in row_lines(row, now, accept, min(width, WIDEST))]
         if isinstance(row, Call) and row.state == "running" and (activity := line(doing(row.key), ACTIVITY)):
             lines.append(Text(f"{'  ' if named else ''}    {activity}", "dim"))
     return lines
 
 
-def row_lines(row: Row, now: float, width: int = 0) -> list[Text]:
+def row_lines(row: Row, now: float, accept: Grade = Grade.ATTESTED, width: int = 0) -> list[Text]:
     if isinstance(row, Remark):
         mark, style = ("⚠", "yellow") if row.warning else ("·", "dim")
         return [Text.assemble((f"{mark} ", style), (line(row.text, 300), style))]
     width = max(width, WIDTH)
-    return [_call(row, now, width)] if isinstance(row, Call) else [_checks(row, now, width), *_unmet_lines(row)]
+    return [_call(row, now, width)] if isinstance(row, Call) else [_checks(row, now, width), *_unmet_lines(row, accept)]
 
 
 def _call(call: Call, now: float, width: int) -> Text:
@@ -106,9 +108,9 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
     return text.append(f"  {line(checks.summary, 200)}", GRADE_COLOURS.get(grade, "")) if checks.summary else text
 
 
-def _unmet_lines(checks: Checks) -> list[Text]:
-    """A line for each requirement below `attested`, with its grade and the reason."""
-    unmet = [judged for judged in checks.grades if judged[1] and not Grade(judged[1]).is_met()]
+def _unmet_lines(checks: Checks, accept: Grade) -> list[Text]:
+    """A line for each requirement below the grade `accept`, with its grade and the reason."""
+    unmet = [judged for judged in checks.grades if judged[1] and not Grade(judged[1]).is_met(accept)]
     return [
         Text.assemble(
             "    ", (line(name, 60), "bold"), " ", (grade, GRADE_COLOURS.get(grade, "")), f"  {line(why, 300)}"
@@ -119,7 +121,7 @@ def _unmet_lines(checks: Checks) -> list[Text]:
 
 def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     used, estimated = seen.tokens
-    met = sum(Grade(grade).is_met() for grade in seen.grades.values() if grade)
+    met = sum(Grade(grade).is_met(seen.accept) for grade in seen.grades.values() if grade)
     parts = [
         line(seen.view.counts(running=seen.state == "running"), 120),
         f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"

@@ -24,7 +24,6 @@ DETAIL = 240  # maximum length of the reason why a check run does not count, in 
 MANY = 15  # if there are more requirements than this, met ones are shown without their evidence
 NAMES = 28  # maximum width of the column of ids
 INDENT = " " * 14
-QUICK = "quick:"
 OUTCOME_COLOURS = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
 
 
@@ -64,7 +63,7 @@ def verdict_lines(verification: Verification, name: str = "") -> None:
 
 def _print_requirement(console: Console, verification: Verification, row: Judged, width: int) -> None:
     met = row.grade.is_met(verification.accept)
-    mark, style = ("✓", "green") if met else ("○", "yellow") if row.holds else ("✗", "red")
+    mark, style = ("✓", "green") if met else ("✗", "red") if verification.has_failed(row) else ("○", "yellow")
     head = Text.assemble(
         (f"{mark} ", style), (f"{row.grade:<12}", GRADE_COLOURS[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
     )
@@ -84,11 +83,14 @@ def _print_requirement(console: Console, verification: Verification, row: Judged
 
 
 def _print_suite(console: Console, verification: Verification, suite: Judged) -> None:
-    """Print the existing tests: they have no grade, they pass or fail."""
-    mark, style = ("✓", "green") if suite.holds else ("✗", "red")
+    """Print the existing tests: they have no grade, they pass or fail. A failing test that a requirement names refutes
+    this requirement, not the existing tests."""
     checks = verification.checks(suite)
+    has_failing = any(check.failing for check in checks)
+    mark, style = ("✗", "red") if not suite.holds else ("○", "yellow") if has_failing else ("✓", "green")
     results = " · ".join(check.result_line for check in checks)
     text = results if suite.holds else f"{line(reasons_sentence(suite.why))} · {results}"
+    text += " · what fails is judged with the requirement that names it" if suite.holds and has_failing else ""
     _print_wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), text, INDENT)
     for check in checks if not suite.holds else ():
         _print_failing(console, check)
@@ -138,7 +140,8 @@ def _print_line(console: Console, text: Text) -> None:
 
 
 class VerifyProgress:
-    """Shows on stderr what a verification is doing: one changing line on a terminal, one line per event elsewhere."""
+    """Shows on stderr what a verification is doing: one changing line on a terminal. Elsewhere, where each line stays,
+    a line for each stage, and for each check that lacks something or does not count."""
 
     def __init__(self) -> None:
         self._console = err()
@@ -175,17 +178,18 @@ class VerifyProgress:
                 self._show_progress(f"installing packages for the checks: {line(', '.join(event.packages), 200)}")
             case proof.CheckSealed():
                 lacks = f": {line('; '.join(event.lacks), 200)}" if event.lacks else ""
-                self._show_progress(f"{side}{event.sort} done{lacks}")
+                self._show_progress(f"{side}{event.sort} done{lacks}", passing=not lacks)
             case proof.CheckRan():
                 void = f": {line(event.void, 120)}" if event.void else ""
-                self._show_progress(f"{side}{event.sort} done, turn {event.turn}{void}")
+                self._show_progress(f"{side}{event.sort} done, turn {event.turn}{void}", passing=not void)
             case _:
                 pass
 
-    def _show_progress(self, sentence: str) -> None:
+    def _show_progress(self, sentence: str, *, passing: bool = False) -> None:
+        """Show a sentence; one that is only passing is not shown where each line stays."""
         if self._status:
             self._status.update(Text(sentence))  # as Text, because rich would read markup in a plain string
-        else:
+        elif not passing:
             self._console.print(Text(sentence, "dim"), soft_wrap=True)
 
     def _warn(self, event: "WorkingTreeDirty") -> None:
@@ -200,8 +204,11 @@ def advice(verification: Verification) -> list[str]:
     hints = []
     if verification.outcome.state == "waiting":
         hints.append(f"nothing failed, but it is not proven yet: {_missing(verification)}")
-    if unmet and any(note.startswith(QUICK) for note in verification.verdict.undecided):
-        hints.append("--quick gives `tested` at most: use --accept tested, or leave out --quick")
+    if verification.is_quick and any(
+        row.grade is Grade.TESTED and not row.grade.is_met(verification.accept)
+        for row in verification.verdict.requirements
+    ):
+        hints.append("--quick grades no higher than `tested`: use --accept tested, or leave out --quick")
     if unmet:
         hints.append(f"`trued why {shlex.quote(unmet)}` shows what was expected, what was seen and all other evidence")
     return hints

@@ -147,7 +147,12 @@ class Engine:
         emit = self.store.writer(record).emit
         emit(
             RunBegan(
-                title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level, run=record.id
+                title=record.title,
+                workflow=record.workflow,
+                branch=record.branch,
+                level=inputs.level,
+                run=record.id,
+                accept=inputs.settings.accept,
             )
         )
         if inputs.start:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from trued.engine.run_store import RunStore
 from trued.engine.spending_by_limit import spending_lines
-from trued.model import Event, RunRecord, Verdict
+from trued.model import Event, Grade, RunRecord, Verdict
 from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
@@ -28,6 +28,7 @@ class HandoverFacts:
     state: str
     why: str
     verdict: Verdict | None
+    accept: Grade  # with this grade or a better one, a requirement is met
     wanted: tuple[str, ...]  # all requirements of the contract, judged or not
     events: tuple[Event, ...]
     spent: tuple[str, ...]  # texts of one line each
@@ -52,6 +53,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
         record.state,
         record.why or "no progress: the last round had the same gaps as before and changed nothing",
         store.verdict(record.id),
+        store.accepted(record.id),
         tuple(requirement.id for requirement in contract.requirements) if contract else (),
         events,
         tuple(spending_lines(store, record.id)),
@@ -110,9 +112,9 @@ def _given_up(events: Iterable[Event]) -> Iterator[str]:
 
 def _requirements(facts: HandoverFacts) -> Iterator[str]:
     judged = {requirement.id: requirement for requirement in facts.verdict.requirements} if facts.verdict else {}
-    enough = [requirement for requirement in judged.values() if requirement.grade.is_met()]
-    proven = tuple(f"{_short_line(requirement.id)}: {requirement.grade}" for requirement in enough)
-    yield _section("What is proven", proven, "Nothing yet.")
+    enough = [requirement for requirement in judged.values() if requirement.grade.is_met(facts.accept)]
+    met = tuple(f"{_short_line(requirement.id)}: {requirement.grade}" for requirement in enough)
+    yield _section("What is met", met, "Nothing yet.")
     lines: list[str] = []
     for requirement in judged.values():
         if requirement not in enough:
@@ -123,7 +125,7 @@ def _requirements(facts: HandoverFacts) -> Iterator[str]:
     lines += [f"{_short_line(name)}: no check has been run on it yet" for name in facts.wanted if name not in judged]
     if facts.verdict:
         lines += [f"objection: {_short_line(objection.what)}" for objection in facts.verdict.objections]
-    yield _section("What is not proven", tuple(lines), "Everything is proven.")
+    yield _section("What is not met", tuple(lines), "Everything is met.")
 
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Writes receipts of verdicts and bundles of contracts, and checks them: offline, or by proving everything again."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +20,7 @@ from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_receipt
 from trued.proof.receipts.statement import (
+    Account,
     ReceiptSurroundings,
     Statement,
     claim_differences,
@@ -212,6 +214,7 @@ def _statement_lines(stated: Statement) -> list[str]:
     for requirement in account.requirements:
         said.append(f"{requirement.id} is {requirement.grade}: {'; '.join(requirement.why[:2])}")
         said += [f"{requirement.id} rests on {word}" for word in requirement.rests_on]
+    said += _waits(account)
     said += [f"open objection: {objection.what}" for objection in account.objections]
     said += [f"open gap: {remark}" for remark in account.remarks]
     said += [f"not checked: {note}" for note in account.undecided]
@@ -220,6 +223,17 @@ def _statement_lines(stated: Statement) -> list[str]:
     taken, isolation = account.taken, ", ".join(account.taken.levels) or "none"
     evidence = f"evidence taken {taken.began} by {taken.engine}, isolation: {isolation}"
     return [*said, evidence if taken.began else f"no evidence was taken by {taken.engine}"]
+
+
+def _waits(account: Account) -> Iterator[str]:
+    """What the statement waits for, if a person's approval can still make requirements met."""
+    unmet = [requirement for requirement in account.requirements if requirement.grade < account.accept]
+    waiting = [requirement for requirement in unmet if requirement.holds and requirement.lacks]
+    for requirement in waiting:
+        missing = "an approval of the contract" if requirement.lacks == "approve" else "somebody who accepts the work"
+        yield f"{requirement.id} waits for a person: {missing} is missing"
+    if waiting and len(waiting) == len(unmet) and not (account.objections or account.remarks):
+        yield "nothing failed, but it is no success before a person has decided and a new receipt is written"
 
 
 def _signature(found: Receipt, *, known: bool) -> str:

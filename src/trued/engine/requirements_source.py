@@ -2,12 +2,14 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, Untrusted
 from trued.inputs.requirements.coverage import unique_ids
-from trued.model import Environment, Requirement, Requirements, TestsCheck
+from trued.model import CommandCheck, Environment, Requirement, Requirements, TestsCheck
+from trued.proof.room.frozen_files import is_below
 from trued.support.hashing import git_blob_names
 from trued.support.located import read_text
 from trued.support.located.spots import FILE_LIMIT
@@ -47,6 +49,28 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
     plain = content.replace(b"\r\n", b"\n")
     ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
     return tuple(name for way in ways for name in git_blob_names(way))
+
+
+async def refuse_missing_files(workspace: GitWorkspace, given: Requirements, head: str) -> None:
+    """Raise BadInput if a check names a file or folder that neither commit has: its verdict would be about a typing
+    error, not about the work. Files of a check with `from` come with the requirements."""
+    named = {
+        name: requirement.source
+        for requirement in given.requirements
+        for check in requirement.checks
+        if isinstance(check, CommandCheck) or (isinstance(check, TestsCheck) and not check.from_)
+        for name in check.files
+    }
+    if not named:
+        return
+    paths = {path for side in (workspace.base, head) for path in await workspace.blobs(side)}
+    submodules = {path for side in (workspace.base, head) for path in await workspace.submodules(side)}
+    for name, source in named.items():
+        if any(is_below(path, name) for path in paths) or any(is_below(name, path) for path in submodules):
+            continue
+        close = get_close_matches(name, sorted(paths), 1, 0.6)
+        hint = f"did you mean {close[0]}?" if close else "correct the path, or remove it if the work lacks this file"
+        raise BadInput(f"`files` names {name}, which is in neither commit", str(source or ""), hint)
 
 
 async def find_requirements(

@@ -10,6 +10,7 @@ from trued.model.step_keys import feature_scope
 from trued.support.durations import duration
 from trued.support.money import MARKS, least_certain, money
 from trued.support.plurals import counted
+from trued.support.token_count import token_count
 
 if TYPE_CHECKING:
     from trued.wire import Amount, Spend
@@ -56,7 +57,7 @@ def _spent(whose: str, rows: "list[Spend]", limit: Limit) -> str:
         f"{mark}{money(used.usd)}" + (f" of {money(limit.usd)}" if limit.usd else "")
         if used.usd or limit.usd
         else "cost not reported",
-        f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),
+        f"{token_count(used.tokens)} tokens" + (f" of {token_count(limit.tokens)}" if limit.tokens else ""),
         counted(used.calls, "call") + (f" of {limit.calls}" if limit.calls else ""),
         duration(used.seconds) + (f" of {duration(limit.time)}" if limit.time else ""),
     ]

@@ -161,11 +161,12 @@ async def _due(
     workspace: GitWorkspace, request: VerifyRequest, given: Requirements | None, base: NamedCommit, head: NamedCommit
 ) -> tuple[Requirements, tuple[str, ...]]:
     """The requirements to judge, and remarks on them: the caller's, or those in the repository. The head never takes
-    away requirements of the base."""
+    away requirements of the base. Raises BadInput if the caller's checks name a file that neither commit has."""
     file = request.requirements_file
     if given is None:
         within = await folder_in_commits(workspace, head.commit, file, (head.root, base.root)) if file else ""
         return await requirements_source.find_requirements(workspace, head.commit, within)
+    await requirements_source.refuse_missing_files(workspace, given, head.commit)
     if request.requirements is None and file:
         return await with_words_of_base(workspace, given, file, (head, base))
     return given, ()

@@ -34,14 +34,19 @@ class Grade(StrEnum):
     def __ge__(self, other: str) -> bool:
         return self.rank >= Grade(other).rank
 
-    def is_met(self, accept: "Grade | None" = None) -> bool:
-        """Whether a requirement with this grade is met: the grade is at least `accept`, by default `attested`."""
-        return self >= (accept or Grade.ATTESTED)
+    def is_met(self, accept: "Grade") -> bool:
+        """Whether a requirement with this grade is met: the grade is at least `accept`, the user's `--accept`."""
+        return self >= accept
+
+    @property
+    def is_proven_or_attested(self) -> bool:
+        """Whether evidence proves the requirement, or a person accepted it, whatever the user's `--accept`."""
+        return self >= Grade.ATTESTED
 
     @property
     def is_lowered_bar(self) -> bool:
         """Whether this grade, as the user's `--accept`, accepts less than the default."""
-        return not self.is_met()
+        return not self.is_proven_or_attested
 
 
 class Status(StrEnum):  # its docstring is in the schemas of replies, whose hash is stored

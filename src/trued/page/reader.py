@@ -28,7 +28,7 @@ from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
 from trued.page.caches import Recent, Stamped
 from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
-from trued.page.work_diff import CloneDiffs
+from trued.page.work_diff import CloneDiffs, has_server
 from trued.proof.hashes import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
 from trued.reporting.html.gather import all_approvals, documents_of
@@ -186,7 +186,7 @@ class RunSummary:
 
     @classmethod
     def of(
-        cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade | None
+        cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade
     ) -> "RunSummary":
         """`attested`: the grades including people's attestations, if there are any."""
         who, says = sentence(record, seen, waits)
@@ -245,7 +245,7 @@ class Reader:
         self._summaries = Recent[str, Stamped[RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, Stamped[Stats]](8)
         self._fallen = Stamped[dict[str, int]]()
-        self._accepted: dict[str, Grade | None] = {}  # run → the grade that its user accepts
+        self._accepted: dict[str, Grade] = {}  # run → the grade that its user accepts
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
         self._proofs = Recent[tuple[str, str], Proved](PROOFS)
 
@@ -423,15 +423,15 @@ class Reader:
         )
         return {name: number for name, number in {**past, **current}.items() if number}
 
-    def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
+    def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade]:
         """The grades after people's approvals ({} without approvals), and the lowest grade that the run's user
         accepts."""
         approved = self._once(self.store.journal.runs_with_approvals, "runs with approvals")
         if record.id not in self._accepted:  # read once, because a run's inputs never change
             grades = accepted_grades(self.store)
-            self._accepted = {run.id: grades.get(run.id) for run in self.runs()}
+            self._accepted = {run.id: grades.get(run.id, Grade.ATTESTED) for run in self.runs()}
         approved_grades = grades_with_approvals(self.store, record) if record.id in approved else {}
-        return approved_grades, self._accepted.get(record.id)
+        return approved_grades, self._accepted.get(record.id, Grade.ATTESTED)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
         """The run's progress up to its newest event. Raises StillReading if there are more events than one request may
@@ -538,6 +538,14 @@ class Reader:
                 lines += [] if event.id <= after else [*story_lines(event, typed(event, view.EVENTS))][::-1]
             before = events[0].id if len(events) == most else 0
         return lines[:STORY]
+
+    def look_at(self, record: RunRecord) -> tuple[str, str]:
+        """The command with which a person looks at the work, and what it does: a preview, if there is a server."""
+        contract = self.store.contract(record.id)
+        start = str(self.store.stored_inputs(record.id)["settings"].get("commands", {}).get("start", ""))
+        if (contract and contract.serve) or has_server(self.store, record, configured=start):
+            return f"trued preview {record.id}", "starts it"
+        return f"trued diff {record.id}", "shows it"
 
     def next_steps(self, record: RunRecord) -> list[tuple[str, str]]:
         """Commands that a person may want next; looked up again when something has happened."""

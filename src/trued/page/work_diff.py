@@ -1,4 +1,5 @@
-"""Reads what a run changed, file by file, and what an agent has changed in its clone. Runs no hook or filter."""
+"""Reads what a run changed, file by file, what an agent has changed in its clone, and whether there is a server to
+look at. Runs no hook or filter."""
 
 import json
 import re
@@ -10,14 +11,17 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from tempfile import TemporaryFile
+from typing import IO, TypeAlias, TypeVar
 
 from trued.agents.spool.call_folder import attempts_of
 from trued.engine.run_store import RunStore
+from trued.inputs.project.start import StartCommand, start_command_sources, start_commands
 from trued.model import RunRecord
 from trued.page.caches import Recent
 from trued.reporting.html.calls import ReportedCall
 from trued.support.visible_text import visible_lines
+from trued.workspace.git.batch import batch_input, parse_batch
 from trued.workspace.git.clones import Clone
 from trued.workspace.git.command import git_command, git_environment
 from trued.workspace.git.store import Store
@@ -120,6 +124,27 @@ def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> 
     return (output or b"").decode("utf-8", "replace")[:SHOWN]
 
 
+def has_server(store: RunStore, record: RunRecord, *, configured: str = "") -> bool:
+    """Whether the files of the run's work show how to start a server, as `trued preview` would look for it.
+    `configured`: the user's own start command."""
+    commit = record.head or record.base
+    return bool(_first_found(store, record, lambda place: _start_commands(place, commit, configured)))
+
+
+@lru_cache(maxsize=64)
+def _start_commands(place: str, commit: str, configured: str) -> tuple[StartCommand, ...] | None:
+    listed = _git(place, "ls-tree", "-r", "-z", "--name-only", commit)
+    if listed is None:
+        return None
+    paths = [path for path in listed.decode("utf-8", "replace").split("\0") if path and "\n" not in path]
+    needed = start_command_sources(paths)
+    names = batch_input(f"{commit}:{path}" for path in needed)
+    output = _git(place, "cat-file", "--batch", fed=names) if needed else b""
+    answers = zip(needed, parse_batch(output or b""), strict=False)
+    texts = {path: (answer.content or b"").decode("utf-8", "replace") for path, answer in answers}
+    return start_commands(paths, texts.get, configured)
+
+
 def read_clone(place: str, folder: Path) -> DiffParts | None:
     """The changes in an agent's clone; None if it could not be read in time."""
     clone = Clone(folder)
@@ -219,20 +244,31 @@ def diff_parts(text: str) -> DiffParts:
     return tuple((sort, "".join(lines)) for sort, lines in found)
 
 
+def _rewound(file: IO[bytes], content: bytes) -> IO[bytes]:
+    """The file with this content, to be read from its beginning."""
+    file.write(content)
+    file.seek(0)
+    return file
+
+
 def _git(
     place: str,
     *words: str,
     variables: dict[str, str] | None = None,
+    fed: bytes = b"",
     within_s: float = WITHIN_S,
     most: int = MOST,
 ) -> bytes | None:
     """What git prints, but at most `most` bytes; then it is killed. None if it fails, or takes longer than
-    `within_s`."""
+    `within_s`. `fed`: its input."""
     command, environment = git_command([f"--git-dir={place}", *words]), {**git_environment(), **(variables or {})}
     try:
-        with subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as git:
+        with (
+            TemporaryFile() as given,
+            subprocess.Popen(
+                command, env=environment, stdin=_rewound(given, fed), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            ) as git,
+        ):
             late = threading.Timer(within_s, git.kill)
             late.start()
             try:

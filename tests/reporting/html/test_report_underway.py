@@ -15,7 +15,7 @@ def test_a_run_that_goes_on_says_so_first_and_then_what_is_met_so_far(state: str
     assert made.grade == made.state == state
     ended = page(material())
     met = next(figure for figure, of, _ in ended.figures if of == "requirements met").partition("/")
-    assert f"So far {met[0]} of {met[2]} requirements met" in made.says
+    assert f"requirements met: {met[0]} of {met[2]}" in made.says
     html = rendered(made)
     assert f"<title>{state}: " in html
     top = Read(html[: html.index("<main>")]).text

@@ -145,6 +145,15 @@ def test_an_end_is_of_one_kind_and_names_the_requirements_that_it_is_about(
     assert notifications(store, made.id) == []
 
 
+def test_a_notification_names_as_waiting_only_what_the_runs_bar_does_not_accept(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "state", {}) as store:
+        store.journal.add(RECORD, json.dumps({"settings": {"accept": "tested"}}))
+        judged(store, R1="tested", look="unproven")
+        store.writer(RECORD).emit(ended("waiting"))
+        (made,) = notifications(store, 0)
+    assert (made.kind, made.text) == ("waits", "r-note waits for you: look")
+
+
 def test_of_many_requirements_five_are_named_and_the_rest_is_counted(store: RunStore) -> None:
     judged(store, **{f"R{number}": "refuted" for number in range(1000)})
     store.writer(RECORD).emit(ended("not proven"))

@@ -171,7 +171,7 @@ async def test_an_approval_counts_as_in_the_ledger(store: RunStore, clock: Clock
     store.journal.approve("r-1", Approval(requirement="look", who="ann", why="seen", commit="c"))
     ledger = store.verdict("r-1")
     assert ledger is not None
-    met = sum(each.grade.is_met() for each in ledger.requirements)
+    met = sum(each.grade.is_met(Grade.ATTESTED) for each in ledger.requirements)
     assert [(each.met, each.requirements) for each in history(store, HistoryFilter())] == [(met, 1)]
     assert met == 1
 

@@ -25,7 +25,7 @@ from trued.model import (
 from trued.proof.hashes import check_hash
 from trued.proof.verdict.conclusion import conclude
 from trued.reporting.views.cases import failed_case
-from trued.reporting.views.junit import junit
+from trued.reporting.views.junit import gate_junit, junit
 from trued.reporting.views.markdown import markdown
 from trued.reporting.views.verification import Verification, ran_by, reasons_sentence, short_source, verification_data
 from trued.support.markdown_escape import code_block, escaped
@@ -205,6 +205,26 @@ def test_each_requirement_is_a_test_case(grade: Grade, accept: Grade, kind: str,
     assert [child.tag for child in case] == [*([kind] if kind else []), "system-out"]
     if kind:
         assert str(grade) in case[0].attrib["message"]
+
+
+@pytest.mark.parametrize(
+    ("grade", "holds", "lacks", "kind"),
+    [
+        ("proven", True, "", ""),
+        ("tested", True, "attest", "skipped"),
+        ("unproven", True, "approve", "skipped"),
+        ("unproven", False, "approve", "failure"),
+        ("unproven", False, "", "failure"),
+        ("refuted", False, "", "failure"),
+        ("unjudged", False, "", "error"),
+    ],
+)
+def test_the_gates_test_cases_are_of_the_same_kinds(grade: str, holds: bool, lacks: str, kind: str) -> None:
+    row = {"id": "r", "grade": grade, "why": "because", "holds": holds, "lacks": lacks}
+    suite = ET.fromstring(gate_junit("the verdict", {"requirements": [row]}, Grade.ATTESTED))
+    assert [child.tag for child in suite[0]] == ([kind] if kind else [])
+    counted = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    assert {name: suite.attrib[name] for name in counted} == {name: str(int(kind == counted[name])) for name in counted}
 
 
 def _allowed(top: ET.Element) -> None:

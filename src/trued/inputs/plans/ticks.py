@@ -16,7 +16,7 @@ def ticked_plan(plan: Plan, requirements: Sequence[Requirement], verdict: Verdic
             for requirement in requirements
             if requirement.id in judged and _stands_for(requirement, criterion)
         ]
-        if standing and all(item.grade.is_met() for item in standing):
+        if standing and all(item.grade.is_proven_or_attested for item in standing):
             done[criterion.source.line] = "; ".join(_who_and_what(item, verdict.commit) for item in standing)
     return tick_lines(plan.text, done)
 

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
@@ -17,25 +17,26 @@ _EXPORTED = re.compile(r"^export\s+(?:async\s+)?function\s+(\w+)\s*\(([^)]*)\)",
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 
-def entry_points(texts: Mapping[str, str]) -> list[str]:
+def entry_points(texts: Mapping[str, str], roots: Collection[str] = ()) -> list[str]:
     """The entry points as text: `package.module:function(arguments)`, `path/module.js:name(arguments)` or `GET /path`.
-    They are in the order of the files' paths."""
+    They are in the order of the files' paths. `roots`: the folders, besides the top, `src` and `lib`, from which Python
+    modules are imported, such as `backend/src`."""
     found: dict[str, None] = {}
     for path, text in sorted(texts.items()):
         if not path.endswith(CODE) or is_test(path):
             continue
-        functions = _python(path, text) if path.endswith(".py") else _node(path, text)
+        functions = _python(path, text, roots) if path.endswith(".py") else _node(path, text)
         found |= dict.fromkeys([*_routes(text), *functions])
     return list(found)
 
 
-def _python(path: str, text: str) -> Iterator[str]:
+def _python(path: str, text: str, roots: Collection[str]) -> Iterator[str]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
-    parts = list(PurePosixPath(path).with_suffix("").parts)
-    parts = parts[1:] if parts[0] in ROOTS and len(parts) > 1 else parts
+    root = max((root for root in (*ROOTS, *roots) if path.startswith(f"{root}/")), key=len, default="")
+    parts = PurePosixPath(path.removeprefix(f"{root}/")).with_suffix("").parts
     module = ".".join(part for part in parts if part != "__init__")
     for node in tree.body:
         public = isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not node.decorator_list

@@ -39,6 +39,7 @@ class ProjectKind(Value):
     test: str = ""
     start: str = ""
     why: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()  # the test command of each project, started at the top without a shell's parentheses
 
     @property
     def name(self) -> str:
@@ -77,6 +78,7 @@ def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
     )
     for step in STEPS:
         kind = _with_command(kind, step, complete)
+    kind = kind.model_copy(update={"tests": tuple(project.test_alone for project in complete if project.test)})
     return _with_make_targets(kind, by_folder["."], inside)
 
 

@@ -43,6 +43,11 @@ class Project:
     def within(self, command: str) -> str:
         return command if self.folder == "." else f"(cd {shlex.quote(self.folder)} && {command})"
 
+    @property
+    def test_alone(self) -> str:
+        """The test command as a check takes it, without the parentheses that join it to those of other projects."""
+        return self.test if self.folder == "." else self.test.removeprefix("(").removesuffix(")")
+
 
 def is_manifest(path: str) -> bool:
     """Whether the file's text, not only its presence, says how a project is set up."""

@@ -1,6 +1,7 @@
 """Writes requirements files: a scaffold to fill in, or the cases of a contract. Pure."""
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -73,11 +74,18 @@ def _flow(value: Any) -> str:
 # -- a scaffold --------------------------------------------------------------------------------------------------------
 
 
-def scaffold_text(requirements: Iterable[Requirement], *, test: str, start: str, entry_points: Sequence[str]) -> str:
+def scaffold_text(
+    requirements: Iterable[Requirement],
+    *,
+    tests: Sequence[str],
+    start: str,
+    entry_points: Sequence[str],
+    unclear: Sequence[str] = (),
+) -> str:
     """A requirements file to fill in: the user's words, a valid manual check for each, and examples as comments.
 
-    `test` and `start`: the project's own commands, if they are known. `entry_points`: `module:function(arguments)` or
-    `GET /path`.
+    `tests` and `start`: the projects' own commands, if they are known. `entry_points`: `module:function(arguments)` or
+    `GET /path`. `unclear`: folders of projects whose modules are found only if the file names them.
     """
     calls = [entry_point for entry_point in entry_points if ":" in entry_point.partition("(")[0]]
     routes = [entry_point for entry_point in entry_points if entry_point not in calls]
@@ -91,19 +99,34 @@ def scaffold_text(requirements: Iterable[Requirement], *, test: str, start: str,
         "",
     ]
     if routes or start:
-        command = json.dumps(start.split() or ["python", "-m", "app"])
+        command = json.dumps(_arguments(start) or ["python", "-m", "app"])
         lines += ["# How the server for http and browser checks is started (the port is in the variable PORT):"]
         lines += [f"# serve: {{command: {command}, port_env: PORT}}", ""]
+    if unclear:
+        lines += [
+            "# Modules of these folders have names that another folder or Python has, too. Name the folder you mean:"
+        ]
+        lines += [f"# environment: {{path: {_flow(list(unclear))}}}", ""]
     lines.append("requirements:")
     for number, requirement in enumerate(requirements):
         lines += [f"  - id: {_flow(requirement.id)}", f"    text: {_flow(requirement.text)}", "    checks:"]
         lines += [f"      - {{kind: manual, steps: [{_flow(f'{CONFIRM}, then replace this step with a check')}]}}"]
         if number == 0:
-            lines += [f"      # {text}" for text in _examples(calls, routes, test)]
+            lines += [f"      # {text}" for text in _examples(calls, routes, tests)]
     return "\n".join(lines) + "\n"
 
 
-def _examples(calls: Sequence[str], routes: Sequence[str], test: str) -> Iterator[str]:
+def _arguments(command: str) -> list[str]:
+    """The command as a list of arguments: its words, or a shell with it if it needs one."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    needs_shell = not words or any(mark in command for mark in "()&|;<>$`")
+    return ["sh", "-c", command] if command and needs_shell else words
+
+
+def _examples(calls: Sequence[str], routes: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
     """Checks of every kind that fits the project, to be uncommented and corrected."""
     yield "- kind: examples            # data only; give at least two different results"
     yield "  cases:"
@@ -114,5 +137,5 @@ def _examples(calls: Sequence[str], routes: Sequence[str], test: str) -> Iterato
     for route in routes[:COVERED]:
         method, _, path = route.partition(" ")
         yield f"    - {{http: {{method: {method}, path: {_flow(path)}}}, status: 200, json: <result>}}"
-    if test:
+    for test in tests:
         yield f"- {{kind: tests, command: {_flow(test)}, files: [<tests that must pass>]}}"

@@ -6,7 +6,7 @@ from trued.model.events import JournalEvent
 from trued.model.grades import Grade
 
 
-class RunBegan(JournalEvent, kind="run began", omits=("run",)):
+class RunBegan(JournalEvent, kind="run began", omits=("run", "accept")):
     """A new run was recorded."""
 
     title: str
@@ -14,6 +14,7 @@ class RunBegan(JournalEvent, kind="run began", omits=("run",)):
     branch: str
     level: str  # of the sandbox
     run: str = ""  # the run's id (its branch may have another name); "" in journals of earlier versions
+    accept: Grade = Grade.ATTESTED  # with this grade or a better one, a requirement is met
 
 
 class BranchContinued(JournalEvent, kind="going on"):

@@ -93,6 +93,7 @@ def wait_piece(
         can_steer=reader.can_steer,
         pictures=pictures,
         progress=progress,
+        look=reader.look_at(record) if one.kind == "judge" else None,
     )
 
 
@@ -113,6 +114,7 @@ def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
         waits=waits,
         can_steer=reader.can_steer,
         next_steps=reader.next_steps(record),
+        landed=seen.landed_text,
     )
     return {"head": head, "tabs": piece("run/tabs.html.j2", record=record, tabs=TABS, here=tab)}
 

@@ -28,7 +28,9 @@ def requirement(reader: Reader, params: Params) -> PageView:
         proved for proved in material.history if any(one.id == name and one.gaps for one in proved.verdict.requirements)
     ]
     pieces = {
-        "requirement": piece("requirement/words.html.j2", record=record, line=found[0], row=row),
+        "requirement": piece(
+            "requirement/words.html.j2", record=record, line=found[0], row=row, look=reader.look_at(record)
+        ),
         "cases": piece(
             "requirement/cases.html.j2",
             cases=outcomes_of(material, found)[name],

@@ -22,6 +22,7 @@ from trued.reporting.html.notices import notices
 from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 from trued.support.money import money
+from trued.support.token_count import token_count
 
 # how much of the end of a run the lanes show: name in the address → seconds
 ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}
@@ -53,7 +54,7 @@ def run(reader: Reader, params: Params) -> PageView:
         **({} if is_at_work else {"call": call}),
         "ledger": _first_ledger(reader, record, ledger)
         if not params.keys() & {"only", "page", "lanes"}
-        else ledger_piece(record, material, ledger, params),
+        else ledger_piece(reader, record, material, ledger, params),
         "story": story_piece(record, reader.story(record)[:STORY], watched.count),
     }
     return run_page(reader, record, "", "", pieces, layout="now at-work" if is_at_work else "now")
@@ -141,9 +142,9 @@ def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSum
             f"{run_url(record.id, 'calls')}?only=refuted" if lies else "",
         ),
         (
-            f"{'~' if sums.estimated and sums.tokens else ''}{amount(sums.tokens)}",
+            token_count(sums.tokens, estimated=sums.estimated),
             "tokens",
-            "made up by scripts" if sums.are_scripted else _of_limit(limit.tokens, amount(limit.tokens)),
+            "made up by scripts" if sums.are_scripted else _of_limit(limit.tokens, token_count(limit.tokens)),
             "",
         ),
     ]
@@ -228,10 +229,12 @@ def _gaps_in_brief(reader: Reader, record: RunRecord, call: ReportedCall, materi
 
 def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -> str:
     """The first page of the ledger; cached, because most browser windows that show a run show it."""
-    return reader.made_of_decisions(record, "first ledger", lambda _: ledger_piece(record, _, ledger, {}))
+    return reader.made_of_decisions(record, "first ledger", lambda _: ledger_piece(reader, record, _, ledger, {}))
 
 
-def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params) -> str:
+def ledger_piece(
+    reader: Reader, record: RunRecord, material: Material, ledger: list[LedgerLine], params: Params
+) -> str:
     """One page of the ledger; unmet requirements come first and show their cases."""
     only = params.get("only", "")
     sorts = {line.id: "open" if not line.met else "guard" if line.guard else "met" for line in ledger}
@@ -249,6 +252,7 @@ def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine]
         turned=_turned_cases(material, paging.items),
         held_back=material.holds_out,
         url=requirement_url,
+        look=reader.look_at(record) if any(line.lacks == "attest" for line in paging.items) else None,
     )
 
 

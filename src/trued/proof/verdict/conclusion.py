@@ -77,7 +77,7 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
         return judged.model_copy(update={**update, "lacks": "", "holds": True, "why": (why, *before)})
     if contract and needs_contract:
         return _attested(judged, f"{ACCEPTED}with the contract by {contract.who}{_because(contract)}")
-    settled = judged.grade is Grade.REFUTED or judged.grade.is_met()
+    settled = judged.grade is Grade.REFUTED or judged.grade.is_proven_or_attested
     if settled or own is None or own.stale or not own.who:
         return judged
     return _attested(judged, f"{ACCEPTED}by {own.who}{_because(own)}").model_copy(update={"gaps": ()})
@@ -98,7 +98,7 @@ def _rejected(judged: Judged, rejection: Approval) -> Judged:
 
 def _with_stale_approval(judged: Judged, approval: Approval) -> Judged:
     """Mention an approval or rejection that was given for an earlier state of the work; it changes no grade."""
-    if judged.grade.is_met():
+    if judged.grade.is_proven_or_attested:
         return judged
     return judged.model_copy(update={"why": (*judged.why[:1], approval.stale, *judged.why[1:])})
 

@@ -11,7 +11,7 @@ QUICK_TURNS = 1
 QUICK_CEILING = Grade.TESTED
 QUICK_NOTE = FactNote(
     "quick: every check ran once on the head; the second run (another order, date, host and HOME) was skipped, "
-    f"so nothing is graded above {QUICK_CEILING}: verify without --quick"
+    f"so nothing is graded above {QUICK_CEILING}"
 )
 
 

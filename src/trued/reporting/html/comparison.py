@@ -7,6 +7,7 @@ from typing import Any
 from trued.reporting.html.format import amount, cut
 from trued.support.durations import duration
 from trued.support.money import MARKS, money
+from trued.support.token_count import token_count
 
 NONE = "–"
 
@@ -57,15 +58,14 @@ def compared(data: Mapping[str, Any]) -> Compared:
 
 def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
     tokens, gaps, alike = run["tokens"], run["gaps"], run["asked_alike"]
-    mark = "~" if tokens["estimated"] and tokens["all"] else ""
     cells = {
         "proven": f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE,
         ALIKE: f"{alike['proven']}/{alike['requirements']}",
         "gaps found": f"{gaps['found']}, {gaps['left']} left" if gaps["left"] else str(gaps["found"]),
         "rounds": NONE if run["rounds"] is None else str(run["rounds"]),
         "calls": amount(run["calls"]),
-        "tokens": f"{mark}{amount(tokens['all'])}",
-        "peak context": f"{mark}{amount(run['peak']['tokens'])}",
+        "tokens": token_count(tokens["all"], estimated=tokens["estimated"]),
+        "peak context": token_count(run["peak"]["tokens"], estimated=tokens["estimated"]),
         "cost": f"{_mark(run)}{money(run['cost_usd'])}" if run["cost"] or run["cost_usd"] else NONE,
         "time": duration(run["time_s"]),
         "agents' time": duration(run["agents_s"]),
@@ -83,5 +83,5 @@ def _peaks(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for run in runs:
         roles = run["peak"]["roles"]
         if len(roles) > 1:
-            peaks = ", ".join(f"{role} {amount(peak)}" for role, peak in roles.items())
+            peaks = ", ".join(f"{role} {token_count(peak)}" for role, peak in roles.items())
             yield f"peak context in {run['name']}: {peaks}"

@@ -24,10 +24,10 @@ def amount(number: int) -> str:
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def cost(usd: float, mark: str = "") -> str:
-    """The cost after a mark: `~` for computed, `≤` for an upper bound. 0 becomes "not reported", because a call without
-    a reported cost was not free."""
-    return f"{mark}{money(usd)}" if usd else "not reported"
+def cost(usd: float, known: str = "") -> str:
+    """The cost with a mark for how it is known. 0 becomes "not reported", because a call without a reported cost was
+    not free."""
+    return money(usd, known) if usd else "not reported"
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:

@@ -7,6 +7,7 @@ from trued.reporting.html import format as words
 from trued.reporting.html.page import ReportPage
 from trued.support.durations import duration
 from trued.support.plain_text import plain
+from trued.support.token_count import token_count
 
 
 def rendered(page: ReportPage) -> str:
@@ -26,6 +27,7 @@ def environment() -> Environment:
     made.filters.update(
         amount=words.amount, clock=words.clock, duration=duration, moment=words.moment, short=words.short
     )
+    made.filters.update(token_count=token_count)
     made.filters["escaped"] = escaped
     made.globals["counted"] = words.counted
     return made

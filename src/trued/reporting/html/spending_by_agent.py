@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trued.reporting.html.calls import ReportedCall
-from trued.reporting.html.format import agent_name, amount, cost
+from trued.reporting.html.format import agent_name, cost
 from trued.support.durations import duration
-from trued.support.money import least_certain, money
+from trued.support.money import least_certain
 from trued.support.plurals import counted
+from trued.support.token_count import token_count
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,8 @@ def _sum_up(calls: Sequence[ReportedCall], share: float) -> Spent:
 
 
 def _cost(calls: Sequence[ReportedCall]) -> str:
-    paid = sum(call.row.cost_usd for call in calls)
-    known = least_certain(call.row.cost for call in calls)
-    if known == "ceiling":
-        return f"{money(paid, known)} (upper bound)"
-    if known == "computed":
-        return f"{money(paid, known)} computed"
-    return cost(paid, "" if all(call.row.cost == "reported" for call in calls) else _mark(calls))
+    known = least_certain(call.row.cost for call in calls if call.row.cost_usd)
+    return cost(sum(call.row.cost_usd for call in calls), known)
 
 
 def _remark(calls: Sequence[ReportedCall]) -> str:
@@ -79,11 +75,7 @@ def _remark(calls: Sequence[ReportedCall]) -> str:
 
 
 def _tokens_text(number: int, every: Sequence[ReportedCall]) -> str:
-    return f"{_mark(every) if number else ''}{amount(number)}"
-
-
-def _mark(every: Sequence[ReportedCall]) -> str:
-    return "~" if any(call.answer and call.row.tokens.estimated for call in every) else ""
+    return token_count(number, estimated=any(call.answer and call.row.tokens.estimated for call in every))
 
 
 def _total(every: Sequence[ReportedCall]) -> int:

@@ -96,7 +96,7 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
     if not (ended := RunEnded.read(event)):
         return None
     grades = _last_grades(store.journal.events_of_kind(record.id, VerdictReached.KIND, lean=True), event.id)
-    kind, named = _notification_kind(ended.state, grades)
+    kind, named = _notification_kind(ended.state, grades, store.accepted(record.id))
     state = ended.state if ended.state in ENDS else "ended"
     number = f", {len(named)} refuted" if kind == "refuted" else ""
     return replace(
@@ -111,11 +111,11 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
     )
 
 
-def _notification_kind(state: str, grades: Mapping[str, Grade]) -> tuple["NotifyKind", list[str]]:
+def _notification_kind(state: str, grades: Mapping[str, Grade], accept: Grade) -> tuple["NotifyKind", list[str]]:
     """The kind of notification for a run's end, and the requirements that it is about."""
     refuted = [name for name, grade in grades.items() if grade is Grade.REFUTED]
     if state == "waiting":
-        return "waits", [name for name, grade in grades.items() if not grade.is_met()]
+        return "waits", [name for name, grade in grades.items() if not grade.is_met(accept)]
     if state == "limited":
         return "limits", []
     return ("refuted", refuted) if refuted and state != "done" else ("ends", [])

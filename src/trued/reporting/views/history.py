@@ -32,7 +32,7 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
     for run in runs:
         run_verdicts = verdicts.get(run.id, [])
         grades = (run.id in approved and grades_with_approvals(store, run)) or _last_grades(run_verdicts)
-        met = met_of(grades, accepts.get(run.id))
+        met = met_of(grades, accepts.get(run.id, Grade.ATTESTED))
         claims = tuple(
             done_claims(answers.get(run.id, ()), (verdict for verdict in run_verdicts if not is_landing(verdict.key)))
         )
@@ -41,7 +41,7 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
     return [part for run_facts in facts if (part := wanted.part_of(run_facts)) is not None]
 
 
-def met_of(grades: Mapping[str, str], accept: Grade | None) -> int:
+def met_of(grades: Mapping[str, str], accept: Grade) -> int:
     """How many requirements are met, by the grade that the run's user accepts."""
     # a grade that this version does not know is not met
     known = [Grade(grade) for grade in grades.values() if grade in {*map(str, Grade)}]

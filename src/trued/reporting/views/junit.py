@@ -18,7 +18,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit(verification: Verification) -> str:
     """The XML. A test case passes if its requirement is met, is an error if it is unjudged, and is skipped if only a
     person's approval is missing; otherwise it fails."""
-    sorts = [sort(judged, verification.accept) for judged in verification.verdict.requirements]
+    sorts = [_sort(judged, verification.accept) for judged in verification.verdict.requirements]
     counts = {
         "tests": str(len(sorts)),
         "failures": str(sorts.count("failure")),
@@ -41,12 +41,17 @@ def junit(verification: Verification) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(top, encoding="unicode") + "\n"
 
 
-def sort(judged: Judged, accept: Grade) -> str:
-    if judged.grade.is_met(accept):
+def sort(grade: Grade, accept: Grade, *, waits: bool) -> str:
+    """How a requirement counts as a test case. `waits`: nothing failed, and only a person's approval is missing."""
+    if grade.is_met(accept):
         return "passed"
-    if judged.grade is Grade.UNJUDGED:
+    if grade is Grade.UNJUDGED:
         return "error"
-    return "skipped" if judged.holds and judged.lacks else "failure"
+    return "skipped" if waits else "failure"
+
+
+def _sort(judged: Judged, accept: Grade) -> str:
+    return sort(judged.grade, accept, waits=judged.holds and bool(judged.lacks))
 
 
 def _facts(verification: Verification) -> dict[str, str]:
@@ -69,7 +74,7 @@ def _case(suite: ET.Element, verification: Verification, judged: Judged) -> None
         "testcase",
         {"classname": safe(where), "name": safe(judged.id), "time": f"{seconds:.3f}"},
     )
-    kind, why = sort(judged, verification.accept), safe(reasons_sentence(judged.why))
+    kind, why = _sort(judged, verification.accept), safe(reasons_sentence(judged.why))
     if kind == "skipped":
         ET.SubElement(case, "skipped", {"message": f"{judged.grade}, waits for a person: {why}"})
     elif kind != "passed":
@@ -85,18 +90,20 @@ def _case(suite: ET.Element, verification: Verification, judged: Judged) -> None
 
 
 def gate_junit(sentence: str, data: Mapping[str, Any], accept: Grade) -> str:
-    """The gate's verdict as JUnit XML. `sentence`: the verdict in one line; `data`: the ledger.
+    """The gate's verdict as JUnit XML, with the same kinds of test cases as `junit`. `sentence`: the verdict in one
+    line; `data`: the ledger.
 
     It names no case (`verify --junit` does), because the author of a pull request can read this file.
     """
     rows = data["requirements"]
-    short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
-    counts = {"tests": str(len(rows)), "failures": str(len(short))}
+    sorts = [sort(Grade(row["grade"]), accept, waits=bool(row["holds"] and row["lacks"])) for row in rows]
+    kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    counts = {"tests": str(len(rows)), **{name: str(sorts.count(kind)) for name, kind in kinds.items()}}
     suite = ET.Element("testsuite", {"name": "trued gate", **counts})
-    for row in rows:
+    for row, kind in zip(rows, sorts, strict=True):
         case = ET.SubElement(suite, "testcase", {"classname": "requirements", "name": safe(row["id"])})
-        if row in short:
-            ET.SubElement(case, "failure", {"message": safe(f"{row['grade']}: {row['why']}")})
+        if kind != "passed":
+            ET.SubElement(case, kind, {"message": safe(f"{row['grade']}: {row['why']}")})
     ET.SubElement(suite, "system-out").text = safe(sentence)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 

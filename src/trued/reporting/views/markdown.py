@@ -6,7 +6,7 @@ Every text from outside may be hostile: it is shown as plain text, without marku
 from collections.abc import Mapping
 from typing import Any
 
-from trued.model import Grade, Judged
+from trued.model import Judged
 from trued.model.grades import GRADE_MARKS
 from trued.reporting.views.verification import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.markdown_escape import code_block, escaped, folded
@@ -17,7 +17,7 @@ MOST_FAILING = 10  # failing cases of one check; the others are counted
 
 
 def markdown(verification: Verification) -> str:
-    rows = [_row(judged, verification.accept) for judged in verification.verdict.requirements]
+    rows = [_row(judged, verification) for judged in verification.verdict.requirements]
     parts = [
         f"### {MARKS.get(verification.outcome.state, '❌')} trued: {escaped(verification.headline)}",
         "| | requirement | grade | why |\n| --- | --- | --- | --- |\n" + "\n".join(rows) if rows else "",
@@ -33,9 +33,9 @@ def markdown(verification: Verification) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _row(judged: Judged, accept: Grade) -> str:
-    met = judged.grade.is_met(accept)
-    mark = GRADE_MARKS.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
+def _row(judged: Judged, verification: Verification) -> str:
+    met = judged.grade.is_met(verification.accept)
+    mark = GRADE_MARKS.get(judged.grade, "✅" if met else "❌" if verification.has_failed(judged) else "🟡")
     what, why = f"{escaped(judged.id)}<br>{escaped(judged.text)}", escaped(reasons_sentence(judged.why))
     return f"| {mark} | {what} | {judged.grade} | {why} |"
 

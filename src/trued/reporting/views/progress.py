@@ -46,6 +46,7 @@ class Progress:
         self._is_lean = is_lean
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
+        self.accept = Grade.ATTESTED  # with this grade or a better one, a requirement is met
         self.began = self.last = 0.0
         self._driven, self._driven_since = 0.0, 0.0  # seconds driven so far; when the current driver began, or 0
         self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
@@ -100,7 +101,14 @@ class Progress:
     @property
     def cost(self) -> str:
         """How the cost is known: reported, computed or ceiling (an upper bound). If calls differ, the least certain."""
-        return least_certain(call.cost for call in self.calls)
+        return least_certain(call.cost for call in self.calls if call.cost_usd)
+
+    @property
+    def landed_text(self) -> str:
+        """Where the work has landed: `landed on main at 1a2b3c4d5e`; "" if it has not."""
+        whole = [f"landed on {onto} at {commit[:10]}" for onto, commit in self.landed.items()]
+        parts = {onto: chunk for onto, chunk in self.landed_parts.items() if onto not in self.landed}
+        return ", ".join([*whole, *(f"chunks up to {chunk} landed on {onto}" for onto, chunk in parts.items())])
 
     def add(self, stored: Event) -> None:
         """Add the next event of the journal."""
@@ -197,7 +205,7 @@ class Progress:
                 if event.workflow != self.workflow:
                     self.view = view_of(event.workflow)
                 self.title, self.workflow = event.title, event.workflow
-                self.branch, self.level = event.branch, event.level
+                self.branch, self.level, self.accept = event.branch, event.level, event.accept
                 self._driven_since = stored.at
             case run.RunResumed():
                 self.state, self.why = "running", ""

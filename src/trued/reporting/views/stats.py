@@ -11,6 +11,7 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.reporting.views.claims import DoneClaim
+from trued.support.money import least_certain
 from trued.wire import Spend
 
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
@@ -91,7 +92,7 @@ class Total:
     tokens: int = 0
     has_estimated_tokens: bool = False
     usd: float = 0.0
-    is_estimated: bool = False  # some cost was computed or is a ceiling
+    cost: str = ""  # how `usd` is known, by its least certain part: reported, computed or ceiling
     met_per_usd: float | None = None  # None if nothing was paid
     seconds: float = 0.0  # working time of agents
     claims: int = 0  # calls that ended with a *done*
@@ -115,7 +116,7 @@ class Total:
         self.tokens += sum(row.spent.tokens for row in rows)
         self.has_estimated_tokens |= any(row.spent.tokens and row.step in run.estimated for row in rows)
         self.usd += sum(row.spent.usd for row in rows)
-        self.is_estimated |= any(row.cost != "reported" and row.spent.usd for row in rows)
+        self.cost = least_certain((self.cost, *(row.cost for row in rows if row.spent.usd)))
         self.met_per_usd = round(self.met / self.usd, 2) if self.usd > 0 else None
         self.seconds += sum(row.spent.seconds for row in rows)
         self.claims, self.fell = self.claims + len(run.claims), self.fell + sum(claim.fell for claim in run.claims)

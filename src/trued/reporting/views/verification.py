@@ -23,6 +23,7 @@ from trued.model import (
 from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import exit_code_of_run
 from trued.proof.verdict.notes import facts_of
+from trued.proof.verdict.quick_verdict import QUICK_NOTE
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.ledger import ledger
 from trued.support.plurals import counted, few
@@ -56,6 +57,18 @@ class Verification:
     def met(self) -> int:
         """How many requirements are met."""
         return sum(row.grade.is_met(self.accept) for row in self.verdict.requirements)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether every check ran only once on the head."""
+        return QUICK_NOTE in self.verdict.undecided
+
+    def has_failed(self, judged: Judged) -> bool:
+        """Whether something of a requirement failed, or is disputed or missing. What was only not looked at, or not
+        closely enough, has not failed: no requirement of a quick verdict holds, even if all its checks passed."""
+        if judged.grade is Grade.UNJUDGED:
+            return False
+        return judged.grade is Grade.REFUTED or bool(judged.gaps) or not (judged.holds or self.is_quick)
 
     @property
     def seconds(self) -> float:

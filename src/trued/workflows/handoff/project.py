@@ -166,7 +166,7 @@ class HandoffProject(Value):
         met = (
             verdict.holds
             and bool(judged)
-            and all(judgement.grade.is_met() or judgement.id in attested for judgement in judged)
+            and all(judgement.grade.is_proven_or_attested or judgement.id in attested for judgement in judged)
         )
         lacking = (
             [reason_for_agents(judgement) for judgement in judged if judgement.lacks or not judgement.holds]
@@ -189,7 +189,11 @@ class HandoffProject(Value):
     def _command_for(self, judged: Iterable[Judged]) -> str:
         """The command by which a person accepts these requirements. It names each requirement that needs an approval of
         its own. If only the contract's approval is missing, it names none, and so approves the contract."""
-        names = [judgement.id for judgement in judged if not judgement.grade.is_met() and judgement.lacks != "approve"]
+        names = [
+            judgement.id
+            for judgement in judged
+            if not judgement.grade.is_proven_or_attested and judgement.lacks != "approve"
+        ]
         return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
 
     def with_feature_unjudged(self, feature: Feature, why: Iterable[str], command: str) -> "HandoffProject":

@@ -331,7 +331,9 @@ def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
 
 def is_met(verdict: Verdict) -> bool:
     """Whether each requirement is proven or attested."""
-    return bool(verdict.requirements) and all(judgement.grade.is_met() for judgement in verdict.requirements)
+    return bool(verdict.requirements) and all(
+        judgement.grade.is_proven_or_attested for judgement in verdict.requirements
+    )
 
 
 async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:

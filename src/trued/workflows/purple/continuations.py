@@ -68,4 +68,4 @@ def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
 
 
 def _is_met(verdict: VerdictReached) -> bool:
-    return verdict.holds and verdict.grade != "" and verdict.grade.is_met()
+    return verdict.holds and verdict.grade != "" and verdict.grade.is_proven_or_attested
