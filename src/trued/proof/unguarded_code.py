@@ -49,6 +49,7 @@ from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.reach.uses import may_import
 from trued.proof.reach.vanished_tests import vanished_tests
 from trued.proof.red_suites import TurnedTests, turned_tests
+from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_test
@@ -291,7 +292,10 @@ class UnguardedCode:
                 [fact for fact in self.trial.base_facts if fact.check == name], self.trial.room.new_modules
             )
             guarding |= {test: None for test, state in states.items() if state is Base.GUARD}
-        tests = [test for test in guarding if not self._is_superseded(test)]
+        own_files = {*self.contract.carried, WHOLE_CHECK}  # the user's, which no commit needs to have
+        tests = [
+            test for test in guarding if not self._is_superseded(test) and test.partition("::")[0] not in own_files
+        ]
         run = self.trial.tests_run_as_committed
         return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests, run))
 

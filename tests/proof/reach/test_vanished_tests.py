@@ -188,6 +188,40 @@ async def test_tests_of_scripts_are_known_by_their_titles(tmp_path: Path) -> Non
     assert [grade for grade, _ in found.values()] == [tested, tested, proven, tested, proven], found
 
 
+CASES = {
+    "tiny.py": ONE,
+    "run_cases.py": "import pathlib, tiny\nrows = []\nfor file in sorted(pathlib.Path('cases').glob('*.txt')):\n"
+    "    for line in file.read_text().splitlines():\n        name, number = line.split()\n"
+    "        flaw = '' if getattr(tiny, name)() == int(number) else '<failure/>'\n"
+    '        rows.append(f\'<testcase classname="cases" name="is_{name}">{flaw}</testcase>\')\n'
+    "pathlib.Path('report.xml').write_text(f'<testsuite>{\"\".join(rows)}</testsuite>')\n",
+    "cases/all.txt": "one 1\ntwo 2\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6")
+async def test_tests_that_a_report_gives_without_a_file_may_not_vanish_either(tmp_path: Path) -> None:
+    check = {"kind": "tests", "command": "python run_cases.py", "report": "report.xml", "files": ["cases"]}
+    suite = {"id": "suite", "text": "the cases pass", "keep": True, "checks": [check]}
+    trial = Trial(tmp_path, CASES, [*asked("tiny:three"), suite])
+    contract = await trial.seal()
+    heads: dict[str, tuple[Change, Grade]] = {
+        "a case removed": ({**WORK, "cases/all.txt": "one 1\n"}, Grade.TESTED),
+        "all removed": ({**WORK, "cases/all.txt": None}, Grade.TESTED),
+        "a case added": ({**WORK, "cases/all.txt": "one 1\ntwo 2\nthree 3\n"}, Grade.PROVEN),
+        "a case moved": ({**WORK, "cases/all.txt": "one 1\n", "cases/more.txt": "two 2\n"}, Grade.PROVEN),
+    }
+    found = {}
+    for name, (head, _) in heads.items():
+        verdict = await trial.prove(contract, await trial.head(head))
+        found[name] = next(one for one in verdict.requirements if one.id == "three")
+    assert {name: one.grade for name, one in found.items()} == {name: grade for name, (_, grade) in heads.items()}, (
+        found
+    )
+    assert "is_two" in found["a case removed"].why[0]
+
+
 @pytest.mark.parametrize(
     ("test_id", "text", "name"),
     [

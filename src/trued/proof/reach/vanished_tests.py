@@ -4,6 +4,7 @@ Rooms take tests from the base, so there these tests still run. But once the hea
 tested. A test may move to another file, if it still runs there; it is known by its name.
 """
 
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from fnmatch import fnmatchcase
@@ -15,6 +16,7 @@ from trued.proof.text.test_names import missing_names, name_of_test, names_in
 from trued.protocols import Workspace
 
 _NONE = Counter[str]()
+_PARAMETERS = re.compile(r"[\[(].*", re.DOTALL)  # what follows the name of a test: `[1-2]`, `(int)[1]`
 
 
 async def vanished_tests(
@@ -26,15 +28,40 @@ async def vanished_tests(
 ) -> list[str]:
     """Of these tests of the base, those that no test file of the commit has, or that it moved to where no test runs.
 
-    `tests_that_run` returns the ids of the tests that run in the commit. It is called only if a test was moved."""
+    `tests_that_run` returns the ids of the tests that run in the commit. It is called only if a test was moved, or if
+    a report names a test without its file."""
     known, here = await workspace.blobs(base), await workspace.blobs(commit)
+    changed = {path for path, blob in known.items() if here.get(path) != blob}
     ids_by_file: dict[str, list[str]] = {}
+    without_file = list[str]()
     for test_id in test_ids:
         path = test_id.partition("::")[0]
-        if path in known and known[path] != here.get(path):
+        if path in changed:
             ids_by_file.setdefault(path, []).append(test_id)
+        elif path not in known:
+            without_file.append(test_id)
+    gone = list[str]()
+    if changed and without_file:
+        running = {_without_parameters(test_id) for test_id in await tests_that_run()}
+        gone = [test_id for test_id in without_file if _without_parameters(test_id) not in running]
+    return [*gone, *(await _gone_from_files(workspace, (base, commit), ids_by_file, tests_that_run))]
+
+
+def _without_parameters(test_id: str) -> str:
+    return _PARAMETERS.sub("", test_id)
+
+
+async def _gone_from_files(
+    workspace: Workspace,
+    sides: tuple[str, str],
+    ids_by_file: Mapping[str, list[str]],
+    tests_that_run: Callable[[], Awaitable[Collection[str]]],
+) -> list[str]:
+    """`vanished_tests` for tests of files that changed. `sides`: base and commit; `ids_by_file`: file → its tests."""
     if not ids_by_file:
         return []
+    base, commit = sides
+    known, here = await workspace.blobs(base), await workspace.blobs(commit)
     files = {PurePosixPath(path).name for path in ids_by_file}
     patterns = await _patterns(workspace, base)
     others = [
