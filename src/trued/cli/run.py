@@ -223,7 +223,7 @@ def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -
         ready = [asyncio.run(engine.ready(request)) for request in requests]
         if store.hub:
             for inputs, _ in ready:
-                hint_if_no_worker(store.hub, queue, inputs)
+                check_workers_of_queue(store.hub, queue, inputs)
         records = [engine.begin(inputs, repository, queue=queue)[0] for inputs, repository in ready]
         for record in records:
             asyncio.run(engine.send(record))
@@ -237,7 +237,7 @@ def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -
         watch_run(store, records[0], as_json=as_json)
 
 
-def hint_if_no_worker(hub: str, queue: str, inputs: Inputs) -> None:
+def check_workers_of_queue(hub: str, queue: str, inputs: Inputs) -> None:
     """Refuse a queue that has never had a worker; print a hint if no running worker can take this run."""
     module = load_hub("workers")
     with module.opened_workers(hub) as workers:

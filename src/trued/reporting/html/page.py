@@ -10,7 +10,7 @@ from trued.model import Approval, Comment, Finding, Grade, Question, Verdict
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import EditApplied, RunResumed
-from trued.proof.verdict.notes import facts_of
+from trued.proof.verdict.notes import fact_notes
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, moment
@@ -137,7 +137,7 @@ def page(material: Material) -> ReportPage:
         gaps=verdict.gaps if verdict else (),
         objections=verdict.objections if verdict else (),
         undecided=tuple(_not_checked(material, verdict)) if verdict else (),
-        notes=facts_of(verdict) if verdict and not material.holds_out else (),
+        notes=fact_notes(verdict) if verdict and not material.holds_out else (),
         approvals=tuple(material.approvals),
         comments=tuple(material.comments),
         questions=tuple(material.questions),
@@ -220,7 +220,7 @@ def _not_checked(material: Material, verdict: Verdict) -> Iterator[str]:
             verb = "is" if len(verdict.undecided) == 1 else "are"
             yield f"{number} {verb} hidden until the run ends, because notes can quote held-out cases"
         return
-    yield from (note for note in verdict.undecided if note not in facts_of(verdict))
+    yield from (note for note in verdict.undecided if note not in fact_notes(verdict))
 
 
 def _environments(material: Material) -> Iterator[CheckConditions]:

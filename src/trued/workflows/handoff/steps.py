@@ -366,7 +366,7 @@ async def judge_unbuilt(
     return project.with_verdict(feature, feature_verdict), True
 
 
-async def wait_for_environment(run: Run, project: HandoffProject) -> None:
+async def stop_for_environment(run: Run, project: HandoffProject) -> None:
     """End the run here, because features cannot be judged: raises `CannotJudge`.
 
     In a replay, somebody has resumed the run since: then this function returns, and the caller judges again.
