@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.supervisor.world import wait_for
 from tests.cli.conftest import clean_environment
 
 RUN = "import sys\nfrom trued.cli.page import page_beside\nwith page_beside(True):\n    sys.stdin.readline()\n"
@@ -44,3 +45,20 @@ def test_the_page_beside_a_run_ends_with_it(tmp_path: Path, killed: bool) -> Non
         run.stderr.read()  # ends only when the page has ended, too: it holds the other end of the pipe
         assert not _answers(int(found[1]))
     assert not (tmp_path / "page").exists()
+
+
+@pytest.mark.parametrize("opener", ["xdg-open", "wslview"])
+def test_the_page_is_opened_by_whichever_standard_program_is_there(tmp_path: Path, opener: str) -> None:
+    programs, seen = tmp_path / "bin", tmp_path / "seen"
+    programs.mkdir()
+    (programs / opener).write_text(f'#!/bin/sh\necho "$1" > {seen}.new && mv {seen}.new {seen}\n')
+    (programs / opener).chmod(0o755)
+    for needed in ("sh", "mv"):
+        (programs / needed).symlink_to(f"/bin/{needed}")
+    code = "import sys, pathlib\nfrom trued.cli.page import _open\n_open(False, pathlib.Path(sys.argv[1]))"
+    environment = {**clean_environment(), "DISPLAY": ":0", "PATH": str(programs)}
+    command = [sys.executable, "-c", code, str(tmp_path / "enter.html")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    wait_for(seen.exists, "the opener to run")
+    assert seen.read_text().strip() == str(tmp_path / "enter.html")
+    assert "open this file" not in done.stderr

@@ -107,7 +107,7 @@ def handed_over(engine: Engine, record: RunRecord) -> Path:
         "## What is met\n\n- double: proven",
         "triple: no check has been run on it yet",
         "chunk 1A/purple-team-a#1 (scripted:inside: done, 1 file changed)",
-        "the run: $3.00 of $2.50, 3,030 tokens, 3 calls",
+        "the run: $3.00 of $2.50, 3.0k tokens, 3 calls",
         f"- `trued resume {record.id} --limit usd=5`: continues",
         record.head,
     ):

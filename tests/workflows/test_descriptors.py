@@ -91,7 +91,7 @@ def test_purple_keeps_its_log_beside_a_plan_of_the_repository(plan: str, owned: 
 @pytest.mark.spec("USE-10")
 def test_the_fewest_and_the_most_calls_follow_from_the_workflow() -> None:
     assert descriptor("solo").calls(sealed(9)) == {"solo": (1, 2)}
-    team = {"pm": (0, 6), "techlead": (1, 4), "uat": (2, 6), "dev": (3, 30), "qa": (3, 30)}
+    team = {"pm": (0, 6), "techlead": (1, 4), "uat": (2, 12), "dev": (3, 30), "qa": (3, 60)}
     assert descriptor("team").calls(sealed(3)) == team
     piped = descriptor("pipeline").calls(sealed(5))
     assert (piped["implementer"], piped["v-build"], piped["r-security"], piped["planner"]) == (
@@ -100,6 +100,12 @@ def test_the_fewest_and_the_most_calls_follow_from_the_workflow() -> None:
         (1, 2),
         (0, 2),
     )
+    assert {role: piped[role] for role in decision_tables.CRITICS} == dict.fromkeys(decision_tables.CRITICS, (0, 1))
+    assert "documentation-writer" not in piped
+    kinds = ["implementation", "documentation", "implementation"]
+    mixed = descriptor("pipeline").calls(sealed(3, reply={"tasks": [{"kind": kind} for kind in kinds]}))
+    assert (mixed["implementer"], mixed["documentation-writer"]) == ((2, 8), (1, 4))
+    assert descriptor("ticket").calls(sealed(1))["verify-agent"] == (1, 6)
     assert descriptor("handoff").calls(sealed(4)) == {"coder": (4, 12)}
     assert descriptor("purple").calls(sealed(2)) == {"purple-team-a": (2, 6), "purple-team-b": (2, 12)}
 
@@ -114,7 +120,7 @@ def test_a_role_that_is_switched_off_is_not_reckoned_with() -> None:
 def test_a_team_that_does_not_try_again_is_estimated_with_one_attempt_for_each_task() -> None:
     settings = Settings.model_validate({"team": {"heal": False}})
     found = descriptor("team").calls(sealed(3, settings=settings))
-    assert (found["dev"], found["qa"]) == ((3, 3), (3, 3))
+    assert (found["dev"], found["qa"]) == ((3, 3), (3, 6))
 
 
 @pytest.mark.parametrize("name", OURS)

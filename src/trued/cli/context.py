@@ -76,7 +76,7 @@ def check_writable(path: Path | None, flag: str) -> None:
         raise BadInput(f"{path} is a folder", flag, "pass a file name")
 
 
-def branch_at(record: RunRecord) -> str:
+def branch_tip(record: RunRecord) -> str:
     """The commit of the run's branch in the user's repository; "" if there is no branch."""
     wanted = f"refs/heads/{record.branch}^{{commit}}"
     return (ask_git(record.repository, "rev-parse", "--verify", "--quiet", wanted) or b"").decode().strip()
@@ -86,7 +86,7 @@ def newest(record: RunRecord, tip: str | None = None) -> str:
     """The run's newest commit: the tip of its branch if that descends from the recorded head (a killed engine may not
     have recorded its last commit); else the recorded head, which is "" before the first commit. `tip`: the tip, if the
     caller knows it already."""
-    tip = branch_at(record) if tip is None else tip
+    tip = branch_tip(record) if tip is None else tip
     known = record.head or record.base
     if tip in ("", record.base, known):
         return record.head

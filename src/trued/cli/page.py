@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.browser import has_desktop, open_file
+from trued.cli.browser import find_opener, has_desktop, open_file
 from trued.cli.context import AsJson, open_store
 from trued.cli.notify import users_settings
 from trued.cli.terminal import (
@@ -157,9 +157,9 @@ def _terminal() -> TerminalHere | None:
 
 def _open(no_open: bool, path: Path) -> None:
     """Open the file that logs in to the page. Without a desktop, or with `no_open`, print its address instead."""
-    opener = "open" if sys.platform == "darwin" else "xdg-open"
+    opener = find_opener()
     # other users can read this command: the file's name is not secret, only the login code in the file is
-    if no_open or not has_desktop() or not open_file(opener, path):
+    if no_open or not has_desktop() or opener is None or not open_file(opener, path):
         sentence = f"open this file in your browser within a minute: {path.as_uri()}"
         # not wrapped: an address that is cut in two cannot be opened
         err().print(Text(plain(sentence), style="dim"), soft_wrap=True)

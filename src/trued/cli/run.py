@@ -37,7 +37,7 @@ from trued.engine.resume_from_branch import ForgottenRun, find_forgotten_run
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.folders import user_config
-from trued.inputs.settings.limits import parse_limits
+from trued.inputs.settings.limits import LimitChange, parse_limits
 from trued.inputs.settings.loader import load_settings
 from trued.model import Event, RunRecord
 from trued.workflows.descriptor import Input
@@ -149,13 +149,20 @@ def resume(
     outside_agents("resume")
     more = parse_limits(limit or [])
     with open_store() as store:
-        named = (
-            unfinished(store)
-            if every
-            else [store.journal.run(run_id).id for run_id in runs or [] if len(runs or []) > 1]
-        )
-    if named and reopen:
-        raise BadInput("--reopen is for one run", then="pass only that run")
+        several = list(dict.fromkeys(runs or [])) if len(runs or []) > 1 else []
+        named = unfinished(store) if every else [selected_run(store, run_id).id for run_id in several]
+        if named and reopen:
+            raise BadInput("--reopen is for one run", then="pass only that run")
+        queues = {run_id: queue for run_id in named if (queue := store.journal.queue_of(run_id))}
+        if queues:
+            _refuse_options_of_driver(next(iter(queues)), yes=yes, wait=wait)
+        for run_id, queue in queues.items():
+            _put_again(store, run_id, more=more, rounds=rounds)
+            hint(f"{run_id} is in the queue {queue}: trued watch {run_id}")
+        if named and not (named := [run_id for run_id in named if run_id not in queues]):
+            if as_json:
+                print_json([store.journal.run(run_id).model_dump(mode="json") for run_id in queues])
+            raise typer.Exit(0)
     if named:
         drive_all(
             lambda engine: resume_runs(
@@ -174,11 +181,8 @@ def resume(
     with open_store() as store:
         record = selected_run(store, run) if run is not None else newest_unfinished(store, "resume")
         if queue := store.journal.queue_of(record.id):
-            if yes or wait is not None:
-                what = f"workers drive run {record.id} with the options that it was started with"
-                raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
-            Engine(store).record_additions(record.id, more=more, rounds=rounds, who=whoami(), reopened=reopen or ())
-            store.journal.put(record.id)
+            _refuse_options_of_driver(record.id, yes=yes, wait=wait)
+            _put_again(store, record.id, more=more, rounds=rounds, reopened=reopen or ())
             hint(f"{record.id} is in the queue {queue}; Ctrl-C ends only the watching")
             watch_run(store, record, as_json=as_json)
         before = tuple(store.journal.events(record.id))
@@ -192,6 +196,26 @@ def resume(
     )
 
 
+def _refuse_options_of_driver(run_id: str, *, yes: bool, wait: bool | None) -> None:
+    """Refuse options that only this process could follow, for a run that workers drive."""
+    if yes or wait is not None:
+        what = f"workers drive run {run_id} with the options that it was started with"
+        raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
+
+
+def _put_again(
+    store: RunStore,
+    run_id: str,
+    *,
+    more: Sequence[LimitChange],
+    rounds: int,
+    reopened: Sequence[str] = (),
+) -> None:
+    """Record what a person gives a run, and put it into its queue again, so that a worker continues it."""
+    Engine(store).record_additions(run_id, more=more, rounds=rounds, who=whoami(), reopened=reopened)
+    store.journal.put(run_id)
+
+
 def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoReturn:
     """Record these runs and put them into a queue for workers; then watch a single run, or list several."""
     with open_store() as store:
@@ -199,7 +223,7 @@ def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -
         ready = [asyncio.run(engine.ready(request)) for request in requests]
         if store.hub:
             for inputs, _ in ready:
-                hint_if_no_worker(store.hub, queue, inputs)
+                check_workers_of_queue(store.hub, queue, inputs)
         records = [engine.begin(inputs, repository, queue=queue)[0] for inputs, repository in ready]
         for record in records:
             asyncio.run(engine.send(record))
@@ -213,7 +237,7 @@ def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -
         watch_run(store, records[0], as_json=as_json)
 
 
-def hint_if_no_worker(hub: str, queue: str, inputs: Inputs) -> None:
+def check_workers_of_queue(hub: str, queue: str, inputs: Inputs) -> None:
     """Refuse a queue that has never had a worker; print a hint if no running worker can take this run."""
     module = load_hub("workers")
     with module.opened_workers(hub) as workers:

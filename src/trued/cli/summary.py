@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.check_lines import check_lines
-from trued.cli.context import branch_at, newest, run_ledger
+from trued.cli.context import branch_tip, newest, run_ledger
 from trued.cli.end_screen import EndScreen, need_lines, result_lines, wrapped
 from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line
 from trued.cli.terminal import err, hint, out, print_json
@@ -152,7 +152,7 @@ def _end_screen(store: RunStore, record: RunRecord, ledger_data: dict[str, Any])
 def _branch_text(record: RunRecord) -> str:
     """Where the work is. The branch may not be at the recorded commit: the engine moves no branch that the user has
     checked out, and a killed engine may have moved it without recording that."""
-    tip = branch_at(record)
+    tip = branch_tip(record)
     head = newest(record, tip)
     if head in ("", record.base):
         return f"branch {record.branch} has no commit yet"

@@ -237,14 +237,14 @@ class Workers:
         def work(db: Connection) -> None:
             young = "pg_postmaster_start_time() > clock_timestamp() - make_interval(secs => %s)"
             started = db.execute(f"select {young} as young", (self._lease_s,)).fetchone()
-            if not _is_only_reaper(db) or not started or started["young"]:
+            if not _take_reaper_lock(db) or not started or started["young"]:
                 return
             db.execute("update worker set dead = true where not dead and until <= clock_timestamp()")
             _fence(db)
             _put_again(db)
 
         def give_back(db: Connection) -> None:
-            for queue, drives in _drives_of_gone_workers(db).items() if _is_only_reaper(db) else ():
+            for queue, drives in _drives_of_gone_workers(db).items() if _take_reaper_lock(db) else ():
                 move(drives, queue)
 
         self._database.transaction(work)
@@ -268,7 +268,7 @@ def _stored_worker(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorke
     return StoredWorker(**known, state=state, seconds_left=max(0.0, row["left"]), drives=tuple(drives))
 
 
-def _is_only_reaper(db: Connection) -> bool:
+def _take_reaper_lock(db: Connection) -> bool:
     """Take the lock for reaping until this transaction ends. Returns False if another worker has it."""
     free = db.execute("select pg_try_advisory_xact_lock(hashtext('trued reaper')) as free").fetchone()
     return bool(free and free["free"])

@@ -19,7 +19,7 @@ from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.independence import authors_of
 from trued.run.examination.no_cases import examine_before_work
 from trued.run.examination.readability import check_held_out
-from trued.run.examination.start_command import run_server, with_server
+from trued.run.examination.start_command import server_finder, with_server
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
@@ -46,7 +46,7 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     async def step() -> Contract:
         checked, unserved = asked, ""
         if without_server:  # nobody named one: try the start commands that the base shows
-            server = await run_server(steps, environment)()
+            server = await server_finder(steps, environment)()
             if server.serve:
                 with_all_pages = with_visible_checks(examination.asked, (*named, *plan.requirements))
                 checked = with_all_pages.model_copy(update={"serve": server.serve})
@@ -92,7 +92,7 @@ async def _asked_requirements(steps: Steps, plan: Plan) -> tuple[Requirements, t
     served = {"environment": environment, "serve": user_file.serve or context.settings.serve}
     asked = user_file.model_copy(update={"requirements": requirements, **served})
     if context.requirements and not asked.serve:  # find a missing server before any agent is paid
-        asked = await with_server(asked, run_server(steps, environment))
+        asked = await with_server(asked, server_finder(steps, environment))
     users_own = {requirement.id for requirement in user_file.requirements}
     return asked, with_named_commands(requirement for requirement in requirements if requirement.id not in users_own)
 

@@ -16,6 +16,13 @@ def replied(work: SealedWork, role: str, field: str) -> int:
     return max(1, len(work.reply(role).get(field) or ()))
 
 
+def with_repeated_asks(calls: CallRange) -> CallRange:
+    """The calls of a role whose objections go into a proof: after each call it may be asked once more, about objections
+    without a case."""
+    fewest, most = calls
+    return fewest, most * 2
+
+
 def calls_per_task(work: SealedWork, roles: tuple[str, ...]) -> dict[str, CallRange]:
     """The estimate for a workflow that has none of its own: each role is called once to `rounds` times for each
     task."""

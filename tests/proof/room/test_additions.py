@@ -20,7 +20,7 @@ from trued.model.events import JournalEvent
 from trued.model.events.proof import EnvironmentBuilding
 from trued.proof.prove import prove
 from trued.proof.room.environment import choose_environment
-from trued.proof.verdict.notes import facts_of
+from trued.proof.verdict.notes import fact_notes
 from trued.protocols import Emit
 
 CASES = {"kind": "examples", "cases": [{"call": "up:up", "args": ["ox"], "returns": "oxen"}]}
@@ -91,7 +91,7 @@ async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded
     verdict = await verdict_on(tmp_path, {**head}, check)
     assert only(verdict).grade is grade, (only(verdict).why, verdict.undecided)
     assert any(one.versions.get("inflexion") == "1.0" for one in verdict.evidence if one.side == "head")
-    assert any("inflexion 1.0" in one for one in facts_of(verdict))
+    assert any("inflexion 1.0" in one for one in fact_notes(verdict))
 
 
 @pytest.mark.slow

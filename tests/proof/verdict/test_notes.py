@@ -8,7 +8,7 @@ import pytest
 from tests.proof.trial import Trial
 from trued.model import Contract, FactNote, Verdict
 from trued.proof.room.clean_room import Graft
-from trued.proof.verdict.notes import facts_of, files_used, not_run, reported_notes, worst_counts
+from trued.proof.verdict.notes import fact_notes, files_used, not_run, reported_notes, worst_counts
 from trued.proof.verdict.quick_verdict import QUICK_NOTE
 
 UNCHECKED = [
@@ -34,7 +34,7 @@ def test_words_in_a_note_do_not_make_it_a_fact() -> None:
     contract = Contract(base="0" * 40, requirements=(), reported=("built",), undecided=("built",))
     notes = [said, FactNote("seen"), "built"]
     made = Verdict(subject="all", undecided=tuple(notes), reported=reported_notes(contract, notes))
-    assert facts_of(Verdict.model_validate_json(made.model_dump_json())) == ("seen", "built")
+    assert fact_notes(Verdict.model_validate_json(made.model_dump_json())) == ("seen", "built")
 
 
 @pytest.mark.slow
@@ -50,5 +50,5 @@ async def test_that_a_proven_requirement_also_has_ordinary_tests_is_no_gap_in_it
     trial = Trial(tmp_path, base, [{"id": "double", "text": "double doubles", "checks": checks}])
     verdict = await trial.verdict({"tiny.py": f"{base['tiny.py']}\n\ndef double(x):\n    return 2 * x\n"})
     assert verdict.grade == "proven"
-    assert any("rests on ordinary tests" in one for one in facts_of(verdict))
-    assert {*verdict.undecided} == {*facts_of(verdict)}
+    assert any("rests on ordinary tests" in one for one in fact_notes(verdict))
+    assert {*verdict.undecided} == {*fact_notes(verdict)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import START, call, history, long_run, material, told
 from trued.engine.pending import Wait
-from trued.model import Approval, Goal, Grade, Outcomes, Question, RunRecord, Settings, Tried
+from trued.model import Approval, Comment, Goal, Grade, Outcomes, Question, RunRecord, Settings, Tried
 from trued.reporting.html.calls import calls
 from trued.reporting.html.material import Material, Spooled
 from trued.reporting.html.page import ReportPage, page
@@ -251,6 +251,30 @@ def test_tokens_are_summed_by_role_and_estimates_and_simulations_are_marked() ->
     assert all(one.tokens_in.startswith("~") and one.cost == "not reported" for one in made.spent)
     assert "simulated: a script, not a model" in read.text
     assert "scripts, not models" in read.text
+
+
+def test_only_the_agents_that_are_scripts_are_called_scripts() -> None:
+    sample = material()
+    last = calls(sample)[-1].key
+    events = [
+        one.model_copy(update={"data": {**one.data, "agent": "claude"}}) if one.key == last and "agent" in one.data
+        else one
+        for one in sample.events
+    ]  # fmt: skip
+    made, _, read = report(replace(sample, events=events))
+    assert {call.is_scripted for call in made.calls} == {True, False}
+    assert "The agents of this run are scripts" not in read.text
+    assert "Some agents of this run (purple-team-a, purple-team-b) are scripts, not models" in read.text
+    assert "simulated" not in [remark for _, _, remark in made.figures]
+
+
+def test_comments_are_not_passed_over_where_nobody_was_asked() -> None:
+    alone = replace(material(), approvals=(), questions=(), waits=(), comments=())
+    comment = Comment(to="", text="keep it short", who="ann", at=1.0)
+    for comments in ((), (comment,)):
+        _, _, read = report(replace(alone, comments=comments))
+        assert "all grades rest on checks" in read.text
+        assert ("comments are no evidence" in read.text) is bool(comments)
 
 
 @pytest.mark.spec("PUR-10")

@@ -116,6 +116,23 @@ def test_what_is_not_over_and_a_lowered_bar_are_said() -> None:
     assert "the bar was lowered: tested is enough for a" in notes
 
 
+def test_rounds_are_explained_only_if_a_workflow_has_them() -> None:
+    plain = [row for row in compared([A, B])["notes"] if row.startswith("rounds")]
+    assert all(note.removeprefix("rounds: ") for note in plain)
+    unknown = [replace(one, record=one.record.model_copy(update={"workflow": "mine"})) for one in (A, B)]
+    assert [row for row in compared(unknown)["notes"] if row.startswith("rounds")] == []
+
+
+def test_a_run_in_which_some_agents_are_scripts_is_not_said_to_be_the_work_of_scripts() -> None:
+    mixed = replace(A, agents={"solo": "claude", "examiner": "scripted:x.py"})
+    whole = replace(B, agents={"*": "scripted:x.py"})
+    notes = [note for note in compared([mixed, whole])["notes"] if note.startswith("scripts")]
+    assert [("part of the work in a" in note, "did the work in b" in note) for note in notes] == [
+        (False, True),
+        (True, False),
+    ]
+
+
 @pytest.mark.spec("USE-8")
 def test_a_gap_counts_once_however_often_it_is_found_and_landing_finds_none() -> None:
     events = told(

@@ -94,7 +94,13 @@ def test_whatever_an_agent_leaves_is_named_and_bounded(value: object) -> None:
         assert all(len(one.evidence) <= EVIDENCE_LIMIT + 10 for one in found)
 
 
-COUNTED = EngineCounts(passes=False, tests_passing=15, tests_total=20, files=frozenset({"tests/test_a.py", "app/x.py"}))
+COUNTED = EngineCounts(
+    passes=False,
+    tests_passing=15,
+    tests_total=20,
+    files=frozenset({"tests/test_a.py", "app/x.py"}),
+    changed=frozenset({"app/x.py", "app/old.py"}),
+)
 
 
 def files(path: str) -> str | None:
@@ -136,8 +142,13 @@ def files(path: str) -> str | None:
             CoderClaims(files=("app/x.py", "app", "app/y.py")),
             ["says that it changed app/y.py, which is not in the commit"],
         ),
+        (CoderClaims(files=("app/x.py", "app/old.py")), []),  # it removed app/old.py
+        (
+            CoderClaims(tests=("app/old.py::test_it",)),
+            ["names the test app/old.py::test_it, and app/old.py is not in the commit"],
+        ),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_a_claim_over_red_is_a_premature_victory(claimed: CoderClaims, expected: list[str]) -> None:
     found = premature_victory("a", claimed, COUNTED, files)

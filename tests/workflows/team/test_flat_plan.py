@@ -83,6 +83,7 @@ def test_headings_become_features_and_items_tasks_and_what_is_done_stays_done() 
         ("no list at all\n", []),
         ("- ✅ a\n- [ ] b\n", ["a", "b"]),
         ("- [~] a\n- [ ] b\n", ["[~] a", "b"]),
+        ("- [ ] a\n- [ ] b\n\nNotes:\n\n- [1] see the paper\n- [a] see the other\n", ["a", "b"]),
     ],
 )
 def test_people_write_lists_in_many_ways(text: str, tasks: list[str]) -> None:

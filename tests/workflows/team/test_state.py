@@ -133,6 +133,18 @@ def test_fix_tasks_reopen_the_feature_that_they_mend_and_what_was_proven_of_it()
     assert [one.text for one in alone.backlog.feature("F2").criteria] == ["b works"]
 
 
+@pytest.mark.parametrize("before", ["first", "The first"], ids=["by name", "by title"])
+@pytest.mark.parametrize("is_later", [False, True], ids=["earlier", "later"])
+def test_a_fix_task_depends_on_another_by_its_name_or_its_title(before: str, is_later: bool) -> None:
+    first = FixTask(title="The first", name="first", feature="F1")
+    second = FixTask(title="The second", name="second", feature="F1", depends_on=(before,))
+    fixes = [second, first] if is_later else [first, second]
+    fixed = done(crew(feature("a")), "F1-T1").with_fixes("F1", fixes, [])
+    tasks = {one.description: one for one in fixed.backlog.tasks}
+    assert tasks["The second"].depends_on == (tasks["The first"].id,)
+    assert tasks["The first"].depends_on == ()
+
+
 @pytest.mark.spec("TEAM-4")
 def test_a_tech_lead_adds_tests_and_dependencies_and_takes_nothing_away() -> None:
     team = crew(feature("a", task("x"), task("y")))

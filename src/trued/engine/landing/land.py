@@ -53,7 +53,7 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
         if request.commit not in ("", record.head):
             what = f"run {record.id} is at {record.head or record.base}, not at {request.commit}"
             raise BadInput(what, then="look at the run again")
-        unfit = refuse_unproven(store, record)
+        unfit = refusal_of_unproven(store, record)
         offered = request.draft and record.head not in ("", record.base)
         if unfit and not offered and not request.through:
             return unfit
@@ -72,7 +72,7 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
         return await _land(context, tip)
 
 
-def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
+def refusal_of_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
     """The refusal if the run is not proven, with the command that helps; None if the run is proven."""
     name, verdict = record.id, store.verdict(record.id)
     holds = verdict is not None and is_success(verdict, store.inputs(name).settings.accept)
@@ -157,7 +157,7 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
         if same and await rebase.has_ancestor(store, tip, landing.commit):
             return await _undone(context, landing, tip) or _already_landed(context, landing)
     if await rebase.has_ancestor(store, tip, head):
-        if context.request.through and refuse_unproven(context.store, context.store.journal.run(context.record.id)):
+        if context.request.through and refusal_of_unproven(context.store, context.store.journal.run(context.record.id)):
             why = f"{context.onto} already contains {head[:12]}, but nothing has proven it"
             then = f"`trued verify` judges {context.onto}; `trued show {context.record.id}` shows the run"
             return context.result(code=1, why=why, then=then, how=THERE, before=tip, commit=head)
@@ -208,7 +208,7 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     again = await _prove_landed_commit(context, candidate) if candidate.how != FAST or part else None
     if again and again.outcome.state != "done":
         return _not_proven(context, candidate, again)
-    rejected = refuse_unproven(context.store, context.record) if not part else None
+    rejected = refusal_of_unproven(context.store, context.record) if not part else None
     if rejected:  # a person rejected the run while the new commit was being proven
         return rejected
     return await _move_branch(context, candidate, again, found)

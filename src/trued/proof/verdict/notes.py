@@ -20,7 +20,7 @@ MOST_TESTS = 3  # at most this many tests are named in a note
 BUT_OWN = "except for the change's own tests"
 
 
-def facts_of(verdict: Verdict) -> tuple[str, ...]:
+def fact_notes(verdict: Verdict) -> tuple[str, ...]:
     """The notes that only report what the engine did. All others name something that no check covers."""
     return tuple(note for note in verdict.undecided if note in (verdict.reported or ()))
 

@@ -10,7 +10,7 @@ from trued.model import Approval, Comment, Finding, Grade, Question, Verdict
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import EditApplied, RunResumed
-from trued.proof.verdict.notes import facts_of
+from trued.proof.verdict.notes import fact_notes
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, moment
@@ -21,9 +21,11 @@ from trued.reporting.html.spending_by_agent import Spent, spent, tokens_of
 from trued.reporting.html.timeline import Timeline, timeline
 from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
+from trued.support.plurals import few
 from trued.workflows.view import ReportSection
 
 ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers, not with the other waits
+SCRIPTED = 6  # at most this many roles that scripts play are named; the others are counted
 DOCUMENT, DOCUMENTS = 200_000, 800_000  # the most characters of one document, and of all together
 # the facts that are shown first; the others are folded, because they would fill the screen of a phone
 FIRST_FACTS = ("repository", "branch", "commit", "success is")
@@ -69,7 +71,7 @@ class ReportPage:
     grade: str  # or, until the run has ended, its state
     says: str
     why: str
-    scripted: bool
+    scripted: str  # which agents are scripts, as the beginning of a sentence; "" if none is
     notices: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     more_facts: tuple[tuple[str, str], ...]
@@ -122,7 +124,7 @@ def page(material: Material) -> ReportPage:
         grade=record.state if record.state in ON_THE_WAY else str(record.grade),
         says=_says(material, count),
         why=record.why,
-        scripted=any(call.is_scripted for call in every),
+        scripted=_scripted(every),
         notices=tuple(notices(material, every)),
         facts=tuple(fact for fact in facts if fact[0] in FIRST_FACTS),
         more_facts=tuple(fact for fact in facts if fact[0] not in FIRST_FACTS),
@@ -135,7 +137,7 @@ def page(material: Material) -> ReportPage:
         gaps=verdict.gaps if verdict else (),
         objections=verdict.objections if verdict else (),
         undecided=tuple(_not_checked(material, verdict)) if verdict else (),
-        notes=facts_of(verdict) if verdict and not material.holds_out else (),
+        notes=fact_notes(verdict) if verdict and not material.holds_out else (),
         approvals=tuple(material.approvals),
         comments=tuple(material.comments),
         questions=tuple(material.questions),
@@ -149,6 +151,16 @@ def page(material: Material) -> ReportPage:
         version=material.version,
         compared=compared(material.compared) if material.compared else None,
     )
+
+
+def _scripted(every: Sequence[ReportedCall]) -> str:
+    """Which agents are scripts, as the beginning of a sentence; "" if none is."""
+    roles = dict.fromkeys(call.role for call in every if call.is_scripted)
+    if not roles:
+        return ""
+    if all(call.is_scripted for call in every):
+        return "The agents of this run are"
+    return f"Some agents of this run ({few(list(roles), SCRIPTED)}) are"
 
 
 def _facts(material: Material) -> Iterator[tuple[str, str]]:
@@ -208,7 +220,7 @@ def _not_checked(material: Material, verdict: Verdict) -> Iterator[str]:
             verb = "is" if len(verdict.undecided) == 1 else "are"
             yield f"{number} {verb} hidden until the run ends, because notes can quote held-out cases"
         return
-    yield from (note for note in verdict.undecided if note not in facts_of(verdict))
+    yield from (note for note in verdict.undecided if note not in fact_notes(verdict))
 
 
 def _environments(material: Material) -> Iterator[CheckConditions]:

@@ -248,10 +248,21 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     if lowered := [row for row in rows if Grade(row["accept"]).is_lowered_bar]:
         yield "the bar was lowered: " + ", ".join(f"{row['accept']} is enough for {row['name']}" for row in lowered)
     meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
-    yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
-    if scripted := [known.name for known in every if any(_is_script(agent) for agent in (known.agents or {}).values())]:
-        where = "all of them" if len(scripted) == len(every) else _join_names(scripted)
-        yield f"scripts, not models, did the work in {where}: their tokens and cost are made up"
+    if meanings:
+        yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+    yield from _scripted(every)
+
+
+def _scripted(every: Sequence[Known]) -> Iterator[str]:
+    """In which runs all agents, or some, are scripts."""
+    scripts = {known.name: [*map(_is_script, (known.agents or {}).values())] for known in every}
+    for did, names in (
+        ("the work", [name for name, kinds in scripts.items() if kinds and all(kinds)]),
+        ("part of the work", [name for name, kinds in scripts.items() if any(kinds) and not all(kinds)]),
+    ):
+        if names:
+            where = "all of them" if len(names) == len(every) else _join_names(names)
+            yield f"scripts, not models, did {did} in {where}: their tokens and cost are made up"
 
 
 def _has_event(known: Known, kind: type[JournalEvent]) -> bool:

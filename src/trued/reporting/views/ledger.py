@@ -7,7 +7,7 @@ from trued.model import Contract, Evidence, Grade, Judged, Outcomes, Requirement
 from trued.model.evidence import HELD_BACK
 from trued.proof.screenshots import evidence_pictures
 from trued.proof.verdict.for_agents import reason_for_agents, reasons_for_agents
-from trued.proof.verdict.notes import facts_of, not_collected, not_run
+from trued.proof.verdict.notes import fact_notes, not_collected, not_run
 from trued.proof.verdict.reasons import on_one_line
 from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
 from trued.support.plurals import counted
@@ -34,7 +34,7 @@ def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) ->
         "requirements": [_judged_row(judgement, facts, over=over) for judgement in every],
         "existing_tests": [_ungraded(_judged_row(suite, facts, over=over)) for suite in verdict.suites],
         "undecided": list(verdict.undecided),
-        "reported": list(facts_of(verdict)),
+        "reported": list(fact_notes(verdict)),
     }
 
 

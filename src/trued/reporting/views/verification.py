@@ -22,7 +22,7 @@ from trued.model import (
 )
 from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import exit_code_of_run
-from trued.proof.verdict.notes import facts_of
+from trued.proof.verdict.notes import fact_notes
 from trued.proof.verdict.quick_verdict import QUICK_NOTE
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.ledger import ledger
@@ -92,7 +92,7 @@ class Verification:
     @property
     def facts(self) -> tuple[str, ...]:
         """Notes with facts about how the checks ran, such as whose files and which environment they used."""
-        return facts_of(self.verdict)
+        return fact_notes(self.verdict)
 
     @property
     def unchecked(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from trued.run.examination.admissibility import CaseRules, WeighedCases, describ
 from trued.run.examination.independence import implementer_vendors, is_independent
 from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import STATUS, Doubt, cases_of, compare_answers, proving_cases, questions
-from trued.run.examination.start_command import FoundServer, run_server
+from trued.run.examination.start_command import FoundServer, server_finder
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -183,7 +183,7 @@ class ExaminerConversation:
         return self.asked.serve is None and any(isinstance(case, HttpCase | BrowserCheck) for case in cases)
 
     async def _server(self) -> FoundServer:
-        return await run_server(self.steps, self.asked.environment)()
+        return await server_finder(self.steps, self.asked.environment)()
 
     # -- the second examiner -------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ async def with_server(requirements: Requirements, find: Callable[[], Awaitable[F
     return requirements.model_copy(update={"serve": server.serve})
 
 
-def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable[FoundServer]]:
+def server_finder(steps: Steps, environment: Environment) -> Callable[[], Awaitable[FoundServer]]:
     """A function that finds the server of a run, as a step. Only the first call searches; later ones get its result."""
     context = steps.context
 

@@ -43,6 +43,7 @@ class EngineCounts(Value):
     tests_passing: int = 0
     tests_total: int = 0
     files: frozenset[str] = frozenset()  # all files of the commit
+    changed: frozenset[str] = frozenset()  # files that the attempt changed; those that it removed are not in `files`
 
 
 def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
@@ -125,7 +126,7 @@ def premature_victory(
     """The coder's claims that the commit refutes. `read` reads a file of the commit. The result says nothing about
     held-out cases, because coders read it."""
     evidence = list(_overclaims(claimed, counted))
-    for path in unchanged_files(claimed.files, counted.files):
+    for path in unchanged_files(claimed.files, counted.files | counted.changed):
         evidence.append(f"says that it changed {path}, which is not in the commit")
     for test in claimed.tests:
         evidence += _missing_test(test, counted.files, read)

@@ -70,7 +70,7 @@ async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) 
     """
     project = await build_features(run, project, attempts)
     while project.unjudged:
-        await steps.wait_for_environment(run, project)
+        await steps.stop_for_environment(run, project)
         first, *rest = [task for task in project.tasks if task.id in project.unjudged]
         verdict = await run.prove(first, also=rest)
         for task in (first, *rest):

@@ -366,7 +366,7 @@ async def judge_unbuilt(
     return project.with_verdict(feature, feature_verdict), True
 
 
-async def wait_for_environment(run: Run, project: HandoffProject) -> None:
+async def stop_for_environment(run: Run, project: HandoffProject) -> None:
     """End the run here, because features cannot be judged: raises `CannotJudge`.
 
     In a replay, somebody has resumed the run since: then this function returns, and the caller judges again.
@@ -506,7 +506,13 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
     named = {test.partition("::")[0].removeprefix("./") for test in claims.tests}
     texts = await run.branch.texts(sorted(named & paths))
     figures = attempt.figures or Figures()
-    counts = EngineCounts(passes=not gaps, tests_passing=figures.passing, tests_total=figures.total, files=paths)
+    counts = EngineCounts(
+        passes=not gaps,
+        tests_passing=figures.passing,
+        tests_total=figures.total,
+        files=paths,
+        changed=frozenset(attempt.changed),
+    )
     if attempt.figures is None or unjudged(attempt.verdict):  # nothing was counted, so no claimed count is refuted
         claims = claims.model_copy(update={"tests_passing": 0, "tests_total": 0})
     return [*modes, *premature_victory(feature, claims, counts, texts.get)]

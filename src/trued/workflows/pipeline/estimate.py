@@ -4,12 +4,17 @@ from collections.abc import Mapping
 
 from trued.workflows.descriptor import CallRange, SealedWork
 from trued.workflows.estimates import replied
+from trued.workflows.pipeline.decision_tables import CRITICS
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
     """The estimate. The most calls: three rounds of verification, the first two followed by repairs, and one revision
-    after the review, which is verified and reviewed again."""
-    tasks = replied(work, "planner", "tasks")
+    after the review, which is verified and reviewed again. Then each critic may be asked about the finished work."""
+    planned = work.reply("planner").get("tasks") or ()
+    documents = sum(isinstance(task, Mapping) and task.get("kind") == "documentation" for task in planned)
+    tasks = replied(work, "planner", "tasks") - documents
     checks = {f"v-{name}": (1, 4) for name in ("build", "tests", "tasks", "feature")}
     checks |= {f"r-{name}": (1, 2) for name in ("quality", "security", "testing", "knowledge")}
-    return {"implementer": (tasks, tasks * 4), **checks, "planner": (0, 2)}
+    workers = {"implementer": (tasks, tasks * 4), "documentation-writer": (documents, documents * 4)}
+    critics = dict.fromkeys(CRITICS, (0, 1))
+    return {**{role: calls for role, calls in workers.items() if calls[1]}, **checks, **critics, "planner": (0, 2)}

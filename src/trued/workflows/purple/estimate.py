@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from trued.workflows.descriptor import CallRange, SealedWork
-from trued.workflows.estimates import planned_tasks
+from trued.workflows.estimates import planned_tasks, with_repeated_asks
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
     tasks, rounds = planned_tasks(work), work.settings.rounds
     return {
         "purple-team-a": (tasks, tasks * rounds),
-        "purple-team-b": (tasks, tasks * rounds * 2),  # × 2: it is asked again about objections without a case
+        "purple-team-b": with_repeated_asks((tasks, tasks * rounds)),
     }
 
 

@@ -16,7 +16,7 @@ async def consult(session: Session[R], subject: Subject, **context: BriefContext
     return reply
 
 
-async def consult_until_sure(run: Run, role: str, reply: type[R], subject: Subject, **context: BriefContext) -> R:
+async def consult_twice_if_unsure(run: Run, role: str, reply: type[R], subject: Subject, **context: BriefContext) -> R:
     """Ask a fresh agent. If its status is not DONE, ask another fresh agent, and return the second reply whatever its
     status."""
     first = await _consult_once(run.session(role, reply, publishes=False), subject, context)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from trued.model.events import of_kind
 from trued.workflows.descriptor import CallRange, SealedWork
+from trued.workflows.estimates import with_repeated_asks
 from trued.workflows.team.events import TeamReported
 
 FEATURE_TASKS = 12  # how many tasks the estimate assumes for one feature
@@ -17,6 +18,10 @@ def calls(work: SealedWork) -> Mapping[str, CallRange]:
     team = work.settings.team
     attempts, cycles = team.attempts if team.heal else 1, team.cycles
     looks = 1 + -(-tasks // FEATURE_TASKS)
-    whole = {"pm": (0, cycles * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, cycles * looks)}
-    every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
+    whole = {
+        "pm": (0, cycles * looks),
+        "techlead": (looks - 1, 2 * looks),
+        "uat": with_repeated_asks((looks, cycles * looks)),
+    }
+    every = {**whole, "dev": (tasks, tasks * attempts), "qa": with_repeated_asks((tasks, tasks * attempts))}
     return {role: calls_of_role for role, calls_of_role in every.items() if role not in team.off}

@@ -15,7 +15,8 @@ from trued.workflows.team.backlog.items import ATTEMPTS, Backlog, TaskStatus, li
 NAME = "plan.md"
 ORIGINAL = "plan.md.original"  # a copy of the original list, beside the team's files
 UNNAMED = "Tasks"
-_BOX = re.compile(r"\[(.)\]\s+(.*)", re.DOTALL)
+# A checkbox holds a space, an x or a sign. A letter or digit in brackets is a reference, such as a footnote.
+_BOX = re.compile(r"\[([xX]|[^\w\]])\]\s+(.*)", re.DOTALL)
 _STRUCK = re.compile(r"~~(.+?)~~(.*)", re.DOTALL)
 _TICKED = re.compile(r"(?:✅|✔️?|☑️?)\s*(.*)", re.DOTALL)
 _MARKS: dict[str, TaskStatus] = {" ": "open", "x": "done", "X": "done", "!": "failed"}

@@ -3,7 +3,7 @@
 from trued.model import Finding, Goal, Outcome, Plan, Task
 from trued.run.run import Run
 from trued.workflows.team import briefs, steps
-from trued.workflows.team.consulting import consult, consult_until_sure, last_reply
+from trued.workflows.team.consulting import consult, consult_twice_if_unsure, last_reply
 from trued.workflows.team.replies import Clarified, FeatureSpecified, Fixes, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
@@ -81,7 +81,7 @@ async def specify(run: Run, crew: Crew, feature: str) -> Crew:
     if not crew.plays("techlead") or feature in crew.specs:
         return crew
     known = briefs.for_techlead(crew, feature)
-    specified = await consult_until_sure(run, "techlead", FeatureSpecified, crew.feature_task(feature), **known)
+    specified = await consult_twice_if_unsure(run, "techlead", FeatureSpecified, crew.feature_task(feature), **known)
     return await steps.record_specification(run, crew, feature, specified)
 
 
@@ -127,7 +127,7 @@ async def answer(run: Run, crew: Crew, asker: tuple[str, str], query: Query) -> 
     role = crew.answering(query.to)
     crew = await steps.record_question(run, crew, asker, role, query)
     known = briefs.for_answer(crew, asker, query)
-    clarified = await consult_until_sure(run, role, Clarified, crew.task(asker[1]), **known)
+    clarified = await consult_twice_if_unsure(run, role, Clarified, crew.task(asker[1]), **known)
     return await steps.record_answer(run, crew, role, asker, clarified)
 
 
@@ -171,5 +171,5 @@ async def plan_fixes(run: Run, crew: Crew, feature: str, issues: tuple[Finding, 
     """Have the PM turn the issues of a validation into tasks. The sealed criteria do not change."""
     subject = crew.feature_task(feature) if feature else crew.goal
     known = briefs.for_fixes(crew, feature)
-    fixes = await consult_until_sure(run, "pm", Fixes, subject, **known, issues=issues)
+    fixes = await consult_twice_if_unsure(run, "pm", Fixes, subject, **known, issues=issues)
     return await steps.record_fixes(run, crew, feature, fixes, issues)

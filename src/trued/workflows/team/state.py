@@ -95,14 +95,21 @@ class Crew(Value):
         return self.model_copy(update={"backlog": backlog})
 
     def _with_stories(self, backlog: Backlog, feature_id: str, feature: PlannedFeature) -> Backlog:
-        made, planned = dict[str, str](), list[tuple[str, PlannedTask]]()
+        planned = list[tuple[str, PlannedTask]]()
         for story in feature.stories:
             backlog, name = backlog.with_new_story(feature_id, story.name)
             for task in story.tasks:
                 backlog, number = backlog.with_new_task(name, task.title, files=task.files, limit=self.attempts)
                 planned.append((number, task))
-                for known in filter(None, (task.name, task.title)):
-                    made.setdefault(known, number)
+        return self._with_named_dependencies(backlog, planned)
+
+    def _with_named_dependencies(self, backlog: Backlog, planned: Sequence[tuple[str, PlannedTask]]) -> Backlog:
+        """The backlog with the dependencies among these new tasks, given with their ids. A task is named by its name or
+        by its title, and may depend on a later one."""
+        made = dict[str, str]()
+        for number, task in planned:
+            for known in filter(None, (task.name, task.title)):
+                made.setdefault(known, number)
         for number, task in planned:
             backlog = self._with_dependencies(
                 backlog, number, [made[dependency] for dependency in task.depends_on if dependency in made]
@@ -132,18 +139,16 @@ class Crew(Value):
     def with_fixes(self, name: str, tasks: Sequence[FixTask], issues: Sequence[Finding]) -> "Crew":
         """A copy with fix tasks after a failed validation. If the PM names none, the first issue becomes a task.
         `name`: the feature that was validated; "" for all features together."""
-        backlog, made = self.backlog, dict[str, str]()
+        backlog, planned = self.backlog, list[tuple[str, FixTask]]()
         wanted = tasks or (FixTask(title=f"Fix: {issues[0].what}" if issues else "Fix what was found"),)
         for task in wanted:
             home = name or (task.feature if backlog.holds(task.feature) else self._feature_concerned(issues))
             home = backlog.feature(home).id
             backlog, story = self._fix_story(backlog, home)
             backlog, number = backlog.with_new_task(story, task.title, files=task.files, limit=self.attempts)
-            backlog = self._with_dependencies(
-                backlog, number, [made[dependency] for dependency in task.depends_on if dependency in made]
-            )
+            planned.append((number, task))
             backlog = backlog.with_feature(home, status="in_progress", uat="pending")
-            made.setdefault(task.name or task.title, number)
+        backlog = self._with_named_dependencies(backlog, planned)
         proven = tuple(name for name in self.proven if name != "plan" and name not in self._reopened(backlog))
         return self.model_copy(update={"backlog": backlog, "integration": "pending", "proven": proven})
 

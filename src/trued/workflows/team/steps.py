@@ -19,7 +19,7 @@ from trued.workflows.team.backlog.items import ARCHIVE, BacklogTask
 from trued.workflows.team.backlog.merge import merge_edit
 from trued.workflows.team.backlog.reading import NAME, parse_backlog
 from trued.workflows.team.briefs import for_pm
-from trued.workflows.team.consulting import consult_until_sure, doubt_in
+from trued.workflows.team.consulting import consult_twice_if_unsure, doubt_in
 from trued.workflows.team.criteria import outside_criteria
 from trued.workflows.team.events import (
     FileNotTakenOver,
@@ -135,7 +135,9 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
 
 async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
     """Ask the PM for features, stories and tasks. Without them the run ends; a resumed run asks again."""
-    while doubt := doubt_in(breakdown := await consult_until_sure(run, "pm", Breakdown, crew.goal, **for_pm(crew))):
+    while doubt := doubt_in(
+        breakdown := await consult_twice_if_unsure(run, "pm", Breakdown, crew.goal, **for_pm(crew))
+    ):
         await run.fail_unless_resumed(f"the pm says {run.context.redact(doubt)}")
     return breakdown
 

@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -76,11 +76,10 @@ async def open_preview(run: Run) -> AsyncIterator[VerifierPreview]:
     within_s = run.settings.wall_s + SLACK_S
     emit = run.steps.emitter("preview")
     request = PreviewRequest(run.context.workspace, contract, run.branch.head, free_port(), within_s, emit)
-    async with AsyncExitStack() as servers:
-        server = await servers.enter_async_context(PreviewServer(request))
+    async with PreviewServer(request) as server:
         address = await _serve(run, server)
-        if address.port != request.port:  # a resumed run: serve it on the recorded port
-            server = await servers.enter_async_context(PreviewServer(replace(request, port=address.port)))
+        # in a resumed run the address comes from the journal, and the server, not started yet, takes the recorded port
+        server.request = replace(request, port=address.port)
         yield VerifierPreview(address, None if address.why else partial(_ensure_started, run, server))
 
 
