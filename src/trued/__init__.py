@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trued.run.run import Run
     from trued.run.session import Session
     from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
-    from trued.workflows.view import WorkflowView
+    from trued.workflows.view import ReportSection, WorkflowView
 
 _MODULES = {
     "errors": ("Stopped",),
@@ -42,7 +42,7 @@ _MODULES = {
     "run.run": ("Run",),
     "run.session": ("Session",),
     "workflows.descriptor": ("Input", "Rounds", "WorkflowDescriptor"),
-    "workflows.view": ("WorkflowView",),
+    "workflows.view": ("ReportSection", "WorkflowView"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -56,6 +56,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "Reply",
+    "ReportSection",
     "Returned",
     "Rounds",
     "Run",

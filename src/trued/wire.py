@@ -5,8 +5,8 @@ They are not pydantic models because the supervisor, which reads them, has to st
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeAlias, TypeVar, get_origin
 
 T = TypeVar("T")
 EmitAgentEvent: TypeAlias = Callable[..., None]  # emit(kind, **data): an agent or its supervisor reports an event
@@ -234,27 +234,15 @@ def from_json(kind: type[T], text: str | bytes) -> T:
     return _build(kind, json.loads(text))
 
 
-_NESTED: dict[str, type[Any]] = {
-    "limits": ProcessLimits,
-    "confinement": Confinement,
-    "usage": Usage,
-    "before": Usage,
-    "allowance": Amount,
-    "price": Price,
-}
-
-
-_TUPLES = ("tools", "writable", "readable", "hidden", "ports", "commands")
-
-
 def _build(kind: type[T], data: dict[str, Any]) -> T:
-    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
-    if unknown := set(data) - known:
+    types = {f.name: f.type for f in fields(kind)}  # type: ignore[arg-type]
+    if unknown := set(data) - set(types):
         raise ValueError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
-    return kind(**{name: _value(name, value) for name, value in data.items()})
+    return kind(**{name: _value(types[name], value) for name, value in data.items()})
 
 
-def _value(name: str, value: Any) -> Any:
-    if name in _NESTED and isinstance(value, dict):
-        return _build(_NESTED[name], value)
-    return tuple(value) if isinstance(value, list) and name in _TUPLES else value
+def _value(kind: Any, value: Any) -> Any:
+    """The value of a field of this type: JSON has no tuples and no records of its own."""
+    if isinstance(value, dict) and isinstance(kind, type) and is_dataclass(kind):
+        return _build(kind, value)
+    return tuple(value) if isinstance(value, list) and get_origin(kind) is tuple else value

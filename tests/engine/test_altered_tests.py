@@ -59,12 +59,14 @@ LIARS = {
     "a call": f"{TEST}\n\nglobals().clear()\n",
     "a mark": f"{TEST}\n\npytestmark = pytest.mark.skip\n",
     "a class that is no test": TEST.replace("    limit = 1", "    limit = 1\n    __test__ = False"),
+    "a fixture that raises": f"{TEST}\n\n@pytest.fixture(autouse=True)\ndef off():\n    raise SkipTest\n",
     "a fixture that skips": f"{TEST}\n\n@pytest.fixture(autouse=True)\ndef off():\n    pytest.skip('later')\n",
     "a method without its body": TEST.replace("        assert one(self.limit) == 1", "        pass"),
     "a class that inherits": TEST.replace("class TestMore:", "class TestMore(Fake):"),
     "no Python any more": f"{TEST.replace('assert a == b', 'pass')}\n(",
 }
 HONEST = {
+    "a test that raises": f"{TEST}\n\ndef test_three(name):\n    raise SkipTest(name)\n",
     "a test": f"{TEST}\n\ndef test_three(name):\n    pytest.skip(name)\n",
     "an import": TEST.replace("from tiny import one", "import sys\n\nfrom tiny import one, three"),
     "an import that nothing used": TEST.replace("import os\n", ""),

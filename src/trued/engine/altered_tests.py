@@ -25,7 +25,7 @@ _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Names that say how the tests of a module or class are run.
 _STEERING = re.compile(r"pytestmark|__\w+__|collect_ignore(_glob)?")
-_SKIPS = re.compile(r"skip\w*|skip[A-Z]\w*|importorskip|xfail|deselected|_?exit")
+_SKIPS = re.compile(r"[sS]kip\w*|importorskip|xfail|deselected|_?exit")
 # Lines of other languages that keep tests from running: a bare `return`, `process.exit()`, `test.only(…)`.
 _ENDS = re.compile(
     r"return|.*(?:\bprocess\.exit\b|\bos\.Exit\b|\.only\b|\.(?:SkipNow|Skipf?)\(|\b(?:describe|suite|context)\.skip\b).*"

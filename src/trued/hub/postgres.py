@@ -345,8 +345,11 @@ class PostgresJournal(JournalQueries):
     def _decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent | None]]", *, instead: bool
     ) -> Approval | None:
-        now = self.clock()
-        rows = [{**approval_columns(run, approval), "token": uuid.uuid4(), "at": now} for approval, _ in decisions]
+        now, tokens = self.clock(), [uuid.uuid4() for _ in decisions]
+        rows = [
+            {**approval_columns(run, approval), "token": token, "at": now}
+            for (approval, _), token in zip(decisions, tokens, strict=True)
+        ]
 
         def record(db: Connection) -> Approval | None:
             db.execute("select 1 from run where id = %s for no key update", (run,))  # other writers wait
@@ -355,12 +358,12 @@ class PostgresJournal(JournalQueries):
                 same += " and contract = %(contract)s" if approval.is_of_contract else ""
                 if db.execute(f"select 1 from approval where {same} and token <> %(token)s", row).fetchone():  # noqa: S608
                     return approval
-            for (_, event), row in zip(decisions, rows, strict=True):
+            for (_, event), row, token in zip(decisions, rows, tokens, strict=True):
                 marks = ", ".join(f"%({name})s" for name in row)
                 insert = f"insert into approval ({', '.join(row)}) values ({marks}) on conflict (token) do nothing"  # noqa: S608
                 db.execute(insert, row)
                 if event:
-                    db.execute(WRITE_EVENT, _event_values(run, 0, now, "", event, row["token"]))
+                    db.execute(WRITE_EVENT, _event_values(run, 0, now, "", event, token))
             return None
 
         self.send_events()

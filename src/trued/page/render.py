@@ -29,7 +29,7 @@ _PICTURES = 0x2400  # from here on, Unicode has a visible symbol for each of the
 def environment() -> Environment:
     """The template environment: the page's own templates first, then the report's."""
     made = report_environment()
-    made.loader = ChoiceLoader([PackageLoader("trued.page"), PackageLoader("trued.reporting.html")])
+    made.loader = ChoiceLoader([PackageLoader("trued.page"), *filter(None, [made.loader])])
     made.finalize = _escape_value
     made.filters.update(
         iso=iso, agent_name=agent_name, money=money, cost=cost, escaped=escaped, time_of_day=time_of_day

@@ -188,10 +188,7 @@ def _could_not_run(contract: Contract, name: str) -> bool:
     """Whether no test could be judged on the base, because a runner, package or service is missing, because the tests
     took too long, or because there were none."""
     results = [result for fact in contract.base_facts if fact.check == name for result in fact.tried]
-    none = {"nothing collected"}
-    return not results or all(
-        result.id == WHOLE_CHECK or result.outcome is Outcomes.UNJUDGED for result in results if result.kind not in none
-    )
+    return all(result.id == WHOLE_CHECK or result.outcome is Outcomes.UNJUDGED for result in results)
 
 
 def _reports_single_tests(contract: Contract, name: str) -> bool:

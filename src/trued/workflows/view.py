@@ -15,11 +15,13 @@ HeadFigure: TypeAlias = tuple[str, str, str]  # in the report's head: the number
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """A part of the HTML report that shows `WorkflowView.data`."""
+    """A part of the HTML report, and of the page of a run, that shows `WorkflowView.data`."""
 
     anchor: str
     title: str
-    template: str  # a file in trued/reporting/html/templates
+    # A Jinja template: "package:path", a file of an installed package; without a package, a file in
+    # trued/reporting/html/templates. It gets `page.own`, which is `WorkflowView.data`, and `page.run`, the run's id.
+    template: str
 
 
 class WorkflowView:

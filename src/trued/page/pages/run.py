@@ -11,7 +11,7 @@ from trued.model import Evidence, RunRecord
 from trued.model.step_keys import scope_of
 from trued.page.pages.common import paged, run_page, story_piece, wait_piece
 from trued.page.reader import Reader
-from trued.page.render import call_url, piece, requirement_url, run_url
+from trued.page.render import call_url, environment, piece, requirement_url, run_url
 from trued.page.view import PageRoute, PageView, Params
 from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.calls import ReportedCall
@@ -19,6 +19,7 @@ from trued.reporting.html.format import amount, counted
 from trued.reporting.html.ledger import LedgerLine, lines
 from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
+from trued.reporting.html.render import workflow_section
 from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 from trued.support.money import money
@@ -189,7 +190,8 @@ def _own_section(material: Material) -> dict[str, str]:
     section_data = view.data(seen.calls) if view.SECTION else None
     if not view.SECTION or not section_data:
         return {}
-    return {"own": piece("run/own.html.j2", section=view.SECTION, page={"own": section_data})}
+    own = workflow_section(environment(), view.SECTION, section_data, material.record.id)
+    return {"own": piece("run/own.html.j2", section=view.SECTION, own=own)}
 
 
 def _call(reader: Reader, record: RunRecord, all_calls: tuple[ReportedCall, ...], material: Material) -> str:

@@ -1,6 +1,8 @@
 """Renders the page as one self-contained HTML file."""
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from importlib import resources
+
+from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from trued.reporting.html import format as words
@@ -8,16 +10,31 @@ from trued.reporting.html.page import ReportPage
 from trued.support.durations import duration
 from trued.support.plain_text import plain
 from trued.support.token_count import token_count
+from trued.workflows.view import ReportSection
 
 
 def rendered(page: ReportPage) -> str:
-    return environment().get_template("report.html.j2").render(page=page)
+    made = environment()
+    section = workflow_section(made, page.section, page.own, page.run) if page.section else ""
+    return made.get_template("report.html.j2").render(page=page, section=section)
+
+
+def workflow_section(made: Environment, section: ReportSection, own: object, run: str) -> Markup:
+    """The workflow's own section, which shows `own`. If the template of somebody else's package cannot be rendered, a
+    sentence that says so."""
+    try:
+        return Markup(made.get_template(section.template).render(page={"own": own, "run": run}))  # noqa: S704  (it escapes)
+    except Exception as error:
+        if ":" not in section.template:
+            raise
+        why = plain(f"{section.template} cannot be shown: {type(error).__name__}: {error}")
+        return Markup('<section id="{}"><h2>{}</h2><p>{}</p></section>').format(section.anchor, section.title, why)
 
 
 def environment() -> Environment:
     """The template environment, in which no text from outside becomes markup."""
     made = Environment(
-        loader=PackageLoader("trued.reporting.html"),
+        loader=ChoiceLoader([PackageLoader("trued.reporting.html"), FunctionLoader(_template_of_package)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -31,6 +48,12 @@ def environment() -> Environment:
     made.filters["escaped"] = escaped
     made.globals["counted"] = words.counted
     return made
+
+
+def _template_of_package(name: str) -> str | None:
+    """The text of the template "package:path"; None for a name without a package."""
+    package, separator, path = name.partition(":")
+    return resources.files(package).joinpath(path).read_text("utf-8") if separator else None
 
 
 def escaped(text: str) -> Markup:
