@@ -4,7 +4,9 @@ import asyncio
 import io
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,10 @@ from trued.page.reader import Reader
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import RunFacts, add_up, week_of
 from trued.wire import Amount, Spend
+
+
+def _decided(spend: Spend, _known: Sequence[Spend]) -> Spend:
+    return spend
 
 
 def add(journal: SqliteJournal, name: str, folder: Path, state: str) -> RunRecord:
@@ -252,7 +258,7 @@ def test_tokens_and_cost_of_a_run_are_the_same_in_ls_show_the_page_and_the_repor
             spent=Amount(usd=usd, tokens=in_call, calls=1),
             cost=cost,
         )
-        run.spend(lambda rows, row=row: row)
+        run.spend(partial(_decided, row))
         counts = {"in": in_call, "out": 0, "estimated": estimated}
         writer(run)("asked", row.step, role="solo", agent="claude")
         writer(run)(

@@ -82,7 +82,7 @@ def test_what_is_not_met_stands_under_its_checks_with_the_reason() -> None:
 @pytest.mark.parametrize(("accept", "met", "lines"), [("tested", "1/1", 1), ("attested", "0/1", 2), (None, "0/1", 2)])
 def test_the_tree_counts_as_met_what_the_runs_bar_accepts(accept: str | None, met: str, lines: int) -> None:
     judged = [{"id": "a", "grade": "tested", "why": ["its tests pass"]}]
-    bar = {"accept": accept} if accept else {}
+    bar: dict[str, Any] = {"accept": accept} if accept else {}
     seen = Progress([event("run began", **bar), event("proven", "finish#1", grade="tested", requirements=judged)])
     assert f"{met} requirements met" in footer(seen, 1004.0)[-1].plain
     assert len(scope_lines("finish", [seen.rows["finish#1 1"]], 1004.0, accept=seen.accept)) == lines + 1

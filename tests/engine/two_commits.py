@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 ONE = "def one():\n    return 1\n"
@@ -24,7 +25,7 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.decode().strip()
 
 
-def committed(folder: Path, files: dict[str, str | None], message: str = "work") -> str:
+def committed(folder: Path, files: Mapping[str, str | None], message: str = "work") -> str:
     """Commit these files; a file with None is removed."""
     if not (folder / ".git").exists():
         folder.mkdir(parents=True, exist_ok=True)

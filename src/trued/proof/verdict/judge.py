@@ -547,13 +547,13 @@ def _kept(counts: _Counts, facts: Facts) -> _Grading:
 
 def _lower_for_own_cases(grading: _Grading, counts: _Counts) -> _Grading:
     """Lower what is kept to unproven if a case of the user's own never passed: it cannot have been kept."""
-    own = [(check, count) for check, count in counts if isinstance(check, DATA)]
+    own: _Counts = [(check, count) for check, count in counts if isinstance(check, DATA)]
     if any(count.broken for _, count in own):
         return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK, *grading.why), "more")
     if not (never_passed := _still_red(own)):
         return grading
-    lacks = "more" if grading.lacks == "more" else "attest"
-    return _Grading(Grade.UNPROVEN, (reasons.fails_on_base_too(never_passed), *grading.why), lacks)
+    why = (reasons.fails_on_base_too(never_passed), *grading.why)
+    return _Grading(Grade.UNPROVEN, why, "more" if grading.lacks == "more" else "attest")
 
 
 def _still_red(counts: _Counts) -> list[str]:
