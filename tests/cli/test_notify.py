@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.bare_inputs import BARE_INPUTS
 from tests.cli.conftest import World
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
@@ -27,6 +28,7 @@ def ended(state: str = "waiting") -> Event:
 @pytest.fixture
 def notifier(tmp_path: Path) -> Iterator[Callable[..., Notifier]]:
     with RunStore(tmp_path / "state", {}) as store:
+        store.journal.add(RECORD, BARE_INPUTS)
         yield lambda *command: Notifier(NotifySettings(command=command), store, {})
 
 
