@@ -149,6 +149,7 @@ async def _judge(
     """
     contract, scanner = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
     absent, moved = await _altered_submodules(trial.workspace, contract.base, trial.commit)
+    without_tests, _ = await _altered_submodules(trial.workspace, contract.base, trial.commit, of_tests=True)
     suites = await _judge_suites(trial, evidence, change, absent)
     verdicts = [judge(requirement, trial.facts(requirement, evidence, change)) for requirement in due]
     # Before the suites can refute a requirement: a suite that fails with another version of a package is unjudged.
@@ -157,7 +158,7 @@ async def _judge(
     verdicts = [lower_for_existing_tests(judged, suites) for judged in verdicts]
     verdicts = await _cap_for_unguarded_code(trial, unguarded, verdicts, quick=quick)
     verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
-    verdicts = _cap_all(verdicts, reasons.submodules_not_there, absent)
+    verdicts = _cap_all(verdicts, reasons.submodules_not_there, [*absent, *without_tests])
     verdicts = await _cap_for_conversions(trial, change, verdicts)
     verdicts = _cap_all(verdicts, reasons.hiding_from_tests, await unguarded.namesakes_among_tests())
     verdicts = _cap_each(verdicts, reasons.hidden_from_tests, await unguarded.behind_namesakes())
@@ -259,14 +260,16 @@ def _on_one_line(judged: Judged) -> Judged:
     return judged.model_copy(update={"why": tuple(map(on_one_line, judged.why))})
 
 
-async def _altered_submodules(workspace: Workspace, base: str, commit: str) -> tuple[list[str], list[str]]:
+async def _altered_submodules(
+    workspace: Workspace, base: str, commit: str, *, of_tests: bool = False
+) -> tuple[list[str], list[str]]:
     """Submodules that the head adds or moves to another commit: first those that rooms lack, then those that they have.
-    Submodules among the tests are left out, because checks use the base's version of them."""
+    Submodules among the tests are apart (`of_tests`), because checks use the base's version of them."""
     on_base, on_head = await workspace.submodules(base), await workspace.submodules(commit)
     altered = sorted(
         submodule
         for submodule in on_head
-        if on_head[submodule] != on_base.get(submodule) and not is_among_tests(f"{submodule}/any")
+        if on_head[submodule] != on_base.get(submodule) and is_among_tests(f"{submodule}/any") == of_tests
     )
     files = await workspace.blobs(commit) if altered else {}
     present = [submodule for submodule in altered if any(is_below(path, submodule) for path in files)]

@@ -265,6 +265,7 @@ def moved(trial: Trial, path: str, files: dict[str, str]) -> Callable[[Path], No
 @pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_tests_in_a_submodule_are_the_bases_wherever_the_head_moves_its_pointer(tmp_path: Path) -> None:
+    """Which tests a commit of the submodule has that is not on this machine, nobody knows."""
     trial = Trial(tmp_path, {"kit.py": TWO}, ASKED)
     test = "import kit\n\n\ndef test_two():\n    assert kit.two() == 2\n"
     add_submodule(trial, "tests", {"test_kit.py": test})
@@ -281,11 +282,21 @@ async def test_tests_in_a_submodule_are_the_bases_wherever_the_head_moves_its_po
     heads = [
         work(BROKEN, gutted),
         work(BROKEN, lambda _: None),
-        work(TWO, moved(trial, "tests", {"test_more.py": test})),
+        work(TWO, moved(trial, "tests", {"test_kit.py": test, "test_more.py": test})),
         work(TWO, lambda _: None),
     ]
     found = await trial.judged(contract, *heads)
-    assert [one.grade for one in found] == [Grade.REFUTED, Grade.REFUTED, Grade.PROVEN, Grade.PROVEN], found
+    assert [one.grade for one in found] == [Grade.REFUTED, Grade.REFUTED, Grade.TESTED, Grade.PROVEN], found
+    assert "submodules" in found[2].why[0]
+    assert "tests" in found[2].why[0]
+    pointer = moved(trial, "tests", {"test_more.py": f"{test}# more\n"})
+
+    def fetched(folder: Path) -> None:
+        work(TWO, pointer)(folder)
+        git(trial.base / "tests", "-c", "protocol.file.allow=always", "fetch", "-q", "origin")
+
+    (honest,) = await trial.judged(contract, fetched)
+    assert honest.grade is Grade.PROVEN, honest.why
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")
