@@ -29,7 +29,9 @@ from trued.proof.checks.package_manifests import (
 )
 from trued.proof.checks.package_words import (
     DATA_FILES,
+    DOCUMENTS,
     INERT,
+    MARKUP,
     is_read_by_code,
     loads_code,
     may_mean,
@@ -38,6 +40,7 @@ from trued.proof.checks.package_words import (
     read_names,
 )
 from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
+from trued.proof.checks.script_headers import UNKNOWN, first_command, own_manifests
 from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
 from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
@@ -61,12 +64,6 @@ SOURCES = (
     ".rs",
     ".rb",
 )  # languages whose manifests are read
-DOCUMENTS = (
-    *(".md", ".rst", ".adoc", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".avif", ".bmp", ".tiff"),
-    *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".ogg", ".wav", ".mp4", ".webm"),
-)
-# These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
-MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
 _ABOUT_PROJECT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
@@ -79,8 +76,6 @@ _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 # nothing.
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
-# A script's own manifest (PEP 723).
-_INLINE_MANIFEST = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
 _STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
 _STYLE_RULE = re.compile(
@@ -133,6 +128,8 @@ async def unread_additions(
     links = await workspace.symbolic_links(commit)
     for path in after:
         old_text, new_text = (contents.get(path, b"").decode("utf-8", "replace") for contents in (before, after))
+        if old_text != new_text and path not in links and (command := _new_first_command(path, old_text, new_text)):
+            starts[path] = [command]
         if (
             old_text == new_text
             or path.endswith(DOCUMENTS)
@@ -142,6 +139,7 @@ async def unread_additions(
         if path in links:
             additions += [] if _is_read_at_target(path, new_text, on_commit) else [path]
             continue
+        additions += [path] if own_manifests(new_text) - own_manifests(old_text) else []
         if path.endswith(READ_AS_CODE):
             own_modules = modules_of_go if path.endswith(".go") else modules.beside(path)
             old_source, new_source = read_source(path, old_text, own_modules), read_source(path, new_text, own_modules)
@@ -162,7 +160,8 @@ async def unread_additions(
             own_names |= new_source.fetches if asks_own_machine else old_source.fetches
             imports[path] = (new_source.imports | new_source.fetches) - own_names
             imports[path] |= tools.new_packages(path, new_source, old_text, new_text)
-            starts |= {path: commands} if (commands := _new_commands(old_source, new_source)) else {}
+            if commands := _new_commands(old_source, new_source):
+                starts[path] = [*starts.get(path, ()), *commands]
         if path in manifests or is_package_manifest(path):
             own_modules = modules.beside("")
             folders = {
@@ -355,8 +354,6 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
     (old_source, old_text), (new_source, new_text) = before, after
     if new_source.hidden - old_source.hidden:
         return True
-    if {*_INLINE_MANIFEST.findall(new_text)} - {*_INLINE_MANIFEST.findall(old_text)}:
-        return True
     if not path.endswith(SCRIPTS):
         return False
     return bool(_addresses_in_code(new_text) - _addresses_in_code(old_text))
@@ -365,6 +362,13 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
 def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
     """The commands that a source file starts by statements that it did not have."""
     return [command for place, commands in after.starts.items() if place not in before.starts for command in commands]
+
+
+def _new_first_command(path: str, old_text: str, new_text: str) -> Words | None:
+    """The command of the file's first line, if that is not the base's, or if it leaves the language of what follows
+    unknown."""
+    before, after = first_command(path, old_text), first_command(path, new_text)
+    return after if after == UNKNOWN or after != before else None
 
 
 def _addresses_in_code(text: str) -> set[str]:
@@ -445,6 +449,7 @@ async def _files_with_new_programs(
     ]
     naming = [(path, text) for path, text in texts if any(name in text for name in program_names)]
     base_commands = [command for path, text in naming for command in read_source(path, text).commands()]
+    base_commands += [command for path, text in naming if (command := first_command(path, text))]
     return [
         path
         for path, commands in starts.items()
