@@ -124,12 +124,13 @@ async def unread_additions(
     additions += [path for path in after if _is_copied(path, on_base_with_folders)]
     # neither manifest nor code: path → text on the base, text on the commit
     other_files: dict[str, tuple[str, str]] = {}
-    starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
-    for path in after:
-        old_text, new_text = (contents.get(path, b"").decode("utf-8", "replace") for contents in (before, after))
-        if old_text != new_text and path not in links and (command := _new_first_command(path, old_text, new_text)):
-            starts[path] = [command]
+    texts = {path: (_decoded(before.get(path, b"")), _decoded(content)) for path, content in after.items()}
+    heads = {path: pair for path, pair in texts.items() if path not in links}
+    additions += [path for path, pair in heads.items() if _has_new_manifest(path, *pair)]
+    # path → commands that it did not start on the base
+    starts = {path: _new_first_commands(path, *pair) for path, pair in heads.items()}
+    for path, (old_text, new_text) in texts.items():
         if (
             old_text == new_text
             or path.endswith(DOCUMENTS)
@@ -139,7 +140,6 @@ async def unread_additions(
         if path in links:
             additions += [] if _is_read_at_target(path, new_text, on_commit) else [path]
             continue
-        additions += [path] if own_manifests(new_text) - own_manifests(old_text) else []
         if path.endswith(READ_AS_CODE):
             own_modules = modules_of_go if path.endswith(".go") else modules.beside(path)
             old_source, new_source = read_source(path, old_text, own_modules), read_source(path, new_text, own_modules)
@@ -158,10 +158,9 @@ async def unread_additions(
             # A test may ask its own machine.
             asks_own_machine = is_test(path) and not _addresses_in_code(new_text) - _addresses_in_code(old_text)
             own_names |= new_source.fetches if asks_own_machine else old_source.fetches
-            imports[path] = (new_source.imports | new_source.fetches) - own_names
-            imports[path] |= tools.new_packages(path, new_source, old_text, new_text)
-            if commands := _new_commands(old_source, new_source):
-                starts[path] = [*starts.get(path, ()), *commands]
+            imported = (new_source.imports | new_source.fetches) - own_names
+            imports[path] = imported | tools.new_packages(path, new_source, old_text, new_text)
+            starts.setdefault(path, []).extend(_new_commands(old_source, new_source))
         if path in manifests or is_package_manifest(path):
             own_modules = modules.beside("")
             folders = {
@@ -364,11 +363,20 @@ def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
     return [command for place, commands in after.starts.items() if place not in before.starts for command in commands]
 
 
-def _new_first_command(path: str, old_text: str, new_text: str) -> Words | None:
-    """The command of the file's first line, if that is not the base's, or if it leaves the language of what follows
-    unknown."""
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
+
+
+def _has_new_manifest(path: str, old_text: str, new_text: str) -> bool:
+    """Whether a script has a manifest of its own that it did not have. A document may show one."""
+    return not path.endswith(DOCUMENTS) and bool(own_manifests(new_text) - own_manifests(old_text))
+
+
+def _new_first_commands(path: str, old_text: str, new_text: str) -> list[Words]:
+    """The command of a changed file's first line, if that is not the base's, or if it leaves the language of what
+    follows unknown."""
     before, after = first_command(path, old_text), first_command(path, new_text)
-    return after if after == UNKNOWN or after != before else None
+    return [after] if after and old_text != new_text and (after == UNKNOWN or after != before) else []
 
 
 def _addresses_in_code(text: str) -> set[str]:
@@ -439,7 +447,7 @@ async def _files_with_new_programs(
     workspace: Workspace, base: str, starts: Mapping[str, list[Words]], paths: Collection[str]
 ) -> list[str]:
     """The files that newly start a program which may install packages."""
-    if not starts:
+    if not any(starts.values()):
         return []
     sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *GO_AND_RUST))]
     programs = {words[0] for commands in starts.values() for words in commands if words and words[0]}
