@@ -119,15 +119,17 @@ async def unread_additions(
     )
     known_paths = _known_paths(on_base, after)
     aliases, tools = await _settings_of_scripts(workspace, base, after, known_paths)
-    additions, imports = [path for path in sorted(changed) if path in submodules], dict[str, set[str]]()
-    on_base_with_folders = with_folders(on_base)
-    additions += [path for path in after if _is_copied(path, on_base_with_folders)]
-    # neither manifest nor code: path → text on the base, text on the commit
-    other_files: dict[str, tuple[str, str]] = {}
-    links = await workspace.symbolic_links(commit)
+    links, imports = await workspace.symbolic_links(commit), dict[str, set[str]]()
     texts = {path: (_decoded(before.get(path, b"")), _decoded(content)) for path, content in after.items()}
     heads = {path: pair for path, pair in texts.items() if path not in links}
-    additions += [path for path, pair in heads.items() if _has_new_manifest(path, *pair)]
+    on_base_with_folders = with_folders(on_base)
+    additions = [
+        *(path for path in sorted(changed) if path in submodules),
+        *(path for path in after if _is_copied(path, on_base_with_folders)),
+        *(path for path, pair in heads.items() if _has_new_manifest(path, *pair)),
+    ]
+    # neither manifest nor code: path → text on the base, text on the commit
+    other_files: dict[str, tuple[str, str]] = {}
     # path → commands that it did not start on the base
     starts = {path: _new_first_commands(path, *pair) for path, pair in heads.items()}
     for path, (old_text, new_text) in texts.items():
