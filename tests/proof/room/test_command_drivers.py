@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Cellar, Trial, only
-from trued.model import EXISTING_TESTS, Grade
+from trued.model import EXISTING_TESTS, Grade, Requirement, TestsCheck
 from trued.proof.room.command_drivers import find_drivers
+from trued.proof.room.frozen_files import files_to_freeze, is_configuration, is_shared_setting
 
 MAKEFILE = "include rules.mk\n\nlint:\n\t@python tools/lint.py shop\n\ncheck: lint\n\t@sh tools/check.sh\n"
 LINT = (
@@ -225,7 +226,8 @@ async def test_programs_are_followed_where_they_start(command: str, tmp_path: Pa
 BY_NAME = {
     "Makefile": "lint:\n\t@python -m tools.lint shop\n\nshell:\n\t@sh scripts/check.sh\n",
     "tools/__init__.py": "",
-    "tools/lint.py": "import sys\nfrom pathlib import Path\n\nfrom tools.rules import limit\nfrom limits.low import low\n\n"
+    "tools/lint.py": "import sys\nfrom pathlib import Path\n\nfrom tools.rules import limit\n"
+    "from limits.low import low\n\n"
     "bad = [p for p in Path(sys.argv[1]).glob('*.py') for line in p.read_text().splitlines() if low() < len(line)]\n"
     "bad = [p for p in bad for line in p.read_text().splitlines() if len(line) > limit()]\n"
     "sys.exit(f'{bad} has long lines' if bad else 0)\n",
@@ -320,3 +322,40 @@ async def test_a_command_that_failed_on_the_base_is_driven_by_what_it_imports(tm
     )
     assert honest.grade is not Grade.REFUTED
     assert liar.grade is not Grade.PROVEN
+
+
+NEXTEST = TestsCheck(command="cargo nextest run --profile ci", report="target/nextest/ci/junit.xml")
+OF_RUST = {
+    ".config/nextest.toml": "a",
+    ".cargo/config.toml": "b",
+    "crates/one/.cargo/config": "c",
+    "rust-toolchain.toml": "d",
+    "build.rs": "e",
+    "Cargo.toml": "f",
+    "docs/config.toml": "g",
+}
+
+
+def test_settings_of_the_runner_of_rust_are_the_bases() -> None:
+    asked = Requirement(id="a", text="a", checks=(NEXTEST,))
+    frozen = files_to_freeze([asked], OF_RUST)
+    assert {path for path, blob in frozen.items() if blob} == {*OF_RUST} - {
+        "build.rs",
+        "Cargo.toml",
+        "docs/config.toml",
+    }
+    assert frozen[".cargo/config"] == ""
+    added = ("crates/two/.cargo/config.toml", "rust-toolchain", "crates/two/rust-toolchain.toml")
+    assert all(is_shared_setting(path, frozen) for path in added)
+    assert not is_shared_setting("docs/config.toml", frozen)
+    assert is_configuration("crates/two/.config/nextest.toml")
+    plain = files_to_freeze([asked.model_copy(update={"checks": (TestsCheck(),)})], OF_RUST)
+    assert ".cargo/config.toml" not in plain
+
+
+async def test_the_code_of_a_build_drives_what_builds(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {path: "" for path in OF_RUST}, [])
+    await trial.workspace.begin()
+    made = await find_drivers(trial.workspace, trial.workspace.base, NEXTEST.command)
+    assert made.builds == {"build.rs"}
+    assert not (await find_drivers(trial.workspace, trial.workspace.base, "make")).builds

@@ -38,6 +38,7 @@ _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
+BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
 INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|perl|ruby")
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 # Ways in which a command line names the folder in which its programs start.
@@ -68,6 +69,7 @@ class Drivers:
     by_name: set[str] = field(default_factory=set)  # those of the `runs` that other drivers import by whole names
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
+    builds: set[str] = field(default_factory=set)  # code that a started build runs; it may be a part of the product
     folders: set[str] = field(default_factory=lambda: {""})  # where programs may start, and all above; "" is the top
 
     @property
@@ -134,6 +136,9 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             known_scripts |= new_scripts
             texts_to_read += sorted(new_scripts)
     drivers.settings |= {path for path in blobs if drivers.is_settings(path)}
+    drivers.builds = {
+        path for path in blobs for tool in drivers.words if PurePosixPath(path).name == BUILD_CODE.get(tool)
+    }
     drivers.settings -= drivers.runs | {*drivers.beside}
     return drivers
 
@@ -347,13 +352,16 @@ def _is_found_first(path: str, base: Drivers) -> bool:
     return str(pure.parent) in folders | modules if stem == "__init__" else str(pure.parent / stem) in modules
 
 
-async def drivers_of_change(bench: Bench, command: str) -> frozenset[str]:
+async def drivers_of_change(bench: Bench, command: str, *, settings: bool = True) -> frozenset[str]:
     """The drivers that the change itself wrote. They may be the only reason why a command passes that failed on the
-    base. Modules that are more likely the product than a part of a script do not count."""
+    base. Modules that are more likely the product than a part of a script do not count. Without `settings`, only what
+    the command runs by itself counts."""
     on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     head = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
-    drivers = {*base.runs, *head.runs, *base.tool_settings, *head.tool_settings}
+    drivers = base.runs | head.runs
+    if settings:
+        drivers |= base.tool_settings | head.tool_settings | base.builds | head.builds
     changed = {path for path in drivers if on_head.get(path) != on_base.get(path)}
     changed |= {path for path in on_head if path not in on_base and _replaces_module(bench, base, path, on_base)}
     beside = [path for path in base.beside if on_head.get(path) != on_base[path]]
