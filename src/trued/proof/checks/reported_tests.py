@@ -10,27 +10,34 @@ from trued.proof.room.bench import Bench, CaseSelection, Fact
 from trued.proof.room.command_drivers import as_on_base, drivers_of_change
 from trued.proof.runners.report_files import run_with_report
 
+PASSED = Outcomes.PASSED
+
 
 async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the command and read its report, as the head has it. If the change wrote drivers of the command, it runs once
     more with the base's.
 
     A test that passes only with the change's own drivers counts as much as the implementer's own tests. If it passed on
-    the base, and now fails with the base's own scripts, it has failed.
+    the base, and does not pass with the base's own scripts, it has failed. Settings may be a part of the product, such
+    as a manifest: if the command reports nothing with the base's, they show nothing.
     """
     fact = await run_with_report(check, None, bench, selection)
-    passed = [tried.id for tried in fact.tried if tried.outcome is Outcomes.PASSED]
+    passed = {tried.id for tried in fact.tried if tried.outcome is PASSED}
     if bench.commit == bench.base or not passed:
         return fact
     drivers = await drivers_of_change(bench, check.command)
-    failing = await _failing_with(drivers, passed, check, bench, selection)
-    if not failing:
-        sentence = f"`{check.command}` also passes with the base's own {', '.join(sorted(drivers)[:5])}"
-        return replace(fact, notes=(*fact.notes, FactNote(sentence))) if drivers else fact
     scripts = await drivers_of_change(bench, check.command, settings=False)
-    broken = failing if scripts == drivers else await _failing_with(scripts, passed, check, bench, selection)
-    broken = broken & {*(selection.ids or ())} - {*selection.red}
-    why = f"it passes only with the change's own {', '.join(sorted(scripts)[:5])}, and not with the base's"
+    with_scripts = await _outcomes_with(scripts, check, bench, selection) if scripts else dict.fromkeys(passed, PASSED)
+    failing = {name for name in passed if with_scripts.get(name) is not PASSED}
+    broken = failing & {*(selection.ids or ())} - {*selection.red}
+    if drivers != scripts:
+        with_all = await _outcomes_with(drivers, check, bench, selection)
+        failing |= {name for name in passed if not passed.isdisjoint(with_all) and with_all.get(name) is not PASSED}
+    named = ", ".join(sorted(scripts if broken else drivers)[:5])
+    if drivers and not failing:
+        sentence = f"`{check.command}` also passes with the base's own {named}"
+        return replace(fact, notes=(*fact.notes, FactNote(sentence)))
+    why = f"it passes only with the change's own {named}, and not with the base's"
     return replace(fact, tried=tuple(_seen(tried, failing, broken, why) for tried in fact.tried))
 
 
@@ -40,12 +47,10 @@ def _seen(tried: Tried, failing: Collection[str], broken: Collection[str], why: 
     return tried.model_copy(update={"kind": BY_OWN_DRIVERS}) if tried.id in failing else tried
 
 
-async def _failing_with(
-    drivers: Collection[str], passed: Collection[str], check: TestsCheck, bench: Bench, selection: CaseSelection
-) -> set[str]:
-    """The tests that do not pass with the base's version of these drivers."""
-    if not drivers:
-        return set()
+async def _outcomes_with(
+    drivers: Collection[str], check: TestsCheck, bench: Bench, selection: CaseSelection
+) -> dict[str, Outcomes]:
+    """How each test ends with the base's version of these drivers."""
     async with as_on_base(bench, drivers):
         again = await run_with_report(check, None, bench, selection)
-    return {*passed} - {tried.id for tried in again.tried if tried.outcome is Outcomes.PASSED}
+    return {tried.id: tried.outcome for tried in again.tried}
