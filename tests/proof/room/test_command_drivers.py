@@ -238,7 +238,9 @@ BY_NAME = {
     "scripts/lib.sh": "fine() {\n  ! grep -q TODO shop/core.py\n}\n",
     "lib/more.sh": "less() {\n  ! grep -q FIXME shop/core.py\n}\n",
     "shop/__init__.py": "",
-    "shop/core.py": "def price():\n    return 40\n",
+    "shop/core.py": "from .parts import forty\n\n\ndef price():\n    return forty()\n",
+    "shop/parts.py": "def forty():\n    return int(open('shop/amount.cfg').read())\n",
+    "shop/amount.cfg": "40",
     "shop/check.py": "import sys\n\nfrom shop.core import price\n\nsys.exit(price() != 40)\n",
     "shop/more.py": "from shop.core import price\n",
     "tests/test_tools.py": "import tools.rules\n",
@@ -301,8 +303,10 @@ async def test_the_product_that_a_module_checks_is_the_heads(tmp_path: Path) -> 
 @pytest.mark.parametrize("command", ["make lint", "make shell", "python -m shop.check"])
 async def test_honest_work_beside_such_drivers_stays_as_it_was(command: str, tmp_path: Path) -> None:
     head: dict[str, str | None] = {
-        "shop/core.py": "def price():\n    return 20 + 20\n\n\ndef half():\n    return 20\n",
-        "shop/more.py": "from shop.core import half\n",
+        "shop/core.py": "from .parts import half\n\n\ndef price():\n    return 2 * half()\n",
+        "shop/parts.py": "def half():\n    return int(open('shop/amount.cfg').read())\n",
+        "shop/amount.cfg": "20",
+        "shop/more.py": "from shop.parts import half\n",
         "tools/rules.py": "import tools.numbers\n\n\ndef limit():\n    return tools.numbers.SIXTY + 10\n",
         "scripts/lib.sh": "# What is fine\nfine() {\n  ! grep -q TODO shop/core.py\n}\n",
     }

@@ -66,7 +66,8 @@ class Drivers:
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of scripts → modules that they import
     words: set[str] = field(default_factory=set)  # words of the command and of its scripts, including started programs
-    by_name: set[str] = field(default_factory=set)  # those of the `runs` that other drivers import by whole names
+    # what is found only because other drivers import Python modules by their whole names
+    by_name: set[str] = field(default_factory=set)
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
     builds: set[str] = field(default_factory=set)  # code that a started build runs; it may be a part of the product
@@ -101,7 +102,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     folders = {above for inner in {*map(posixpath.dirname, blobs)} for above in _and_above(inner)}
     drivers, texts_to_read, seen = Drivers(), [("", command)], set[str]()
     known_scripts = {("", command)}
-    modules = _ModulesByName(workspace, commit, [path for path in blobs if path.endswith(".py")])
+    modules = _ModulesByName(workspace, commit, blobs)
     while texts_to_read and len(seen) < MOST_FILES:
         place, text = texts_to_read.pop()
         drivers.words |= set(_TOOL.findall(text.lower()))
@@ -116,9 +117,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         runs, settings = _named(place, text, blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
         beside = set(_imported(place, text, blobs)) - runs if is_top_script else set()
-        by_name = await modules.loaded_by(place, text, drivers.runs | runs, product=product) - runs
-        drivers.by_name |= by_name
-        runs, beside = (runs | by_name, beside) if product else (runs, beside | by_name)
+        modules.importing[place] = text
         for path in beside:
             drivers.beside.setdefault(path, set()).update(_names_asked(text, path))
         for path in sorted((runs | settings | beside) - seen):
@@ -126,8 +125,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             if path not in beside:
                 (drivers.runs if path in runs else drivers.settings).add(path)
             if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
-                content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
-                texts_to_read.append((path, content.decode("utf-8", "replace")))
+                texts_to_read.append((path, await _text(workspace, commit, path)))
         manifest = posixpath.join(package, "package.json")
         if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
             script_place = posixpath.join(package, SCRIPT) if package else ""
@@ -135,7 +133,10 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             new_scripts = {(script_place, script) for script in scripts} - known_scripts  # one may start the other
             known_scripts |= new_scripts
             texts_to_read += sorted(new_scripts)
-    drivers.settings |= {path for path in blobs if drivers.is_settings(path)}
+    await modules.add_to(drivers, product=product)
+    settings_of_tools = {path for path in blobs if drivers.is_settings(path)}
+    drivers.settings |= settings_of_tools
+    drivers.by_name -= settings_of_tools
     drivers.builds = {
         path for path in blobs for tool in drivers.words if PurePosixPath(path).name == BUILD_CODE.get(tool)
     }
@@ -147,12 +148,36 @@ class _ModulesByName:
     """The Python modules of a commit that scripts import by their whole names: `tools.rules` for `tools/rules.py`, as
     in a script that was started by `python -m tools.lint`."""
 
-    def __init__(self, workspace: Workspace, commit: str, paths: Collection[str]) -> None:
-        self._workspace, self._commit, self._paths = workspace, commit, paths
+    def __init__(self, workspace: Workspace, commit: str, blobs: Mapping[str, str]) -> None:
+        self._workspace, self._commit, self._blobs = workspace, commit, blobs
+        self._paths = [path for path in blobs if path.endswith(".py")]
+        self.importing: dict[str, str] = {}  # path of a driver → its text
         self._texts: Mapping[str, str] | None = None
         self._places: dict[str, frozenset[str]] = {}  # file → where it may find what it imports
 
-    async def loaded_by(self, place: str, text: str, runs: Collection[str], *, product: bool) -> set[str]:
+    async def add_to(self, drivers: Drivers, *, product: bool) -> None:
+        """Add what the drivers import by whole names, directly or through each other, and what these modules name. With
+        `product` they run, otherwise they are `beside`."""
+        known = {*drivers.runs, *drivers.beside}
+        waiting = [item for item in self.importing.items() if item[0].endswith(".py")]
+        while waiting and len(known) < MOST_FILES:
+            place, text = waiting.pop()
+            found = await self._loaded_by(place, text, known, product=product)
+            if place in drivers.by_name:
+                runs, settings = _named(place, text, self._blobs, drivers.folders, imports=True)
+                found |= {path for path in runs if path.endswith(".py")}
+                new_settings = settings - drivers.settings if product else set()
+                drivers.settings |= new_settings
+                drivers.by_name |= new_settings
+            for path in found - drivers.runs if not product else ():
+                drivers.beside.setdefault(path, set()).update(_names_asked_of(text, path))
+            for path in sorted(found - known):
+                known.add(path)
+                drivers.by_name.add(path)
+                drivers.runs |= {path} if product else set()
+                waiting.append((path, await _text(self._workspace, self._commit, path)))
+
+    async def _loaded_by(self, place: str, text: str, runs: Collection[str], *, product: bool) -> set[str]:
         """The modules that the script at this place may import, wherever they are, with the packages that contain them.
 
         What code may import that drives nothing (is not among `runs`) is left out, because it is the product. With
@@ -190,6 +215,16 @@ class _ModulesByName:
             if place in self._places[path]:
                 return True
         return False
+
+
+async def _text(workspace: Workspace, commit: str, path: str) -> str:
+    return (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
+
+
+def _names_asked_of(text: str, path: str) -> set[str]:
+    """The names that a module uses from this one, which it may import by its name in any package."""
+    parts = _module_place(path).split("/")
+    return {name for at in range(len(parts)) for name in python_names.names_asked(text, ".".join(parts[at:]))}
 
 
 def _package(path: str) -> str:
@@ -417,7 +452,7 @@ async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
 
 
 async def _text_on_base(bench: Bench, path: str) -> str:
-    return (await bench.workspace.read(bench.base, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
+    return await _text(bench.workspace, bench.base, path)
 
 
 def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:
