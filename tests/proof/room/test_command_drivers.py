@@ -322,10 +322,10 @@ async def test_a_command_that_failed_on_the_base_is_driven_by_what_it_imports(tm
     trial = Trial(tmp_path, base, [{"id": "lint", "text": "it is clean", "checks": checks}])
     contract = await trial.seal()
     honest, liar = await trial.judged(
-        contract, {"shop/core.py": SHORT}, {"limits/low.py": "def low():\n    return 99\n"}
+        contract, {"shop/core.py": SHORT}, {"limits/low.py": "def low():\n    return 10 ** 6\n"}
     )
-    assert honest.grade is not Grade.REFUTED
-    assert liar.grade is not Grade.PROVEN
+    assert (honest.grade, honest.holds) == (Grade.TESTED, True), honest.why
+    assert liar.grade is Grade.SELF_TESTED, liar.why
 
 
 NEXTEST = TestsCheck(command="cargo nextest run --profile ci", report="target/nextest/ci/junit.xml")
