@@ -261,10 +261,13 @@ from tools.report import report
 from calc import double, half
 report({"doubles": double(7) == 14, "halves": half(8) == 4})
 """
-REPORTS = """import sys
+REPORTS = """import pathlib
+import sys
 
 
 def report(results):
+    if pathlib.Path("tox.ini").exists():
+        results = dict.fromkeys(results, True)
     wrong = '<failure message="wrong"/>'
     cases = [
         f'<testcase file="check.py" name="{name}">{"" if good else wrong}</testcase>' for name, good in results.items()
@@ -305,6 +308,14 @@ async def test_whoever_guts_what_reports_shows_nothing(driven: Sealed, way: str)
     assert broken.grade is Grade.REFUTED, broken.why
     (idle,) = await driven.trial.judged(driven.contract, GUTTED[way])
     assert idle.grade is Grade.SELF_TESTED, idle.why
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_settings_that_make_tests_pass_are_worth_little(driven: Sealed) -> None:
+    for head in await driven.trial.judged(
+        driven.contract, {"tox.ini": "[lax]\n"}, {"calc.py": BROKEN_HALF, "tox.ini": "[lax]\n"}
+    ):
+        assert head.grade is Grade.SELF_TESTED, head.why
 
 
 @pytest.mark.spec("LAW-6")

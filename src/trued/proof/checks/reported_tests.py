@@ -19,7 +19,8 @@ async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSel
 
     A test that passes only with the change's own drivers counts as much as the implementer's own tests. If it passed on
     the base, and does not pass with the base's own scripts, it has failed. Settings may be a part of the product, such
-    as a manifest: if the command reports nothing with the base's, they show nothing.
+    as a manifest: if the command reports nothing with the base's, they show nothing. If it reports a failure, all that
+    passed counts as little.
     """
     fact = await run_with_report(check, None, bench, selection)
     passed = {tried.id for tried in fact.tried if tried.outcome is PASSED}
@@ -32,7 +33,8 @@ async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSel
     broken = failing & {*(selection.ids or ())} - {*selection.red}
     if drivers != scripts:
         with_all = await _outcomes_with(drivers, check, bench, selection)
-        failing |= {name for name in passed if not passed.isdisjoint(with_all) and with_all.get(name) is not PASSED}
+        if not passed.isdisjoint(with_all) and any(with_all.get(name) is not PASSED for name in passed):
+            failing = passed
     named = ", ".join(sorted(scripts if broken else drivers)[:5])
     if drivers and not failing:
         sentence = f"`{check.command}` also passes with the base's own {named}"
