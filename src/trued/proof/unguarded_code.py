@@ -22,8 +22,7 @@ from trued.model import (
     TestsCheck,
 )
 from trued.proof.checks.package_manifests import is_package_manifest
-from trued.proof.checks.package_words import INERT
-from trued.proof.checks.undeclared_additions import DOCUMENTS
+from trued.proof.checks.package_words import DOCUMENTS, INERT
 from trued.proof.hashes import check_hash
 from trued.proof.reach.altered_go import altered_declarations, used_declarations
 from trued.proof.reach.altered_python import (
@@ -46,7 +45,6 @@ from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
-from trued.proof.reach.uses import may_import
 from trued.proof.reach.vanished_tests import vanished_tests
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.bench import WHOLE_CHECK
@@ -59,6 +57,7 @@ from trued.proof.room.project_folders import regular_modules, top_level_modules
 from trued.proof.run_check import distinct_checks
 from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
+from trued.proof.text.module_places import may_import
 from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.script_aliases import ScriptAliases, is_settings, leads_elsewhere
 from trued.proof.text.script_imports import relative_paths

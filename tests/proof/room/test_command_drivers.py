@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Cellar, Trial, only
-from trued.model import EXISTING_TESTS, Grade
+from trued.model import EXISTING_TESTS, Grade, Requirement, TestsCheck
 from trued.proof.room.command_drivers import find_drivers
+from trued.proof.room.frozen_files import files_to_freeze, is_configuration, is_shared_setting
 
 MAKEFILE = "include rules.mk\n\nlint:\n\t@python tools/lint.py shop\n\ncheck: lint\n\t@sh tools/check.sh\n"
 LINT = (
@@ -220,3 +221,145 @@ async def test_programs_are_followed_where_they_start(command: str, tmp_path: Pa
     assert {"apps/web/Makefile", "apps/web/checks/lint.py"} <= made.runs
     assert {"apps/web/ruff.toml", "apps/web/pyproject.toml"} <= made.tool_settings
     assert "a/b/ruff.toml" not in made.settings
+
+
+BY_NAME = {
+    "Makefile": "lint:\n\t@python -m tools.lint shop\n\nshell:\n\t@sh scripts/check.sh\n",
+    "tools/__init__.py": "",
+    "tools/lint.py": "import sys\nfrom pathlib import Path\n\nfrom tools.rules import limit\n"
+    "from limits.low import low\n\n"
+    "bad = [p for p in Path(sys.argv[1]).glob('*.py') for line in p.read_text().splitlines() if low() < len(line)]\n"
+    "bad = [p for p in bad for line in p.read_text().splitlines() if len(line) > limit()]\n"
+    "sys.exit(f'{bad} has long lines' if bad else 0)\n",
+    "tools/rules.py": "import tools.numbers\n\n\ndef limit():\n    return tools.numbers.SIXTY\n",
+    "tools/numbers.py": "SIXTY = 60\n",
+    "limits/low.py": "def low():\n    return 1\n",
+    "scripts/check.sh": 'HERE="$(dirname "$0")"\n. "$HERE/lib.sh"\nif true; then\n  . lib/more.sh\nfi\nfine && less\n',
+    "scripts/lib.sh": "fine() {\n  ! grep -q TODO shop/core.py\n}\n",
+    "lib/more.sh": "less() {\n  ! grep -q FIXME shop/core.py\n}\n",
+    "shop/__init__.py": "",
+    "shop/core.py": "from .parts import forty\n\n\ndef price():\n    return forty()\n",
+    "shop/parts.py": "def forty():\n    return int(open('shop/amount.cfg').read())\n",
+    "shop/amount.cfg": "40",
+    "shop/check.py": "import sys\n\nfrom shop.core import price\n\nsys.exit(price() != 40)\n",
+    "shop/more.py": "from shop.core import price\n",
+    "tests/test_tools.py": "import tools.rules\n",
+}
+WITH_NAMES: dict[str, dict[str, str | None]] = {
+    "a module of the same package": {"tools/rules.py": "def limit():\n    return 10 ** 6\n"},
+    "a module that this one imports": {"tools/numbers.py": "SIXTY = 10 ** 6\n"},
+    "a package with the name of the module": {"tools/rules/__init__.py": "def limit():\n    return 10 ** 6\n"},
+    "the package itself": {"tools/__init__.py": "raise SystemExit(0)\n"},
+    "a new package that stands before the script": {"tools/lint/__init__.py": "", "tools/lint/__main__.py": ""},
+    "a package that only scripts use": {"limits/low.py": "def low():\n    return 10 ** 6\n"},
+    "the first of that package": {"limits/__init__.py": "raise SystemExit(0)\n"},
+}
+SOURCED: dict[str, dict[str, str | None]] = {
+    "beside the script": {"scripts/lib.sh": "fine() {\n  true\n}\n", "shop/core.py": "# TODO\n"},
+    "in a block": {"lib/more.sh": "less() {\n  true\n}\n", "shop/core.py": "# FIXME\n"},
+}
+
+
+async def judged_by_name(place: Path, head: dict[str, str | None], command: str) -> tuple[Grade, str]:
+    checks = [{"kind": "command", "command": command}]
+    trial = Trial(place, BY_NAME, [{"id": "lint", "text": "it stays clean", "keep": True, "checks": checks}])
+    found = only(await trial.verdict(head))
+    return found.grade, " ".join(found.why)
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("gutted", WITH_NAMES.values(), ids=WITH_NAMES.keys())
+@pytest.mark.parametrize("command", ["make lint", "python -B -m tools.lint shop"])
+async def test_what_a_script_imports_by_whole_names_drives_it(
+    gutted: dict[str, str | None], command: str, tmp_path: Path
+) -> None:
+    grade, why = await judged_by_name(tmp_path, {"shop/core.py": LONG, **gutted}, command)
+    assert grade is Grade.REFUTED, why
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("gutted", SOURCED.values(), ids=SOURCED.keys())
+@pytest.mark.parametrize("command", ["make shell", "sh scripts/check.sh"])
+async def test_what_a_shell_script_reads_into_itself_drives_it(
+    gutted: dict[str, str | None], command: str, tmp_path: Path
+) -> None:
+    grade, why = await judged_by_name(tmp_path, gutted, command)
+    assert grade is Grade.REFUTED, why
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(3)
+async def test_the_product_that_a_module_checks_is_the_heads(tmp_path: Path) -> None:
+    """The base's version of all that the module imports would pass."""
+    head: dict[str, str | None] = {"shop/core.py": "def price():\n    return 41\n", "shop/check.py": "print('fine')\n"}
+    grade, why = await judged_by_name(tmp_path, head, "python -m shop.check")
+    assert grade is Grade.REFUTED, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("command", ["make lint", "make shell", "python -m shop.check"])
+async def test_honest_work_beside_such_drivers_stays_as_it_was(command: str, tmp_path: Path) -> None:
+    head: dict[str, str | None] = {
+        "shop/core.py": "from .parts import half\n\n\ndef price():\n    return 2 * half()\n",
+        "shop/parts.py": "def half():\n    return int(open('shop/amount.cfg').read())\n",
+        "shop/amount.cfg": "20",
+        "shop/more.py": "from shop.parts import half\n",
+        "tools/rules.py": "import tools.numbers\n\n\ndef limit():\n    return tools.numbers.SIXTY + 10\n",
+        "scripts/lib.sh": "# What is fine\nfine() {\n  ! grep -q TODO shop/core.py\n}\n",
+    }
+    grade, why = await judged_by_name(tmp_path, head, command)
+    before, why_before = await judged_by_name(tmp_path / "before", {"shop/core.py": SHORT}, command)
+    assert grade is before, (why, why_before)
+    assert grade is not Grade.REFUTED
+
+
+async def test_a_command_that_failed_on_the_base_is_driven_by_what_it_imports(tmp_path: Path) -> None:
+    checks = [{"kind": "command", "command": "python -m tools.lint shop"}]
+    base = {**BY_NAME, "shop/core.py": LONG}
+    trial = Trial(tmp_path, base, [{"id": "lint", "text": "it is clean", "checks": checks}])
+    contract = await trial.seal()
+    honest, liar = await trial.judged(
+        contract, {"shop/core.py": SHORT}, {"limits/low.py": "def low():\n    return 10 ** 6\n"}
+    )
+    assert (honest.grade, honest.holds) == (Grade.TESTED, True), honest.why
+    assert liar.grade is Grade.SELF_TESTED, liar.why
+
+
+NEXTEST = TestsCheck(command="cargo nextest run --profile ci", report="target/nextest/ci/junit.xml")
+OF_RUST = {
+    ".config/nextest.toml": "a",
+    ".cargo/config.toml": "b",
+    "crates/one/.cargo/config": "c",
+    "rust-toolchain.toml": "d",
+    "build.rs": "e",
+    "Cargo.toml": "f",
+    "docs/config.toml": "g",
+}
+
+
+def test_settings_of_the_runner_of_rust_are_the_bases() -> None:
+    asked = Requirement(id="a", text="a", checks=(NEXTEST,))
+    frozen = files_to_freeze([asked], OF_RUST)
+    assert {path for path, blob in frozen.items() if blob} == {*OF_RUST} - {
+        "build.rs",
+        "Cargo.toml",
+        "docs/config.toml",
+    }
+    assert frozen[".cargo/config"] == ""
+    added = ("crates/two/.cargo/config.toml", "rust-toolchain", "crates/two/rust-toolchain.toml")
+    assert all(is_shared_setting(path, frozen) for path in added)
+    assert not is_shared_setting("docs/config.toml", frozen)
+    assert is_configuration("crates/two/.config/nextest.toml")
+    plain = files_to_freeze([asked.model_copy(update={"checks": (TestsCheck(),)})], OF_RUST)
+    assert ".cargo/config.toml" not in plain
+
+
+async def test_the_code_of_a_build_drives_what_builds(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {path: "" for path in OF_RUST}, [])
+    await trial.workspace.begin()
+    made = await find_drivers(trial.workspace, trial.workspace.base, NEXTEST.command)
+    assert made.builds == {"build.rs"}
+    assert not (await find_drivers(trial.workspace, trial.workspace.base, "make")).builds

@@ -252,3 +252,81 @@ LYING: dict[str, Change] = {
 async def test_no_report_is_believed_against_its_command(sealed: Sealed, way: str) -> None:
     verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head(LYING[way]))
     assert only(verdict).grade is Grade.REFUTED, only(verdict).why
+
+
+# -- what drives a command that writes a report ------------------------------------------------------------------------
+
+RUNS = """import sys
+from tools.report import report
+from calc import double, half
+report({"doubles": double(7) == 14, "halves": half(8) == 4})
+"""
+REPORTS = """import pathlib
+import sys
+
+
+def report(results):
+    if pathlib.Path("tox.ini").exists():
+        results = dict.fromkeys(results, True)
+    wrong = '<failure message="wrong"/>'
+    cases = [
+        f'<testcase file="check.py" name="{name}">{"" if good else wrong}</testcase>' for name, good in results.items()
+    ]
+    open("report.xml", "w").write("<testsuite name='s'>" + "".join(cases) + "</testsuite>")
+    sys.exit(0 if all(results.values()) else 1)
+"""
+DRIVEN = {
+    "calc.py": "def double(x):\n    return x\n\n\ndef half(x):\n    return x // 2\n",
+    "run.sh": "#!/bin/sh\n. ./lib.sh\nstart\n",
+    "lib.sh": "start() {\n  python -m tools.check\n}\n",
+    "tools/check.py": RUNS,
+    "tools/report.py": REPORTS,
+}
+DRIVEN_CHECK = {"kind": "tests", "command": "sh run.sh", "report": "report.xml"}
+DOUBLES = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x // 2\n"
+BROKEN_HALF = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x\n"
+ALL_GOOD = REPORTS.replace("cases = [", "results = dict.fromkeys(results, True)\n    cases = [")
+BOTH = PASSES.replace("/></", '/><testcase file="check.py" name="halves"/></')
+GUTTED: dict[str, dict[str, str | None]] = {
+    "the module that reports": {"tools/report.py": ALL_GOOD},
+    "the script": {"run.sh": f"cat > report.xml <<'END'\n{BOTH}\nEND\n"},
+    "what the script reads": {"lib.sh": "start() {\n  cp good.xml report.xml\n}\n", "good.xml": BOTH},
+}
+
+
+@pytest.fixture
+async def driven(cellar: Cellar) -> Sealed:
+    return await cellar.sealed("driven", DRIVEN, requirement(DRIVEN_CHECK), path=["."])
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(1)
+@pytest.mark.parametrize("way", GUTTED)
+async def test_whoever_guts_what_reports_shows_nothing(driven: Sealed, way: str) -> None:
+    assert stands(driven.contract) == {"doubles": Base.RED, "halves": Base.GUARD}
+    (broken,) = await driven.trial.judged(driven.contract, {"calc.py": BROKEN_HALF, **GUTTED[way]})
+    assert broken.grade is Grade.REFUTED, broken.why
+    (idle,) = await driven.trial.judged(driven.contract, GUTTED[way])
+    assert idle.grade is Grade.SELF_TESTED, idle.why
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_settings_that_make_tests_pass_are_worth_little(driven: Sealed) -> None:
+    for head in await driven.trial.judged(
+        driven.contract, {"tox.ini": "[lax]\n"}, {"calc.py": BROKEN_HALF, "tox.ini": "[lax]\n"}
+    ):
+        assert head.grade is Grade.SELF_TESTED, head.why
+
+
+@pytest.mark.spec("LAW-6")
+async def test_honest_work_with_a_better_script_is_as_good_as_without(driven: Sealed) -> None:
+    plain, better = await driven.trial.judged(
+        driven.contract,
+        {"calc.py": DOUBLES},
+        {
+            "calc.py": DOUBLES,
+            "run.sh": "#!/bin/sh\nset -e\n. ./lib.sh\nstart\n",
+            "tools/report.py": f"# ours\n{REPORTS}",
+        },
+    )
+    assert (plain.grade, plain.holds) == (better.grade, better.holds) == (Grade.TESTED, True), (plain.why, better.why)

@@ -32,13 +32,10 @@ async def run_command(check: CommandCheck, bench: Bench, selection: CaseSelectio
         return fact
     if selection.red:
         return await _by_own_drivers(check, bench, fact)
-    drives, settings = await changed_drivers(bench, check.command)
-    restorations = (
-        [drives, *(drives - {setting} for setting in sorted(settings)[:MOST_SETTINGS] if len(drives) > 1)]
-        if drives
-        else []
-    )
-    for restored in restorations:
+    changed = await changed_drivers(bench, check.command)
+    drives, settings = changed.paths, sorted(changed.settings)[:MOST_SETTINGS]
+    restorations = [drives, *(drives - {setting} for setting in settings), drives - changed.by_name]
+    for restored in filter(None, dict.fromkeys(restorations)):
         async with as_on_base(bench, restored):
             again = await _once(check, bench)
         if (tried := again.tried[0]).outcome is not Outcomes.PASSED:

@@ -20,6 +20,12 @@ from trued.support.located.yaml import yaml_value
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
 PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed_data` finds lists of packages
+DOCUMENTS = (
+    *(".md", ".rst", ".adoc", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".avif", ".bmp", ".tiff"),
+    *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".ogg", ".wav", ".mp4", ".webm"),
+)
+# These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
+MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Words of SQL by which a database loads code or starts a program, and commands of its shell, which begin a line.
 _LOADS_CODE = re.compile(
     r"\b(?:extension|load\w*|install|program|language|assembly|library|module|plugin|import|packages?|attach|execute|"

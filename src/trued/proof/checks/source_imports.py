@@ -178,6 +178,7 @@ class SourceText:
 def read_source(path: str, text: str, own_names: Collection[str] = ()) -> SourceText:
     """Read a source file. `own_names`: in Python, modules of the project, which code may pass on as values; in Go, the
     first parts of the names of its modules."""
+    text = text.removeprefix("\ufeff")
     if path.endswith(".py"):
         try:
             return _Python(ast.parse(text), own_names).read()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from trued.model import Outcomes, TestsCheck
+from trued.proof.checks.reported_tests import run_reported_tests
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, void_fact
 from trued.proof.room.frozen_files import is_below
 from trued.proof.runners.browser_tests import missing_browser, with_browser
@@ -51,7 +52,7 @@ async def run_tests(check: TestsCheck, bench: Bench, selection: CaseSelection) -
         why = f"the base has no {lost}, which the check names (a file that only the change adds is no evidence)"
         return void_fact(why, Outcomes.BROKEN, "no such file", check.command)
     if call is None:
-        return await run_with_report(check, None, bench, selection)
+        return await run_reported_tests(check, bench, selection)
     bench = bench.started_in(call.folder)
     if not check.e2e:
         return await _run(check, call, bench, selection)

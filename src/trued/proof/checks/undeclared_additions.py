@@ -29,7 +29,9 @@ from trued.proof.checks.package_manifests import (
 )
 from trued.proof.checks.package_words import (
     DATA_FILES,
+    DOCUMENTS,
     INERT,
+    MARKUP,
     is_read_by_code,
     loads_code,
     may_mean,
@@ -38,6 +40,7 @@ from trued.proof.checks.package_words import (
     read_names,
 )
 from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
+from trued.proof.checks.script_headers import UNKNOWN, first_command, own_manifests
 from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
 from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
@@ -61,12 +64,6 @@ SOURCES = (
     ".rs",
     ".rb",
 )  # languages whose manifests are read
-DOCUMENTS = (
-    *(".md", ".rst", ".adoc", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".avif", ".bmp", ".tiff"),
-    *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".ogg", ".wav", ".mp4", ".webm"),
-)
-# These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
-MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
 _ABOUT_PROJECT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
@@ -79,8 +76,6 @@ _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 # nothing.
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
-# A script's own manifest (PEP 723).
-_INLINE_MANIFEST = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
 _STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
 _STYLE_RULE = re.compile(
@@ -124,15 +119,20 @@ async def unread_additions(
     )
     known_paths = _known_paths(on_base, after)
     aliases, tools = await _settings_of_scripts(workspace, base, after, known_paths)
-    additions, imports = [path for path in sorted(changed) if path in submodules], dict[str, set[str]]()
+    links, imports = await workspace.symbolic_links(commit), dict[str, set[str]]()
+    texts = {path: (_decoded(before.get(path, b"")), _decoded(content)) for path, content in after.items()}
+    heads = {path: pair for path, pair in texts.items() if path not in links}
     on_base_with_folders = with_folders(on_base)
-    additions += [path for path in after if _is_copied(path, on_base_with_folders)]
+    additions = [
+        *(path for path in sorted(changed) if path in submodules),
+        *(path for path in after if _is_copied(path, on_base_with_folders)),
+        *(path for path, pair in heads.items() if _has_new_manifest(path, *pair)),
+    ]
     # neither manifest nor code: path → text on the base, text on the commit
     other_files: dict[str, tuple[str, str]] = {}
-    starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
-    links = await workspace.symbolic_links(commit)
-    for path in after:
-        old_text, new_text = (contents.get(path, b"").decode("utf-8", "replace") for contents in (before, after))
+    # path → commands that it did not start on the base
+    starts = {path: _new_first_commands(path, *pair) for path, pair in heads.items()}
+    for path, (old_text, new_text) in texts.items():
         if (
             old_text == new_text
             or path.endswith(DOCUMENTS)
@@ -160,9 +160,9 @@ async def unread_additions(
             # A test may ask its own machine.
             asks_own_machine = is_test(path) and not _addresses_in_code(new_text) - _addresses_in_code(old_text)
             own_names |= new_source.fetches if asks_own_machine else old_source.fetches
-            imports[path] = (new_source.imports | new_source.fetches) - own_names
-            imports[path] |= tools.new_packages(path, new_source, old_text, new_text)
-            starts |= {path: commands} if (commands := _new_commands(old_source, new_source)) else {}
+            imported = (new_source.imports | new_source.fetches) - own_names
+            imports[path] = imported | tools.new_packages(path, new_source, old_text, new_text)
+            starts.setdefault(path, []).extend(_new_commands(old_source, new_source))
         if path in manifests or is_package_manifest(path):
             own_modules = modules.beside("")
             folders = {
@@ -355,8 +355,6 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
     (old_source, old_text), (new_source, new_text) = before, after
     if new_source.hidden - old_source.hidden:
         return True
-    if {*_INLINE_MANIFEST.findall(new_text)} - {*_INLINE_MANIFEST.findall(old_text)}:
-        return True
     if not path.endswith(SCRIPTS):
         return False
     return bool(_addresses_in_code(new_text) - _addresses_in_code(old_text))
@@ -365,6 +363,22 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
 def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
     """The commands that a source file starts by statements that it did not have."""
     return [command for place, commands in after.starts.items() if place not in before.starts for command in commands]
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
+
+
+def _has_new_manifest(path: str, old_text: str, new_text: str) -> bool:
+    """Whether a script has a manifest of its own that it did not have. A document may show one."""
+    return not path.endswith(DOCUMENTS) and bool(own_manifests(new_text) - own_manifests(old_text))
+
+
+def _new_first_commands(path: str, old_text: str, new_text: str) -> list[Words]:
+    """The command of a changed file's first line, if that is not the base's, or if it leaves the language of what
+    follows unknown."""
+    before, after = first_command(path, old_text), first_command(path, new_text)
+    return [after] if after and old_text != new_text and (after == UNKNOWN or after != before) else []
 
 
 def _addresses_in_code(text: str) -> set[str]:
@@ -435,7 +449,7 @@ async def _files_with_new_programs(
     workspace: Workspace, base: str, starts: Mapping[str, list[Words]], paths: Collection[str]
 ) -> list[str]:
     """The files that newly start a program which may install packages."""
-    if not starts:
+    if not any(starts.values()):
         return []
     sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *GO_AND_RUST))]
     programs = {words[0] for commands in starts.values() for words in commands if words and words[0]}
@@ -445,6 +459,7 @@ async def _files_with_new_programs(
     ]
     naming = [(path, text) for path, text in texts if any(name in text for name in program_names)]
     base_commands = [command for path, text in naming for command in read_source(path, text).commands()]
+    base_commands += [command for path, text in naming if (command := first_command(path, text))]
     return [
         path
         for path, commands in starts.items()

@@ -16,7 +16,6 @@ from trued.model import CommandCheck, Contract, TestsCheck
 from trued.proof.reach.file_readers import LISTS_FOLDERS, without_remarks
 from trued.proof.reach.uncollected_tests import TITLED
 from trued.proof.reach.used_by_tests import uses_file
-from trued.proof.reach.uses import may_import
 from trued.proof.room.frozen_files import (
     DRIVERS,
     FOLDERS,
@@ -34,6 +33,7 @@ from trued.proof.room.package_json import is_package_json, manifest_of_head, mer
 from trued.proof.room.runner_modules import loaded_by, named_as_product
 from trued.proof.text.commit_texts import as_text
 from trued.proof.text.languages import CODE, is_script
+from trued.proof.text.module_places import may_import
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings
 from trued.proof.text.script_imports import relative_paths, without_comments
 from trued.protocols import Workspace

@@ -18,11 +18,11 @@ from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase
 from trued.proof.hashes import check_hash
 from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, may_read
-from trued.proof.reach.uses import possible_places
 from trued.proof.room.frozen_files import is_configuration, is_test
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import CODE, is_script
+from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import UNREADABLE, imported_modules
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings, without_aliases
 from trued.protocols import Workspace

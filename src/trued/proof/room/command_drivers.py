@@ -18,12 +18,15 @@ from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.text import node_names, python_names
 from trued.proof.text.command_parser import package_folder, scripts_started
+from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.script_imports import imported_names
+from trued.proof.text.sourced_files import sourced_files
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # at most this many files are followed, and bytes of each are read
+MOST_MODULES = 2000  # with more Python files, it is not found out who else imports a module
 # Files that contain settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
@@ -35,6 +38,8 @@ _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
+BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
+INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|perl|ruby")
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 # Ways in which a command line names the folder in which its programs start.
 _FOLDER = re.compile(r"(?:\bcd|(?<!\S)-C|(?<!\S)--(?:prefix|cwd|dir|directory))(?:\s+|=)[\"']?([\w@./-]+)")
@@ -61,8 +66,11 @@ class Drivers:
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of scripts → modules that they import
     words: set[str] = field(default_factory=set)  # words of the command and of its scripts, including started programs
+    # what is found only because other drivers import Python modules by their whole names
+    by_name: set[str] = field(default_factory=set)
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
+    builds: set[str] = field(default_factory=set)  # code that a started build runs; it may be a part of the product
     folders: set[str] = field(default_factory=lambda: {""})  # where programs may start, and all above; "" is the top
 
     @property
@@ -86,13 +94,15 @@ class Drivers:
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
     """The drivers of a command on this commit, found in the command's text and in the texts of the files that it names.
 
-    `product`: modules that a script at the top of the project imports count as drivers, too, although they are more
-    often the product than a part of the script. Without `product`, they are in `beside` instead.
+    `product`: modules that a script at the top of the project imports, or that a script imports by their whole names,
+    count as drivers, too, although they are more often the product than a part of the script. Without `product`, they
+    are in `beside` instead.
     """
     blobs = await workspace.blobs(commit)
     folders = {above for inner in {*map(posixpath.dirname, blobs)} for above in _and_above(inner)}
     drivers, texts_to_read, seen = Drivers(), [("", command)], set[str]()
     known_scripts = {("", command)}
+    modules = _ModulesByName(workspace, commit, blobs)
     while texts_to_read and len(seen) < MOST_FILES:
         place, text = texts_to_read.pop()
         drivers.words |= set(_TOOL.findall(text.lower()))
@@ -107,6 +117,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         runs, settings = _named(place, text, blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
         beside = set(_imported(place, text, blobs)) - runs if is_top_script else set()
+        modules.importing[place] = text
         for path in beside:
             drivers.beside.setdefault(path, set()).update(_names_asked(text, path))
         for path in sorted((runs | settings | beside) - seen):
@@ -114,8 +125,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             if path not in beside:
                 (drivers.runs if path in runs else drivers.settings).add(path)
             if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
-                content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
-                texts_to_read.append((path, content.decode("utf-8", "replace")))
+                texts_to_read.append((path, await _text(workspace, commit, path)))
         manifest = posixpath.join(package, "package.json")
         if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
             script_place = posixpath.join(package, SCRIPT) if package else ""
@@ -123,9 +133,109 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             new_scripts = {(script_place, script) for script in scripts} - known_scripts  # one may start the other
             known_scripts |= new_scripts
             texts_to_read += sorted(new_scripts)
-    drivers.settings |= {path for path in blobs if drivers.is_settings(path)}
+    await modules.add_to(drivers, product=product)
+    settings_of_tools = {path for path in blobs if drivers.is_settings(path)}
+    drivers.settings |= settings_of_tools
+    drivers.by_name -= settings_of_tools
+    drivers.builds = {
+        path for path in blobs for tool in drivers.words if PurePosixPath(path).name == BUILD_CODE.get(tool)
+    }
     drivers.settings -= drivers.runs | {*drivers.beside}
     return drivers
+
+
+class _ModulesByName:
+    """The Python modules of a commit that scripts import by their whole names: `tools.rules` for `tools/rules.py`, as
+    in a script that was started by `python -m tools.lint`."""
+
+    def __init__(self, workspace: Workspace, commit: str, blobs: Mapping[str, str]) -> None:
+        self._workspace, self._commit, self._blobs = workspace, commit, blobs
+        self._paths = [path for path in blobs if path.endswith(".py")]
+        self.importing: dict[str, str] = {}  # path of a driver → its text
+        self._texts: Mapping[str, str] | None = None
+        self._places: dict[str, frozenset[str]] = {}  # file → where it may find what it imports
+
+    async def add_to(self, drivers: Drivers, *, product: bool) -> None:
+        """Add what the drivers import by whole names, directly or through each other, and what these modules name. With
+        `product` they run, otherwise they are `beside`."""
+        known = {*drivers.runs, *drivers.beside}
+        waiting = [item for item in self.importing.items() if item[0].endswith(".py")]
+        while waiting and len(known) < MOST_FILES:
+            place, text = waiting.pop()
+            found = await self._loaded_by(place, text, known, product=product)
+            if place in drivers.by_name:
+                runs, settings = _named(place, text, self._blobs, drivers.folders, imports=True)
+                found |= {path for path in runs if path.endswith(".py")}
+                new_settings = settings - drivers.settings if product else set()
+                drivers.settings |= new_settings
+                drivers.by_name |= new_settings
+            for path in found - drivers.runs if not product else ():
+                drivers.beside.setdefault(path, set()).update(_names_asked_of(text, path))
+            for path in sorted(found - known):
+                known.add(path)
+                drivers.by_name.add(path)
+                drivers.runs |= {path} if product else set()
+                waiting.append((path, await _text(self._workspace, self._commit, path)))
+
+    async def _loaded_by(self, place: str, text: str, runs: Collection[str], *, product: bool) -> set[str]:
+        """The modules that the script at this place may import, wherever they are, with the packages that contain them.
+
+        What code may import that drives nothing (is not among `runs`) is left out, because it is the product. With
+        `product`, all modules of the script's own package count.
+        """
+        if not place.endswith(".py"):
+            return set()
+        package = _package(place)
+        places = possible_places(place, imported_modules(text))
+        places |= {str(folder) for found in {*places, place} for folder in PurePosixPath(found).parents}
+        targets = {path for path in self._paths if path != place and _module_place(path) in places}
+        own = {path for path in targets if package and path.startswith(f"{package}/")}
+        kept = own if product else set[str]()
+        aside = {*runs, *targets, place}
+        for target in targets - kept:
+            inside = f"{package}/" if target in own else ""
+            if not await self._is_imported_elsewhere(target, aside, inside):
+                kept.add(target)
+        return kept
+
+    async def _is_imported_elsewhere(self, target: str, aside: Collection[str], inside: str) -> bool:
+        """Whether a file may import this module that is not among `aside`, and not below the folder `inside`. True if
+        there are too many files to tell."""
+        if len(self._paths) > MOST_MODULES:
+            return True
+        if self._texts is None:
+            contents = await self._workspace.read_all(self._commit, self._paths)
+            self._texts = {path: content[:MOST_BYTES].decode("utf-8", "replace") for path, content in contents.items()}
+        place = _module_place(target)
+        for path, text in self._texts.items():
+            if path in aside or (inside and path.startswith(inside)) or PurePosixPath(place).name not in text:
+                continue
+            if path not in self._places:
+                self._places[path] = possible_places(path, imported_modules(text))
+            if place in self._places[path]:
+                return True
+        return False
+
+
+async def _text(workspace: Workspace, commit: str, path: str) -> str:
+    return (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
+
+
+def _names_asked_of(text: str, path: str) -> set[str]:
+    """The names that a module uses from this one, which it may import by its name in any package."""
+    parts = _module_place(path).split("/")
+    return {name for at in range(len(parts)) for name in python_names.names_asked(text, ".".join(parts[at:]))}
+
+
+def _package(path: str) -> str:
+    """The outermost folder of the package in which this module lies; "" for a module at the top."""
+    parts = PurePosixPath(path).parts[:-1]
+    return "/".join(parts[: 2 if parts[:1] == ("src",) else 1])
+
+
+def _module_place(path: str) -> str:
+    """Where Python finds this module, without its ending."""
+    return path.removesuffix("/__init__.py").removesuffix(".py")
 
 
 def _folders_started_in(text: str, folders: Collection[str]) -> set[str]:
@@ -151,6 +261,7 @@ def _named(
     for line in text.splitlines() if shell else ():
         for words in started_commands(line.strip().lstrip("@-+")):
             run_files |= set(_run(words, blobs, folders))
+    run_files |= sourced_files(text, folders, blobs) if shell else set()
     for match in _INCLUDED.finditer(text):
         run_files |= {path for word in match.group(1).split() for path in _at(word, folders, blobs)}
     if imports:
@@ -170,6 +281,10 @@ def _run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -
     arguments = words
     if SHELLS.fullmatch(program):
         arguments = [word for word in words[1:] if not word.startswith("-") or word == "-m"]
+        arguments = arguments[arguments.index("-m") :] if program.startswith("python") and "-m" in words else arguments
+    starts = [at for at, word in enumerate(words) if INTERPRETER.fullmatch(PurePosixPath(word).name)]
+    if starts[:1] > [0]:
+        yield from _run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
     if arguments[:1] == ["-m"] and len(arguments) > 1:
         module_path = arguments[1].replace(".", "/")
         for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
@@ -229,35 +344,59 @@ def _modules(text: str) -> set[str]:
 # -- running a command with the base's drivers -------------------------------------------------------------------------
 
 
-async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The drivers that the head changed, removed or added: first all of them, then those that may be only settings."""
+@dataclass(frozen=True, slots=True)
+class ChangedDrivers:
+    """The drivers of a command that the head changed, removed or added."""
+
+    paths: frozenset[str]
+    settings: frozenset[str]  # those that may be only settings
+    by_name: frozenset[str]  # those that scripts import by their whole names, and that may be the product
+
+
+async def changed_drivers(bench: Bench, command: str) -> ChangedDrivers:
+    """The drivers of this command that the head changed."""
     base = await find_drivers(bench.workspace, bench.base, command)
     head = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     build_files = {name for family in DRIVERS.values() for name in family}
-    shadows = {path for path in on_head if path not in on_base and _importing_script(path, base)}
+    new = [path for path in on_head if path not in on_base]
+    shadows = {path for path in new if _importing_script(path, base)}
+    by_name = {path for path in new if _is_found_first(path, base)} | base.by_name
     added = shadows | {
         path
-        for path in on_head
-        if path not in on_base
-        and (
-            path in head.settings
-            or base.is_settings(path)
-            or (path in head.runs and PurePosixPath(path).name in build_files)
-        )
+        for path in new
+        if path in head.settings
+        or base.is_settings(path)
+        or (path in head.runs and PurePosixPath(path).name in build_files)
     }
-    changed = {path for path in (*base.runs, *base.settings) if on_head.get(path) != on_base.get(path)} | added
+    drivers = {*base.runs, *base.settings, *added, *by_name}
+    changed = {path for path in drivers if on_head.get(path) != on_base.get(path)}
     changed -= _frozen(bench, changed)
-    return frozenset(changed), frozenset(changed - base.runs)
+    return ChangedDrivers(
+        frozenset(changed), frozenset(changed - base.runs - by_name), frozenset(changed & (by_name - shadows))
+    )
 
 
-async def drivers_of_change(bench: Bench, command: str) -> frozenset[str]:
+def _is_found_first(path: str, base: Drivers) -> bool:
+    """Whether Python would load this new file instead of a driver of the base, or before it: a package or a compiled
+    module with its name, or an `__init__.py` above it."""
+    pure = PurePosixPath(path)
+    modules = {_module_place(driver) for driver in base.runs if driver.endswith(".py")}
+    folders = {str(folder) for driver in base.by_name for folder in PurePosixPath(driver).parents} - {"."}
+    stem = pure.name.partition(".")[0]
+    return str(pure.parent) in folders | modules if stem == "__init__" else str(pure.parent / stem) in modules
+
+
+async def drivers_of_change(bench: Bench, command: str, *, settings: bool = True) -> frozenset[str]:
     """The drivers that the change itself wrote. They may be the only reason why a command passes that failed on the
-    base. Modules that are more likely the product than a part of a script do not count."""
+    base. Modules that are more likely the product than a part of a script do not count. Without `settings`, only what
+    the command runs by itself counts."""
     on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     head = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
-    drivers = {*base.runs, *head.runs, *base.tool_settings, *head.tool_settings}
+    drivers = base.runs | head.runs
+    if settings:
+        drivers |= base.tool_settings | head.tool_settings | base.builds | head.builds
     changed = {path for path in drivers if on_head.get(path) != on_base.get(path)}
     changed |= {path for path in on_head if path not in on_base and _replaces_module(bench, base, path, on_base)}
     beside = [path for path in base.beside if on_head.get(path) != on_base[path]]
@@ -313,7 +452,7 @@ async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
 
 
 async def _text_on_base(bench: Bench, path: str) -> str:
-    return (await bench.workspace.read(bench.base, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
+    return await _text(bench.workspace, bench.base, path)
 
 
 def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:

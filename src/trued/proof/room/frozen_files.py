@@ -31,7 +31,7 @@ DRIVERS = {
 # Names of files that only test runners and package managers read.
 _CONFIGURING = re.compile(
     r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
-    r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
+    r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?|nextest\.toml"
 )
 # Runner → files that are mainly read by builds, but also by this runner. They are frozen only if a check may start the
 # runner.
@@ -42,6 +42,9 @@ _SHARED = {
         *(f"babel.config{ending}" for ending in (*_PLAIN, ".json")),
         *(f".babelrc{ending}" for ending in ("", *_PLAIN, ".json")),
     ],
+    # They may name another program that runs the tests, or other tools. The code of a build, `build.rs`, is not frozen:
+    # it belongs to the product like what it makes.
+    "cargo": [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"],
 }
 # Runner → further files that it reads. Unlike the files above, they do not show that a project uses the runner.
 _READ_ALONG = {
@@ -202,9 +205,9 @@ def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) ->
     commands = " ".join((command, *scripts)) if is_package_script else command
     for runner, names in _SHARED.items():
         is_used = runner in commands or (is_package_script and any(name in blobs for name in names))
-        names_read = {*names, *_READ_ALONG[runner]} if is_used else set[str]()
+        names_read = {*names, *_READ_ALONG.get(runner, ())} if is_used else set[str]()
         settings |= {name: blobs.get(name, "") for name in names_read}
-        settings |= {path: blob for path, blob in blobs.items() if PurePosixPath(path).name in names_read}
+        settings |= {path: blob for path, blob in blobs.items() if not names_read.isdisjoint(_names(path))}
     return {path: blob for path, blob in settings.items() if "node_modules" not in PurePosixPath(path).parts}
 
 
@@ -224,9 +227,15 @@ def tool_of_settings(name: str) -> list[str]:
 
 def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
     """Whether a runner of this contract may read the file as its settings, in any folder."""
-    pure = PurePosixPath(path)
-    shared = any(pure.name in names for names in (*_SHARED.values(), *_READ_ALONG.values()))
-    return shared and pure.name in frozen and "node_modules" not in pure.parts
+    shared = {name for names in (*_SHARED.values(), *_READ_ALONG.values()) for name in names}
+    is_shared = any(name in shared and name in frozen for name in _names(path))
+    return is_shared and "node_modules" not in PurePosixPath(path).parts
+
+
+def _names(path: str) -> tuple[str, str]:
+    """The names by which a tool looks for a file of settings: its own, and with the folder in which it lies."""
+    parts = PurePosixPath(path).parts
+    return parts[-1], "/".join(parts[-2:])
 
 
 def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:

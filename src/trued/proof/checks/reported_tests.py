@@ -1,0 +1,58 @@
+"""Tests checks whose command trued does not know, and which writes a report: like the command of a command check, it is
+driven by the base's files."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from trued.model import FactNote, Outcomes, TestsCheck, Tried
+from trued.proof.checks.command import BY_OWN_DRIVERS
+from trued.proof.room.bench import Bench, CaseSelection, Fact
+from trued.proof.room.command_drivers import as_on_base, drivers_of_change
+from trued.proof.runners.report_files import run_with_report
+
+PASSED = Outcomes.PASSED
+
+
+async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSelection) -> Fact:
+    """Run the command and read its report, as the head has it. If the change wrote drivers of the command, it runs once
+    more with the base's.
+
+    A test that passes only with the change's own drivers counts as much as the implementer's own tests. If it passed on
+    the base, and does not pass with the base's own scripts, it has failed. Settings may be a part of the product, such
+    as a manifest: if the command reports nothing with the base's, they show nothing. If it reports a failure, all that
+    passed counts as little.
+    """
+    fact = await run_with_report(check, None, bench, selection)
+    passed = {tried.id for tried in fact.tried if tried.outcome is PASSED}
+    if bench.commit == bench.base or not passed:
+        return fact
+    drivers = await drivers_of_change(bench, check.command)
+    scripts = await drivers_of_change(bench, check.command, settings=False)
+    with_scripts = await _outcomes_with(scripts, check, bench, selection) if scripts else dict.fromkeys(passed, PASSED)
+    failing = {name for name in passed if with_scripts.get(name) is not PASSED}
+    broken = failing & {*(selection.ids or ())} - {*selection.red}
+    if drivers != scripts:
+        with_all = await _outcomes_with(drivers, check, bench, selection)
+        if not passed.isdisjoint(with_all) and any(with_all.get(name) is not PASSED for name in passed):
+            failing = passed
+    named = ", ".join(sorted(scripts if broken else drivers)[:5])
+    if drivers and not failing:
+        sentence = f"`{check.command}` also passes with the base's own {named}"
+        return replace(fact, notes=(*fact.notes, FactNote(sentence)))
+    why = f"it passes only with the change's own {named}, and not with the base's"
+    return replace(fact, tried=tuple(_seen(tried, failing, broken, why) for tried in fact.tried))
+
+
+def _seen(tried: Tried, failing: Collection[str], broken: Collection[str], why: str) -> Tried:
+    if tried.id in broken:
+        return tried.model_copy(update={"outcome": Outcomes.FAILED, "kind": BY_OWN_DRIVERS, "detail": why})
+    return tried.model_copy(update={"kind": BY_OWN_DRIVERS}) if tried.id in failing else tried
+
+
+async def _outcomes_with(
+    drivers: Collection[str], check: TestsCheck, bench: Bench, selection: CaseSelection
+) -> dict[str, Outcomes]:
+    """How each test ends with the base's version of these drivers."""
+    async with as_on_base(bench, drivers):
+        again = await run_with_report(check, None, bench, selection)
+    return {tried.id: tried.outcome for tried in again.tried}
