@@ -12,7 +12,8 @@ if TYPE_CHECKING:  # imported with the first text: most commands parse none
     from markdown_it.tree import SyntaxTreeNode
 
 BREAKS = ("<br>", "<br/>", "<br />")
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+COMMENT = re.compile(r"<!--(?:-?>|.*?(?:-->|\Z))", re.DOTALL)
+_CLOSED_COMMENT = re.compile(r"<!--(?:-?>|.*?-->)", re.DOTALL)
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 TEXTS = ("inline", "fence", "code_block", "html_block")
 BOLD_LABEL = re.compile(r"(?:\*\*|__)[^*\n]{1,60}(?::(?:\*\*|__)|(?:\*\*|__):)")
@@ -124,6 +125,38 @@ Block = Heading | Paragraph | List | Table | Other
 def split_lines(text: str) -> list[str]:
     """Lines with their ends, split where Markdown splits and nowhere else (not at U+2028 or a form feed)."""
     return LINE.findall(text)
+
+
+def without_comments(text: str) -> str:
+    """The text with blanks instead of its comments. What only begins like one (in code, or in a paragraph that does not
+    close it) is text; every line keeps its number."""
+    lines = split_lines(text)
+    for start, end, is_html in _commented(text):
+        part = "".join(lines[start:end])
+        bare = (COMMENT if is_html else _CLOSED_COMMENT).sub(lambda found: re.sub(r"[^\r\n]", " ", found[0]), part)
+        lines[start:end] = split_lines(bare)
+    return "".join(lines)
+
+
+def open_comment(text: str) -> int:
+    """The line of a comment that is never closed and hides further lines; 0 if there is none."""
+    lines = split_lines(text)
+    for start, end, is_html in _commented(text):
+        last = None
+        for last in COMMENT.finditer("".join(lines[start:end]) if is_html else ""):
+            pass
+        if last and not last[0].endswith(">") and any(line.strip() for line in split_lines(last[0])[1:]):
+            return start + 1 + "".join(lines[start:end]).count("\n", 0, last.start())
+    return 0
+
+
+def _commented(text: str) -> Iterator[tuple[int, int, bool]]:
+    """First line, end and whether it is HTML, of each block that has a comment, or code that shows one."""
+    for token in _markdown().parse(text.removeprefix("\ufeff")):
+        if token.map and "<!--" in token.content:
+            kinds = [child.content for child in token.children or () if child.type == "html_inline"]
+            if token.type != "inline" or any(content.startswith("<!--") for content in kinds):
+                yield token.map[0], token.map[1], token.type == "html_block"
 
 
 def parse(text: str) -> list[Block]:

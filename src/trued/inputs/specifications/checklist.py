@@ -1,9 +1,9 @@
 """A plain Markdown checklist: each `- [ ]` or `- [x]` is a requirement, and so is whatever else looks like one."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from trued.inputs.specifications.boxes import without_box
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
 from trued.inputs.specifications.unread_lines import unread_items
 from trued.model import Requirement, Requirements
@@ -11,10 +11,6 @@ from trued.support.markdown import Item, List, parse
 
 NAMES = ("checklist", "acceptance", "acceptance-criteria", "requirements", "definition-of-done", "done", "todo")
 FOLDERS = ("", "docs", "doc", ".github")
-# A box with any one mark, or none; not a link, a footnote or a numbered reference. Boxes are also signs and inputs.
-BOX = re.compile(
-    r"(?:\*\*|__|~~|`)?(?:\[\s*[^\s\[\]\d^]?\s*\](?![(\[:])|[☐☑☒✅❌✔✘✓✗]|<input[^>\n]*\bcheckbox\b[^>\n]*>)(?:\*\*|__|`)?\s*"
-)
 
 
 class Checklist:
@@ -41,20 +37,26 @@ def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requireme
     items, lines = list[tuple[str, int]](), set[int]()
     for block in parse(text):
         for item in block.walk() if isinstance(block, List) else ():
-            if item.checked is not None:
-                own = list(_with_plain_items(item))
-                lines |= {line for part in own for line in range(part.line, part.own_end + 1)}
-                items += [("\n".join(part.text for part in own), item.line)] if item.words.raw else []
-    items += unread_items(text, lines, BOX)
+            if (words := _words_of(item)) is not None:
+                below = [other for inner in item.items for other in _plain_items(inner)]
+                lines |= {line for part in (item, *below) for line in range(part.line, part.own_end + 1)}
+                whole = "\n".join(filter(None, (words, *item.more, *(other.text for other in below))))
+                items += [(whole, item.line)] if whole else []
+    items += unread_items(text, lines, without_box)
     return [
         requirement_of(f"{prefix}{number}", words, path, line, whole_command(words))
         for number, (words, line) in enumerate(sorted(items, key=lambda found: found[1]), 1)
     ]
 
 
-def _with_plain_items(item: Item) -> Iterator[Item]:
-    """The item, and the items nested in it that have no box."""
-    yield item
-    for below in item.items:
-        if below.checked is None and not BOX.match(below.words.raw):
-            yield from _with_plain_items(below)
+def _words_of(item: Item) -> str | None:
+    """The item's words without its box; None if it has no box."""
+    return item.words.raw if item.checked is not None else without_box(item.words.raw, listed=True)
+
+
+def _plain_items(item: Item) -> Iterator[Item]:
+    """The item and those nested in it, as far as they have no box."""
+    if _words_of(item) is None:
+        yield item
+        for below in item.items:
+            yield from _plain_items(below)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
-from trued.inputs.specifications.unread_lines import unread_items
+from trued.inputs.specifications.unread_lines import bare, unread_items
 from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import Heading, Item, List, Other, Paragraph, Table, TableRow, Words, parse, split_lines
@@ -79,7 +79,7 @@ class _SpeckitFile:
                 self._other(block, lines)
             if self.open or self.section or self.found != before:
                 self.lines |= set(range(block.line, block.end + 1))
-        for words, line in unread_items(text, self.lines, LISTED, keep=True):
+        for words, line in unread_items(text, self.lines, _numbered_words):
             self._add_numbered(words, words, line)
         return sorted(self.found, key=lambda requirement: requirement.source.line)
 
@@ -207,3 +207,10 @@ def _is_aside(title: str) -> bool:
 
 def _first_words(cells: Sequence[Words]) -> str:
     return next((cell.raw for cell in cells if cell.raw), "")
+
+
+def _numbered_words(line: str) -> str | None:
+    """The line's words if they begin with a number such as FR-001 and say more; None otherwise."""
+    words = bare(line)
+    match = LISTED.match(words)
+    return words if match and words[match.end() :] else None

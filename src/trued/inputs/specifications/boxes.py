@@ -1,0 +1,97 @@
+"""What a person reads as a box to tick (brackets, a sign, a form field), and where on a line it makes an item."""
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_NAMED_SO = re.compile(r"(?!.*SMALL)(?!BLACK SQUARE$).*(?:BALLOT|CHECK MARK|CROSS MARK|SQUARE)")
+_SIGNS = "".join(
+    sign
+    for sign in map(chr, (*range(0x2580, 0x2C00), *range(0x1F4F0, 0x1F800)))
+    if _NAMED_SO.match(unicodedata.name(sign, ""))
+)
+_OPEN_SIGNS = frozenset(sign for sign in _SIGNS if re.fullmatch("BALLOT BOX|.*WHITE.* SQUARE.*", unicodedata.name(sign)))
+_GAP = r"[\s\u200b\u2060\ufeff]*"
+_END = r"\\?\]"
+# A link, a footnote or a definition is no box. Brackets around nothing but blanks are no link: nobody could see it.
+_NO_LINK = r"(?![(\[]|:\s*\S+\s*(?:[\"'(].*)?$)"
+_MARK = r"(?:[^\W\d_]|[^\w\s\[\]^\\]{1,2}[\ufe0e\ufe0f]?|_{1,3})"
+_BOX = re.compile(
+    rf"(?<![!\w\]])\\?\[(?:(?=[^\]\\])(?P<blank>{_GAP}){_END}|(?P<none>){_END}{_NO_LINK}|{_GAP}{_MARK}{_GAP}{_END}{_NO_LINK})"
+    rf"|[［【〔](?:(?P<wide>{_GAP})|{_GAP}(?:[xXvVｘＸ]|[^\w\s［【〔］】〕]{{1,2}}){_GAP})[］】〕]"
+    rf"|[{_SIGNS}]\ufe0f?"
+    r"|(?<![\w:]):(?:\w*(?:square|check)\w*|x):(?![\w:])"
+    r"|&(?:#\d+|#[xX][\da-fA-F]+|\w+);"
+    r"|<input\b[^>\n]*\bcheckbox\b[^>\n]*>",
+    re.IGNORECASE,
+)
+_ROUND = re.compile(r"\([xX ]?\)(?=\s)|[○◯⭕■]\ufe0f?")  # a box only where a list's item begins
+_CODE = re.compile(r"`+[^`]*`+")
+_TAG = re.compile(r"</?\w[^<>\n]*>")
+_SEAM = "*_~`=\\ \t\u00a0\u200b\u2060\ufeff"  # emphasis, escapes and blanks between a box and its words
+_MARKS = r"(?:\\?[-*+]|[^\w\s`\[(<#|>])[\s\u200b]|\(?\w{1,4}[.)]\s"  # of a list, as Markdown or as people write it
+_ITEM = re.compile(rf"[\s>|\u200b\ufeff]*(?:<li\b[^>\n]*>|{_MARKS})")
+_ENUMERATED = re.compile(r"\W*\w{1,4}[.)]\W*")
+# What may number an item: "1.1", "#1", "AC-1:", "**1A**"; a word alone does not.
+_NUMBER = re.compile(r"\W*(?=\w*\d|\w+[.)\]:*_–—-])\w{1,4}(?:[.-]\w{1,3})*\W*")
+LABEL_WORDS = 4  # most words of a label before a box
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box on a line: where it begins and ends, and whether nothing is in it."""
+
+    start: int
+    end: int
+    is_open: bool
+
+
+def without_box(line: str, *, listed: bool = False) -> str | None:
+    """The words of an item without its box; None if the line is no item of a checklist.
+
+    A box makes an item at the beginning of a line, after a number or label, and at the end if it is empty. In an item
+    of a list (`listed`, or by the line's own mark), a ticked one may end it, too, and an empty one may be anywhere."""
+    mark = _ITEM.match(line)
+    listed = listed or mark is not None
+    if listed and (round_box := _ROUND.match(line, mark.end() if mark else 0)):
+        return line[round_box.end() :].strip()
+    if not (boxes := _boxes(line)):
+        return None
+    first, last = boxes[0], boxes[-1]
+    before, after = _TAG.sub(" ", line[: first.start]), line[first.end :].lstrip(_SEAM).strip()
+    if not re.search(r"\w", before) or _ENUMERATED.fullmatch(before):
+        return after
+    if _NUMBER.fullmatch(before):
+        return f"{before.strip()} {after}".strip()
+    shown = _CODE.sub(lambda code: " " * len(code[0]), line)
+    boxes = [box for box in boxes if shown[box.start : box.end].strip()]
+    if len({box.is_open for box in boxes}) != 1:  # none, or the line may explain what boxes mean
+        return None
+    label = before.rstrip(" \t*_")
+    is_labelled = label.endswith(":") and len(re.findall(r"\w+", label)) <= LABEL_WORDS
+    at_end = boxes[-1] == last and not line[last.end :].strip(" \t\r\n|*_~\ufe0f") and line[last.start - 1].isspace()
+    if (is_labelled and boxes[0] == first) or (at_end and (last.is_open or listed)):
+        return line.strip()
+    return line.strip() if listed and any(_stands_alone(line, box) for box in boxes) else None
+
+
+def _stands_alone(line: str, box: Box) -> bool:
+    """Whether an empty box is a word of its own; a sign may be only what the words are about."""
+    beside = line[box.start - 1 : box.start] + line[box.end : box.end + 1]
+    return box.is_open and line[box.start] in "[\\［【〔" and beside.isspace() and len(beside) > 1
+
+
+def _boxes(line: str) -> list[Box]:
+    found = list[Box]()
+    for match in _BOX.finditer(line):
+        text = match[0]
+        if text[0] == "&":
+            text = html.unescape(text)
+            if text not in _SIGNS or not text:
+                continue
+        blank = match["blank"] is not None or match["none"] is not None or match["wide"] is not None
+        is_open = blank or text[0] in _OPEN_SIGNS or (text[0] == ":" and "white" in text and "check" not in text)
+        found.append(Box(match.start(), match.end(), is_open))
+    return found
+
