@@ -194,6 +194,123 @@ def test_whatever_looks_like_an_item_of_a_checklist_is_a_requirement(written: st
     assert LIES in f"# Done\n\n- [ ] No new dependencies.\n\n{written}".splitlines()[found[1].source.line - 1]
 
 
+BOXES = [
+    *(
+        f"{mark} [ ] {LIES}"
+        for mark in ("b)", "B.", "(b)", "iv.", "1.1", "1.1.", "#1", "C-1:", "•", "◦", "–", "→", "\\-")
+    ),
+    *(
+        f"- {box} {LIES}"
+        for box in ("⬜", "☐", "☑", "◻️", "□", "🔲", "🗹", "✔️", ":white_large_square:", "&#9744;", "○", "( )")
+    ),
+    *(
+        f"- {box} {LIES}"
+        for box in (r"\[ \]", r"\[x\]", r"\[ ]", "［ ］", "［　］", "【 】", "[\u00a0]", "[__]", "***[ ]***", "==[ ]==")
+    ),
+    f"-\u00a0[ ] {LIES}",
+    f"\u200b- [ ] {LIES}",
+    f"- [ ]({LIES})",
+    f"- **1A** [ ] {LIES}",
+    f"- P1: [x] {LIES}",
+    f"- Step [ ] {LIES}",
+    f"- {LIES} [ ]",
+    f"- {LIES} ☑",
+    f"{LIES} [ ]",
+    f"| What | Done |\n|---|---|\n| {LIES} | ⬜ |",
+    f"What | Done\n---|---\n{LIES} | \\[ \\]",
+    f"Term\n: [ ] {LIES}",
+    f"<ul><li>a</li><li>[ ] {LIES}</li></ul>",
+    f"<li>[ ]\n{LIES}</li>",
+    f"<li>\n<input type='checkbox'\n disabled> {LIES}</li>",
+    f"- a\n  - b\n    - ⬜ {LIES}",
+    "".join(f"{'  ' * depth}- a\n" for depth in range(40)) + f"{'  ' * 40}- [ ] {LIES}",
+    f"{'> ' * 70}- [ ] {LIES}",
+]
+WORDS_BELOW = [
+    f"- [ ]\n  {LIES}",
+    f"- [ ]\n\n  {LIES}",
+    f"- [ ]\n  - {LIES}",
+    f"- [ ]\n  1. {LIES}",
+    f"- [ ]\n\n  ```\n  {LIES}\n  ```",
+    f"> - [ ]\n>   {LIES}",
+    f"> - [ ]\n>\n>   {LIES}",
+]
+BELOW_A_COMMENT = [
+    f"Write `<!--` before a comment.\n\n| Done | What |\n|---|---|\n| [ ] | {LIES} |",
+    f"Write \\<!-- before it.\n\n> - [ ] {LIES}",
+    f"Write <!-- before it.\n\n> - [ ] {LIES}",
+    f"```\n<!--\n```\n\n> - [ ] {LIES}",
+    f"<!---> [ ] {LIES}",
+]
+NO_BOXES = [
+    "The sign ✅ means done, and `[ ]` is open.",
+    "**Legend:** [ ] open · [x] done",
+    "- Legend: [ ] open, [x] done",
+    "- Use ✅ for what is done",
+    "- an array `[ ]` of numbers\n- a[ ] and b[x]\n- x = [ ]\n- [], {} and None\n- it returns []",
+    "- [x](https://a.example) is a link\n- ![ ](a.png) a picture\n- [^1] a note\n- [1] a source\n\n[x]: https://a.example",
+    "- [NEEDS CLARIFICATION: what?]\n- [...] left out\n- [perf] faster\n- [[page]]\n\n> [!NOTE]\n> Mind it.",
+    "■ Part one\n\n※ A remark.\n\nstd::check::all, 12:square:3, AT&amp;T",
+    "- (optional) more\n- (a) first\n\n1. one\n2) two\n\na) three",
+    "<!-- - [ ] template -->\n\n<!--\n| [ ] | template |\n\n- ⬜ template\n-->\n\n> <!-- [ ] template -->",
+]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("written", [*BOXES, *WORDS_BELOW, *BELOW_A_COMMENT])
+def test_a_box_is_a_requirement_in_every_form_that_a_person_reads_as_one(written: str) -> None:
+    text = f"# Done\n\n- [ ] No new dependencies.\n\n{written}\n\nThat is all.\n"
+    found = Checklist().read({"CHECKLIST.md": text}).requirements
+    assert [LIES in one.text and not one.checks for one in found] == [False, True]
+    assert [one.text for one in sources.read_specification("wishes.md", text).requirements] == [
+        one.text for one in found
+    ]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("written", [f"- [ ] {LIES}", *BOXES, *WORDS_BELOW, *BELOW_A_COMMENT])
+def test_a_box_outside_of_the_sections_of_a_format_is_a_requirement_of_its_own(written: str) -> None:
+    openspec = f"## Requirements\n\n### Requirement: Double\nIt doubles.\n\n## Review\n\n{written}\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": openspec}).requirements
+    assert [LIES in one.text and one.source.line >= 8 for one in found] == [False, True]
+    speckit = f"## Functional Requirements\n\n- **FR-001**: It doubles.\n\n## Review\n\n{written}\n"
+    found = SpecKit().read({"specs/001-a/spec.md": speckit}).requirements
+    assert [LIES in one.text and one.source.line >= 7 for one in found] == [False, True]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("written", NO_BOXES)
+def test_ordinary_text_has_no_boxes(written: str) -> None:
+    assert told(Checklist().read({"CHECKLIST.md": f"- [ ] a\n\n## Notes\n\n{written}\n"})) == {"1": "a"}
+    assert list(told(SpecKit().read({"specs/1/spec.md": f"- **FR-001**: a\n\n## Review\n\n{written}\n"}))) == ["FR-001"]
+    found = OpenSpec().read({"openspec/specs/a/spec.md": f"## Purpose\n\n{written}\n\n### Requirement: B\nb\n"})
+    assert list(told(found)) == ["a.b"]
+
+
+def test_a_box_about_the_specification_itself_asks_for_nothing() -> None:
+    review = (
+        "## Review & Acceptance Checklist\n\n### Content Quality\n\n- [ ] No implementation details\n\n> - [x] clear\n"
+    )
+    assert list(told(SpecKit().read({"specs/1/spec.md": f"- **FR-001**: a\n\n{review}"}))) == ["FR-001"]
+    nongoal = "## Non-goals\n\n- [ ] colours\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": f"### Requirement: B\nb\n\n{nongoal}"})
+    assert list(told(found)) == ["a.b"]
+
+
+@pytest.mark.spec("LAW-12")
+def test_a_file_whose_words_cannot_be_assigned_is_refused_with_the_line() -> None:
+    with pytest.raises(BadInput, match=r"CHECKLIST\.md:3: this box has no words"):
+        Checklist().read({"CHECKLIST.md": f"- [ ] a\n\n- [ ]\n\n{LIES}\n"})
+    hidden = f"<!-- not closed\n\n### Requirement: B\n{LIES}\n"
+    with pytest.raises(BadInput, match=r"spec\.md:4: this comment is never closed"):
+        OpenSpec().read({"openspec/specs/a/spec.md": f"### Requirement: A\na\n\n{hidden}"})
+    with pytest.raises(BadInput, match=r"spec\.md:3: this comment is never closed"):
+        SpecKit().read({"specs/1/spec.md": f"- **FR-001**: a\n\n{hidden}"})
+    found = Checklist().read({"CHECKLIST.md": f"- [ ] a\n\n<!-- not closed\n\n- [ ] {LIES}\n"})
+    assert list(told(found).values()) == ["a", LIES]  # there it hides nothing
+    assert list(told(Checklist().read({"CHECKLIST.md": "- [ ] a\n- [ ]\n\n## Later\n\nMore.\n"})).values()) == ["a"]
+
+
 @pytest.mark.spec("LAW-12")
 def test_plain_items_below_a_box_belong_to_it_and_a_command_shows_nothing_about_them() -> None:
     text = f"- [ ] `make lint` passes\n  - {LIES}\n    - even nested\n  - [ ] other\n- [ ] `make all` passes\n"

@@ -11,19 +11,21 @@ _SIGNS = "".join(
     for sign in map(chr, (*range(0x2580, 0x2C00), *range(0x1F4F0, 0x1F800)))
     if _NAMED_SO.match(unicodedata.name(sign, ""))
 )
-_OPEN_SIGNS = frozenset(sign for sign in _SIGNS if re.fullmatch("BALLOT BOX|.*WHITE.* SQUARE.*", unicodedata.name(sign)))
+_OPEN_SIGNS = frozenset(
+    sign for sign in _SIGNS if re.fullmatch("BALLOT BOX|.*WHITE.* SQUARE.*", unicodedata.name(sign))
+)
 _GAP = r"[\s\u200b\u2060\ufeff]*"
 _END = r"\\?\]"
 # A link, a footnote or a definition is no box. Brackets around nothing but blanks are no link: nobody could see it.
-_NO_LINK = r"(?![(\[]|:\s*\S+\s*(?:[\"'(].*)?$)"
+_NO_LINK = r"(?![(\[]|:\s*\S{1,99}\s*(?:[\"'(].*)?$)"
 _MARK = r"(?:[^\W\d_]|[^\w\s\[\]^\\]{1,2}[\ufe0e\ufe0f]?|_{1,3})"
 _BOX = re.compile(
-    rf"(?<![!\w\]])\\?\[(?:(?=[^\]\\])(?P<blank>{_GAP}){_END}|(?P<none>){_END}{_NO_LINK}|{_GAP}{_MARK}{_GAP}{_END}{_NO_LINK})"
+    rf"(?<![!\w\]])\\?\[(?:(?=[^\]\\])(?P<blank>{_GAP}){_END}|(?P<none>){_END}(?=[\s\w*_~`|<\"]|$){_NO_LINK}|{_GAP}{_MARK}{_GAP}{_END}{_NO_LINK})"
     rf"|[［【〔](?:(?P<wide>{_GAP})|{_GAP}(?:[xXvVｘＸ]|[^\w\s［【〔］】〕]{{1,2}}){_GAP})[］】〕]"
     rf"|[{_SIGNS}]\ufe0f?"
-    r"|(?<![\w:]):(?:\w*(?:square|check)\w*|x):(?![\w:])"
+    r"|(?<![\w:]):(?:\w{0,30}(?:square|check)\w{0,30}|x):(?![\w:])"
     r"|&(?:#\d+|#[xX][\da-fA-F]+|\w+);"
-    r"|<input\b[^>\n]*\bcheckbox\b[^>\n]*>",
+    r"|<input\b[^>\n]{0,999}\bcheckbox\b[^>\n]{0,999}>",
     re.IGNORECASE,
 )
 _ROUND = re.compile(r"\([xX ]?\)(?=\s)|[○◯⭕■]\ufe0f?")  # a box only where a list's item begins
@@ -32,9 +34,13 @@ _TAG = re.compile(r"</?\w[^<>\n]*>")
 _SEAM = "*_~`=\\ \t\u00a0\u200b\u2060\ufeff"  # emphasis, escapes and blanks between a box and its words
 _MARKS = r"(?:\\?[-*+]|[^\w\s`\[(<#|>])[\s\u200b]|\(?\w{1,4}[.)]\s"  # of a list, as Markdown or as people write it
 _ITEM = re.compile(rf"[\s>|\u200b\ufeff]*(?:<li\b[^>\n]*>|{_MARKS})")
-_ENUMERATED = re.compile(r"\W*\w{1,4}[.)]\W*")
+_ENUMERATED = re.compile(r"\W*(?:(?:\d{1,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)]|[A-Za-z]{1,2}\))\W*")
 # What may number an item: "1.1", "#1", "AC-1:", "**1A**"; a word alone does not.
-_NUMBER = re.compile(r"\W*(?=\w*\d|\w+[.)\]:*_–—-])\w{1,4}(?:[.-]\w{1,3})*\W*")
+_NUMBER = re.compile(r"\W*(?=[\w.-]*\d|[A-Za-z][\s.):\]*_–—-]*$)\w{1,4}(?:[.-]\w{1,3})*\W*")
+_QUOTED = "\"'“‘«„$"
+_BRACKETS = "[\\［【〔"
+_IN_TEXT = "\"'“‘«„$=({,+<>/"  # before brackets that are quoted, or part of a formula or of code
+LEAD = 200  # fewer characters than this are before a box that is numbered
 LABEL_WORDS = 4  # most words of a label before a box
 
 
@@ -60,26 +66,37 @@ def without_box(line: str, *, listed: bool = False) -> str | None:
         return None
     first, last = boxes[0], boxes[-1]
     before, after = _TAG.sub(" ", line[: first.start]), line[first.end :].lstrip(_SEAM).strip()
-    if not re.search(r"\w", before) or _ENUMERATED.fullmatch(before):
+    if not re.search(r"\w", before) and before[-1:] not in tuple(_QUOTED):
         return after
-    if _NUMBER.fullmatch(before):
+    if len(before) < LEAD and _ENUMERATED.fullmatch(before):
+        return after
+    if len(before) < LEAD and _NUMBER.fullmatch(before):
         return f"{before.strip()} {after}".strip()
     shown = _CODE.sub(lambda code: " " * len(code[0]), line)
     boxes = [box for box in boxes if shown[box.start : box.end].strip()]
     if len({box.is_open for box in boxes}) != 1:  # none, or the line may explain what boxes mean
         return None
-    label = before.rstrip(" \t*_")
-    is_labelled = label.endswith(":") and len(re.findall(r"\w+", label)) <= LABEL_WORDS
-    at_end = boxes[-1] == last and not line[last.end :].strip(" \t\r\n|*_~\ufe0f") and line[last.start - 1].isspace()
-    if (is_labelled and boxes[0] == first) or (at_end and (last.is_open or listed)):
+    is_labelled = boxes[0] == first and (first.is_open or line[first.start] in _BRACKETS) and _is_label(before)
+    at_end = boxes[-1] == last and not line[last.end :].strip(" \t\r\n|*_~\ufe0f") and _is_apart(line[: last.start])
+    if is_labelled or (at_end and (last.is_open or (listed and line[last.start : last.end] != "[]"))):
         return line.strip()
-    return line.strip() if listed and any(_stands_alone(line, box) for box in boxes) else None
+    alone = any(box.is_open and _stands_alone(line, box) for box in boxes)
+    return line.strip() if listed and alone else None
+
+
+def _is_label(before: str) -> bool:
+    label = before.rstrip(" \t*_")
+    return label.endswith(":") and len(re.findall(r"\w+", label)) <= LABEL_WORDS
+
+
+def _is_apart(before: str) -> bool:
+    """Whether a box after this text is a word of its own, and no part of a formula."""
+    return before[-1:].isspace() and before.rstrip()[-1:] not in _IN_TEXT
 
 
 def _stands_alone(line: str, box: Box) -> bool:
-    """Whether an empty box is a word of its own; a sign may be only what the words are about."""
-    beside = line[box.start - 1 : box.start] + line[box.end : box.end + 1]
-    return box.is_open and line[box.start] in "[\\［【〔" and beside.isspace() and len(beside) > 1
+    """Whether brackets are a word of their own; a sign may be only what the words are about."""
+    return line[box.start] in _BRACKETS and _is_apart(line[: box.start]) and line[box.end : box.end + 1].isspace()
 
 
 def _boxes(line: str) -> list[Box]:
@@ -90,8 +107,7 @@ def _boxes(line: str) -> list[Box]:
             text = html.unescape(text)
             if text not in _SIGNS or not text:
                 continue
-        blank = match["blank"] is not None or match["none"] is not None or match["wide"] is not None
+        blank = match["blank"] is not None or match["wide"] is not None
         is_open = blank or text[0] in _OPEN_SIGNS or (text[0] == ":" and "white" in text and "check" not in text)
         found.append(Box(match.start(), match.end(), is_open))
     return found
-

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from trued.errors import BadInput
 from trued.inputs.specifications.boxes import without_box
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
 from trued.inputs.specifications.unread_lines import unread_items
 from trued.model import Requirement, Requirements
-from trued.support.markdown import Item, List, parse
+from trued.support.markdown import Item, List, Paragraph, parse
 
 NAMES = ("checklist", "acceptance", "acceptance-criteria", "requirements", "definition-of-done", "done", "todo")
 FOLDERS = ("", "docs", "doc", ".github")
@@ -35,7 +36,10 @@ def _is_checklist(path: PurePosixPath) -> bool:
 
 def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requirement]:
     items, lines = list[tuple[str, int]](), set[int]()
-    for block in parse(text):
+    blocks = parse(text)
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        if isinstance(block, List) and isinstance(following, Paragraph):
+            _refuse_without_words(block, path)
         for item in block.walk() if isinstance(block, List) else ():
             if (words := _words_of(item)) is not None:
                 below = [other for inner in item.items for other in _plain_items(inner)]
@@ -52,6 +56,14 @@ def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requireme
 def _words_of(item: Item) -> str | None:
     """The item's words without its box; None if it has no box."""
     return item.words.raw if item.checked is not None else without_box(item.words.raw, listed=True)
+
+
+def _refuse_without_words(block: List, path: str) -> None:
+    """Raise BadInput if a list ends with a box that has no words, although a text follows that may be meant."""
+    *_, last = block.walk()
+    if _words_of(last) == "" and not last.more:
+        then = "write what must hold beside the box, or remove the box"
+        raise BadInput("this box has no words, and the text below does not belong to it", f"{path}:{last.line}", then)
 
 
 def _plain_items(item: Item) -> Iterator[Item]:

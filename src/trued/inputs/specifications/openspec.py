@@ -5,8 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from trued.inputs.specifications.boxes import without_box
 from trued.inputs.specifications.ids import command_checks, slug, with_fences, without_fences
 from trued.inputs.specifications.ids import requirement_of as requirement
+from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
+from trued.inputs.vocabulary import section_kind
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, parse
 
@@ -20,6 +23,9 @@ class OpenSpec:
 
     def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if _is_spec(PurePosixPath(path).parts))
+
+    def recognises(self, text: str) -> bool:
+        return bool(_OpenSpecFile("", "").read_structure(without_fences(text)))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
         every: list[Requirement] = []
@@ -53,13 +59,28 @@ class _OpenSpecFile:
     open: bool = False  # whether text that follows belongs to the last requirement
     level: int = 0  # of the heading of the last requirement, or of the last scenario without a requirement above it
     inside: bool = False  # whether this part of the file holds requirements
+    lines: set[int] = field(default_factory=set)  # those that were read, or that ask for nothing
+    nongoal: int = 0  # the level of the heading that says that what is below is no goal; 0 if none does
 
     def read(self, text: str) -> list[Requirement]:
+        refuse_open_comment(text, self.file)
+        self.read_structure(text)
+        self.open = False
+        for words, line in unread_items(text, self.lines, without_box):
+            self._add_words(words, line)
+        return sorted(self.found, key=lambda one: one.source.line)
+
+    def read_structure(self, text: str) -> list[Requirement]:
+        """Read what is below headings of this format, and no boxes elsewhere."""
         for block in parse(text):
             if isinstance(block, Heading):
                 self._take_heading(block)
+                if not self.nongoal or block.level <= self.nongoal:
+                    self.nongoal = block.level if section_kind(block.words.plain) == "nongoal" else 0
             elif self.open or self.inside:
                 self._more(block)
+            if self.open or self.inside or self.nongoal or self.delta == "renamed":
+                self.lines |= set(range(block.line, block.end + 1))
         return self.found
 
     def _take_heading(self, heading: Heading) -> None:

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 
-from trued.support.markdown import split_lines, without_comments
+from trued.errors import BadInput
+from trued.support.markdown import open_comment, split_lines, without_comments
 
 _MARK = r"(?:[-*+]|[^\w\s`\[(<#|>&:])(?=[\s\[])|\(?(?:\d{1,4}|[A-Za-z]|[ivxIVX]{1,5})[.)](?=[\s\[])"
 _LEAD = re.compile(rf"(?:<(?!input)/?\w[^>\n]*>|[\s>|#]|{_MARK})*")
 _BULLET = re.compile(rf"([\s>]*)(?:{_MARK})\s")
 _RULE = re.compile(r"[\s>|:-]*|\s*(?:```|~~~).*|\s*</?\w[^>]*>\s*")  # an empty line, a table's rule, a fence, a tag
+_OTHER = re.compile(r"[\s>]*[#|]")  # a heading or a table
 _TAGS = re.compile(r"(?:<(?!input)/?\w[^<>\n]*>\s*)+")
 _INPUT = re.compile(r"<input\b[^<>]*>", re.IGNORECASE)
 
@@ -19,19 +21,21 @@ def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None
     count."""
     words, line, depth = "", 0, 0
     for number, whole in enumerate(split_lines(_INPUT.sub(_on_one_line, without_comments(text))), 1):
-        bullet = _BULLET.match(whole)
+        bullet, is_read, is_rule = _BULLET.match(whole), number in read, bool(_RULE.fullmatch(whole.rstrip("\r\n")))
         beside = bullet is not None and len(bullet[1]) <= depth
         for part in _parts(whole, words_of):
-            found = None if number in read else words_of(part)
+            found = None if is_read else words_of(part)
             cells = "|" in part and any(words_of(cell.strip()) is not None for cell in part.strip(" >|\r\n").split("|"))
-            begun = number not in read and (found is not None or cells)
-            if line and words and (begun or beside or number in read or _RULE.fullmatch(whole.rstrip("\r\n"))):
+            begun = not is_read and (found is not None or cells)
+            if line and words and (begun or beside or is_read or is_rule):
                 yield words, line
                 line = 0
             if begun:
                 words, line = (bare(part) if found is None else found).strip(" |"), number
                 depth = len(bullet[1]) if bullet else 0
-            elif line and number not in read and not _RULE.fullmatch(whole.rstrip("\r\n")):
+            elif is_read or (not words and _OTHER.match(part)):  # the words of an empty box may be below it, not there
+                line = 0
+            elif line and not is_rule:
                 words = f"{words} {bare(part)}".strip()
     if line and words:
         yield words, line
@@ -56,3 +60,9 @@ def _parts(line: str, words_of: Callable[[str], str | None]) -> Iterator[str]:
 
 def _on_one_line(tag: re.Match[str]) -> str:
     return "\n" * tag[0].count("\n") + " ".join(tag[0].split("\n"))
+
+
+def refuse_open_comment(text: str, file: str) -> None:
+    """Raise BadInput for a comment that is never closed: a parser would take the rest of the file for it."""
+    if line := open_comment(text):
+        raise BadInput("this comment is never closed, and hides all below it", f"{file}:{line}", "write --> at its end")
