@@ -205,7 +205,7 @@ def _markdown() -> "MarkdownIt":
 def _without_front_matter(text: str) -> str:
     """The text with blank lines instead of its front matter, whose last line Markdown would parse as a heading."""
     lines = split_lines(text)
-    if not lines or lines[0].rstrip() != "---" or lines[1:2] and lines[1][0] in " \t-":  # a list between two rules
+    if not lines or lines[0].rstrip() != "---" or (lines[1:2] and lines[1][0] in " \t-"):  # a list between two rules
         return text
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() in ("---", "..."):

@@ -21,7 +21,7 @@ _NO_LINK = r"(?![(\[]|:\s*\S{1,99}\s*(?:[\"'(].*)?$)"
 _MARK = r"(?:[^\W\d_]|[^\w\s\[\]^\\]{1,2}[\ufe0e\ufe0f]?|_{1,3})"
 _BOX = re.compile(
     rf"(?<![!\w\]])\\?\[(?:(?=[^\]\\])(?P<blank>{_GAP}){_END}|(?P<none>){_END}(?=[\s\w*_~`|<\"]|$){_NO_LINK}|{_GAP}{_MARK}{_GAP}{_END}{_NO_LINK})"
-    rf"|[［【〔](?:(?P<wide>{_GAP})|{_GAP}(?:[xXvVｘＸ]|[^\w\s［【〔］】〕]{{1,2}}){_GAP})[］】〕]"
+    rf"|[\uff3b\u3010\u3014](?:(?P<wide>{_GAP})|{_GAP}(?:[xXvV\uff58\uff38]|[^\w\s\uff3b\u3010\u3014\uff3d\u3011\u3015]{{1,2}}){_GAP})[\uff3d\u3011\u3015]"
     rf"|[{_SIGNS}]\ufe0f?"
     r"|(?<![\w:]):(?:\w{0,30}(?:square|check)\w{0,30}|x):(?![\w:])"
     r"|&(?:#\d+|#[xX][\da-fA-F]+|\w+);"
@@ -38,7 +38,7 @@ _ENUMERATED = re.compile(r"\W*(?:(?:\d{1,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)]|[A-Z
 # What may number an item: "1.1", "#1", "AC-1:", "**1A**"; a word alone does not.
 _NUMBER = re.compile(r"\W*(?=[\w.-]*\d|[A-Za-z][\s.):\]*_–—-]*$)\w{1,4}(?:[.-]\w{1,3})*\W*")
 _QUOTED = "\"'“‘«„$"
-_BRACKETS = "[\\［【〔"
+_BRACKETS = "[\\\uff3b\u3010\u3014"
 _IN_TEXT = "\"'“‘«„$=({,+<>/"  # before brackets that are quoted, or part of a formula or of code
 LEAD = 200  # fewer characters than this are before a box that is numbered
 LABEL_WORDS = 4  # most words of a label before a box
