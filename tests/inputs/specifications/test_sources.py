@@ -298,6 +298,31 @@ def test_ordinary_text_has_no_boxes(written: str) -> None:
     assert list(told(found)) == ["a.b"]
 
 
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"- **FR-007**: it doubles\n\n  {LIES}\n",
+        f"- FR-007: it doubles\n  - {LIES}\n",
+        f"b) FR-007: {LIES}\n",
+        f"| FR-007 | {LIES} |\n|---|---|\n",
+        f"### FR-007: doubling\n\n{LIES}\n",
+        f"### FR-007: doubling\n\n#### Lists\n\n- {LIES}\n",
+    ],
+)
+def test_a_number_is_a_requirement_beside_boxes_too(written: str) -> None:
+    coverage = "## Coverage\n\n| ID | Story |\n|---|---|\n| FR-001 | 1 |\n"
+    text = f"# All\n\n- [ ] FR-001: it doubles\n\n## More\n\n{written}\n{coverage}"
+    found = Checklist().read({"REQUIREMENTS.md": text}).requirements
+    assert [one.text.splitlines()[0] for one in found][:1] == ["FR-001: it doubles"]
+    assert [LIES in one.text and "FR-007" in one.text for one in found[1:]] == [True]
+
+
+def test_a_numbered_title_of_boxes_is_no_requirement_unless_it_says_more() -> None:
+    text = f"# All\n\n## AC-1: Login\n\n- [ ] a\n- [ ] b\n\n## AC-2: {LIES}\n\n- [ ] c\n"
+    assert list(told(Checklist().read({"TODO.md": text})).values()) == ["a", "b", f"AC-2: {LIES}", "c"]
+
+
 def test_a_box_about_the_specification_itself_asks_for_nothing() -> None:
     review = (
         "## Review & Acceptance Checklist\n\n### Content Quality\n\n- [ ] No implementation details\n\n> - [x] clear\n"

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from trued.inputs.specifications.boxes import without_box
 from trued.inputs.specifications.ids import command_checks, slug, with_fences, without_fences
 from trued.inputs.specifications.ids import requirement_of as requirement
+from trued.inputs.specifications.numbered import number_of, numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import section_kind
 from trued.model import Check, Requirement, Requirements
@@ -68,6 +69,11 @@ class _OpenSpecFile:
         self.open = False
         for words, line in unread_items(text, self.lines, without_box):
             self._add_words(words, line)
+        read = self.lines | {requirement.source.line for requirement in self.found}
+        known = {number_of(requirement.text) for requirement in self.found}
+        for words, line in unread_items(text, read, numbered_words):
+            if number_of(words) not in known:  # else it is only mentioned
+                self._add_words(words, line)
         return sorted(self.found, key=lambda one: one.source.line)
 
     def read_structure(self, text: str) -> list[Requirement]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from trued.inputs.specifications.boxes import without_box
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
-from trued.inputs.specifications.unread_lines import bare, refuse_open_comment, unread_items
+from trued.inputs.specifications.numbered import NUMBERED, numbered_words
+from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import (
@@ -25,8 +26,6 @@ from trued.support.markdown import (
 
 PLACE = re.compile(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
 STORY = re.compile(r"user story\s+(\d+)\b", re.IGNORECASE)
-NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)
-LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
 # Headings whose contents are requirements even without a number; other sections are about the work.
 ASKING = {
     "edge case": "edge",
@@ -109,7 +108,7 @@ class _SpeckitFile:
                 self._other(block, lines)
             if self.open or self.section or self.found != before:
                 self.lines |= set(range(block.line, block.end + 1))
-        for words, line in unread_items(text, self.lines, _numbered_words):
+        for words, line in unread_items(text, self.lines, numbered_words):
             self._add_numbered(words, words, line)
         return self.found
 
@@ -247,10 +246,3 @@ def _is_aside(title: str) -> bool:
 
 def _first_words(cells: Sequence[Words]) -> str:
     return next((cell.raw for cell in cells if cell.raw), "")
-
-
-def _numbered_words(line: str) -> str | None:
-    """The line's words if they begin with a number such as FR-001 and say more; None otherwise."""
-    words = bare(line)
-    match = LISTED.match(words)
-    return words if match and words[match.end() :] else None
