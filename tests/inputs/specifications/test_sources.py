@@ -289,6 +289,13 @@ def test_a_box_outside_of_the_sections_of_a_format_is_a_requirement_of_its_own(w
     assert [LIES in one.text and one.source.line >= 7 for one in found] == [False, True]
 
 
+@pytest.mark.parametrize("box", ["- ⬜ ", "b) [ ] ", "• ☐ ", "- **[ ]** ", "- `[ ]` ", "> - [ ] ", r"- \[ \] "])
+def test_words_beside_a_box_stay_as_they_are_and_may_name_a_command(box: str) -> None:
+    found = Checklist().read({"TODO.md": f"{box}`make lint` passes\n\n{box}**it** works, `f` and _g_\n"}).requirements
+    assert [one.text for one in found] == ["`make lint` passes", "**it** works, `f` and _g_"]
+    assert [len(one.checks) for one in found] == [1, 0]
+
+
 @pytest.mark.spec("LAW-12")
 @pytest.mark.parametrize("written", NO_BOXES)
 def test_ordinary_text_has_no_boxes(written: str) -> None:
@@ -439,6 +446,28 @@ def test_words_among_requirements_of_openspec_are_one_themselves() -> None:
         LIES,
         "Double\nIt doubles.",
     ]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"### Requirement: Double\n{LIES}\n\n`make lint` passes\n",
+        f"### Requirement: Double\n`make lint` passes\n\n{LIES}\n",
+        f"### Requirement: {LIES}\n`make lint` passes\n",
+    ],
+)
+def test_a_command_in_openspec_shows_nothing_about_the_words_beside_it(written: str) -> None:
+    main, command = OpenSpec().read({"openspec/specs/a/spec.md": written}).requirements
+    assert LIES in main.text
+    assert not main.checks
+    assert (command.text, command.checks) == ("`make lint` passes", (CommandCheck(command="make lint"),))
+
+
+def test_a_requirement_of_openspec_that_only_names_a_command_has_it_as_its_check() -> None:
+    text = "### Requirement: Lint\n`make lint` passes\n\n## Done\n\n- [ ] `make all` passes\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": text}).requirements
+    assert [one.checks for one in found] == [(CommandCheck(command="make lint"),), (CommandCheck(command="make all"),)]
 
 
 def test_a_fenced_block_gives_its_checks_to_the_requirement_above() -> None:

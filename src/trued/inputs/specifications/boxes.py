@@ -31,7 +31,8 @@ _BOX = re.compile(
 _ROUND = re.compile(r"\([xX ]?\)(?=\s)|[○◯⭕■]\ufe0f?")  # a box only where a list's item begins
 _CODE = re.compile(r"`+[^`]*`+")
 _TAG = re.compile(r"</?\w[^<>\n]*>")
-_SEAM = "*_~`=\\ \t\u00a0\u200b\u2060\ufeff"  # emphasis, escapes and blanks between a box and its words
+_OPENED = re.compile(r"(?:[*_~`=]|\\)*$")  # emphasis or code that begins right before a box
+_BLANKS = " \t\u00a0\u200b\u2060\ufeff"
 _MARKS = r"(?:\\?[-*+]|[^\w\s`\[(<#|>])[\s\u200b]|\(?\w{1,4}[.)]\s"  # of a list, as Markdown or as people write it
 _ITEM = re.compile(rf"[\s>|\u200b\ufeff]*(?:<li\b[^>\n]*>|{_MARKS})")
 _ENUMERATED = re.compile(r"\W*(?:(?:\d{1,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)]|[A-Za-z]{1,2}\))\W*")
@@ -65,7 +66,9 @@ def without_box(line: str, *, listed: bool = False) -> str | None:
     if not (boxes := _boxes(line)):
         return None
     first, last = boxes[0], boxes[-1]
-    before, after = _TAG.sub(" ", line[: first.start]), line[first.end :].lstrip(_SEAM).strip()
+    before, after = _TAG.sub(" ", line[: first.start]), line[first.end :]
+    opened = _OPENED.search(before[-LEAD:])
+    after = after.removeprefix(opened[0][::-1] if opened else "").strip().strip(_BLANKS)
     if not re.search(r"\w", before) and before[-1:] not in tuple(_QUOTED):
         return after
     if len(before) < LEAD and _ENUMERATED.fullmatch(before):

@@ -77,7 +77,7 @@ def _below_headings(blocks: Sequence[Block], lines: list[str], read: set[int]) -
     for at, heading in enumerate(blocks):
         title = numbered_words(heading.words.raw) if isinstance(heading, Heading) else None
         if title and isinstance(heading, Heading):
-            ends = (n for n, block in enumerate(blocks) if n > at and _is_beside(block, heading.level))
+            ends = (n for n in range(at + 1, len(blocks)) if _is_beside(blocks[n], heading.level))
             inner = blocks[at + 1 : next(ends, len(blocks))]
             every = {line for block in inner for line in range(block.line, block.end + 1) if lines[line - 1].strip()}
             rest = sorted(every - read)
