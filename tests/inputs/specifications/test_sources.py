@@ -262,6 +262,7 @@ NO_BOXES = [
     "- [x](https://a.example) is a link\n- ![ ](a.png) a picture\n- [^1] a note\n- [1] a source\n\n[x]: https://a.example",
     "- [NEEDS CLARIFICATION: what?]\n- [...] left out\n- [perf] faster\n- [[page]]\n\n> [!NOTE]\n> Mind it.",
     "■ Part one\n\n※ A remark.\n\nstd::check::all, 12:square:3, AT&amp;T",
+    '- later. [J]\n- left out […]\n- `a [b | -] [--] [more]`\n\n```\n"needs": []\n// argv: [] by default\n```',
     "- (optional) more\n- (a) first\n\n1. one\n2) two\n\na) three",
     "<!-- - [ ] template -->\n\n<!--\n| [ ] | template |\n\n- ⬜ template\n-->\n\n> <!-- [ ] template -->",
 ]
@@ -328,6 +329,15 @@ def test_a_number_is_a_requirement_beside_boxes_too(written: str) -> None:
 def test_a_numbered_title_of_boxes_is_no_requirement_unless_it_says_more() -> None:
     text = f"# All\n\n## AC-1: Login\n\n- [ ] a\n- [ ] b\n\n## AC-2: {LIES}\n\n- [ ] c\n"
     assert list(told(Checklist().read({"TODO.md": text})).values()) == ["a", "b", f"AC-2: {LIES}", "c"]
+
+
+def test_ticks_and_crosses_in_prose_and_output_are_no_items_of_a_specification() -> None:
+    shown = "```\n✓ 3 tests passed\n```\n\n✅ Good: `a`\n\n❌ Bad: `b`\n\n"
+    listed = "- ✅ it doubles\n\n| What | Done |\n|---|---|\n| it halves | ✅ |\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": f"## Purpose\n\n{shown}{listed}"})
+    assert list(told(found).values()) == ["it doubles", "it halves | ✅"]
+    found = SpecKit().read({"specs/1/spec.md": f"## Review\n\n{shown}{listed}"})
+    assert list(told(found).values()) == ["it doubles", "it halves | ✅"]
 
 
 def test_a_box_about_the_specification_itself_asks_for_nothing() -> None:

@@ -18,7 +18,7 @@ _GAP = r"[\s\u200b\u2060\ufeff]*"
 _END = r"\\?\]"
 # A link, a footnote or a definition is no box. Brackets around nothing but blanks are no link: nobody could see it.
 _NO_LINK = r"(?![(\[]|:\s*\S{1,99}\s*(?:[\"'(].*)?$)"
-_MARK = r"(?:[^\W\d_]|[^\w\s\[\]^\\]{1,2}[\ufe0e\ufe0f]?|_{1,3})"
+_MARK = r"(?:[^\W\d_]|[^\w\s\[\]^\\][\ufe0e\ufe0f]?|_{1,3})"
 _BOX = re.compile(
     rf"(?<![!\w\]])\\?\[(?:(?=[^\]\\])(?P<blank>{_GAP}){_END}|(?P<none>){_END}(?=[\s\w*_~`|<\"]|$){_NO_LINK}|{_GAP}{_MARK}{_GAP}{_END}{_NO_LINK})"
     rf"|[\uff3b\u3010\u3014](?:(?P<wide>{_GAP})|{_GAP}(?:[xXvV\uff58\uff38]|[^\w\s\uff3b\u3010\u3014\uff3d\u3011\u3015]{{1,2}}){_GAP})[\uff3d\u3011\u3015]"
@@ -28,18 +28,19 @@ _BOX = re.compile(
     r"|<input\b[^>\n]{0,999}\bcheckbox\b[^>\n]{0,999}>",
     re.IGNORECASE,
 )
-_ROUND = re.compile(r"\([xX ]?\)(?=\s)|[○◯⭕■]\ufe0f?")  # a box only where a list's item begins
+_ROUND = re.compile(r"(?:\([xX ]?\)|[○◯⭕■]\ufe0f?)(?=\s)")  # a box only where a list's item begins
 _CODE = re.compile(r"`+[^`]*`+")
 _TAG = re.compile(r"</?\w[^<>\n]*>")
 _OPENED = re.compile(r"(?:[*_~`=]|\\)*$")  # emphasis or code that begins right before a box
 _BLANKS = " \t\u00a0\u200b\u2060\ufeff"
-_MARKS = r"(?:\\?[-*+]|[^\w\s`\[(<#|>])[\s\u200b]|\(?\w{1,4}[.)]\s"  # of a list, as Markdown or as people write it
+_MARKS = rf"(?:\\?[-*+]|[^\w\s`\[(<#|>{_SIGNS}])[\s\u200b]|\(?\w{{1,4}}[.)]\s"  # of an item, as people write it
 _ITEM = re.compile(rf"[\s>|\u200b\ufeff]*(?:<li\b[^>\n]*>|{_MARKS})")
 _ENUMERATED = re.compile(r"\W*(?:(?:\d{1,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)]|[A-Za-z]{1,2}\))\W*")
 # What may number an item: "1.1", "#1", "AC-1:", "**1A**"; a word alone does not.
 _NUMBER = re.compile(r"\W*(?=[\w.-]*\d|[A-Za-z][\s.):\]*_–—-]*$)\w{1,4}(?:[.-]\w{1,3})*\W*")
 _QUOTED = "\"'“‘«„$"
 _BRACKETS = "[\\\uff3b\u3010\u3014"
+_FRAME = "[]\\\uff3b\uff3d\u3010\u3011\u3014\u3015 \t\u00a0\ufe0e\ufe0f"
 _IN_TEXT = "\"'“‘«„$=({,+<>/"  # before brackets that are quoted, or part of a formula or of code
 LEAD = 200  # fewer characters than this are before a box that is numbered
 LABEL_WORDS = 4  # most words of a label before a box
@@ -52,6 +53,7 @@ class Box:
     start: int
     end: int
     is_open: bool
+    is_tick: bool  # nothing or a tick is in it; another letter or sign between words may be something else
 
 
 def without_box(line: str, *, listed: bool = False) -> str | None:
@@ -79,12 +81,25 @@ def without_box(line: str, *, listed: bool = False) -> str | None:
     boxes = [box for box in boxes if shown[box.start : box.end].strip()]
     if len({box.is_open for box in boxes}) != 1:  # none, or the line may explain what boxes mean
         return None
-    is_labelled = boxes[0] == first and (first.is_open or line[first.start] in _BRACKETS) and _is_label(before)
+    is_labelled = (
+        boxes[0] == first
+        and (first.is_open or (first.is_tick and line[first.start] in _BRACKETS))
+        and _is_label(before)
+    )
     at_end = boxes[-1] == last and not line[last.end :].strip(" \t\r\n|*_~\ufe0f") and _is_apart(line[: last.start])
-    if is_labelled or (at_end and (last.is_open or (listed and line[last.start : last.end] != "[]"))):
+    if is_labelled or (at_end and (last.is_open or (listed and last.is_tick))):
         return line.strip()
     alone = any(box.is_open and _stands_alone(line, box) for box in boxes)
     return line.strip() if listed and alone else None
+
+
+def without_box_in_prose(line: str) -> str | None:
+    """As `without_box`, for text that is no checklist: there, a tick or cross makes an item only in a list or table."""
+    words = without_box(line)
+    if words is None or "|" in line or _ITEM.match(line):
+        return words
+    first = _boxes(line)[0]
+    return words if first.is_open or line[first.start] in f"{_BRACKETS}<" else None
 
 
 def _is_label(before: str) -> bool:
@@ -112,5 +127,7 @@ def _boxes(line: str) -> list[Box]:
                 continue
         blank = match["blank"] is not None or match["wide"] is not None
         is_open = blank or text[0] in _OPEN_SIGNS or (text[0] == ":" and "white" in text and "check" not in text)
-        found.append(Box(match.start(), match.end(), is_open))
+        inner = "" if match["none"] is not None else text.strip(_FRAME)
+        is_tick = is_open or (bool(inner) and (inner in "xXvV" or inner[0] in _SIGNS or text[0] in ":<"))
+        found.append(Box(match.start(), match.end(), is_open, is_tick))
     return found

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from trued.inputs.specifications.boxes import without_box
+from trued.inputs.specifications.boxes import without_box_in_prose
 from trued.inputs.specifications.ids import command_checks, slug, whole_command, with_fences, without_fences
 from trued.inputs.specifications.ids import requirement_of as requirement
 from trued.inputs.specifications.numbered import number_of, numbered_words
@@ -71,7 +71,7 @@ class _OpenSpecFile:
         self.read_structure(text)
         self._give_checks()
         self.open = False
-        for words, line in unread_items(text, self.lines, without_box):
+        for words, line in unread_items(text, self.lines, without_box_in_prose):
             self._add_words(words, line, whole_command(words))
         read = self.lines | {requirement.source.line for requirement in self.found}
         known = {number_of(requirement.text) for requirement in self.found}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trued.inputs.specifications.boxes import without_box
+from trued.inputs.specifications.boxes import without_box_in_prose
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
 from trued.inputs.specifications.numbered import NUMBERED, numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
@@ -84,7 +84,7 @@ class _SpeckitFile:
         self.read_structure(text)
         self.section = self.story = ""
         taken = self.lines | self.asides | {requirement.source.line for requirement in self.found}
-        for words, line in unread_items(text, taken, without_box):
+        for words, line in unread_items(text, taken, without_box_in_prose):
             self._add(self._numbered(""), words, line, whole_command(words))
         return sorted(self.found, key=lambda requirement: requirement.source.line)
 

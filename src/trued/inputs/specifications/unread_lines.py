@@ -25,7 +25,9 @@ def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None
         beside = bullet is not None and len(bullet[1]) <= depth
         for part in _parts(whole, words_of):
             found = None if is_read else words_of(part)
-            cells = "|" in part and any(words_of(cell.strip()) is not None for cell in part.strip(" >|\r\n").split("|"))
+            cells = "|" in part and any(
+                words_of(f"| {cell.strip()}") is not None for cell in part.strip(" >|\r\n").split("|")
+            )
             begun = not is_read and (found is not None or cells)
             if line and words and (begun or beside or is_read or is_rule):
                 yield words, line
