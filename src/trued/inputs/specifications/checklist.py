@@ -92,7 +92,7 @@ def _is_beside(block: Block, level: int) -> bool:
 
 def _words_of(item: Item) -> str | None:
     """The item's words without its box; None if it has no box."""
-    return item.words.raw if item.checked is not None else without_box(item.words.raw, listed=True)
+    return item.words.raw if item.checked is not None else without_box(item.words.raw)
 
 
 def _numbered_words_of(item: Item) -> str | None:
