@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trued.inputs.goals import parse_goal
 from trued.inputs.plans.plan import parse_plan
+from trued.inputs.tickets.ticket import parse_ticket
 from trued.inputs.vocabulary import section_kind
-from trued.model import Plan
+from trued.model import Goal, Plan, Source
 
 TABLE = "## Phase 1: slugs\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | slug | a.py |\n\n"
 
@@ -163,3 +165,38 @@ def test_every_block_of_a_plan_is_accounted_for(
     words = said(plan)
     assert [mark for mark in asked if mark not in words] == []
     assert [mark for mark in told if mark in words] == []
+
+
+DEEP = "".join(f"{'  ' * depth}- a\n" for depth in range(40)) + f"{'  ' * 40}- {{}}"
+HIDDEN = [
+    "<!-- not closed\n\n- {}",
+    "<!---> {}",
+    "```\n<!--\n```\n\n- {}",
+    DEEP,
+    f"{'> ' * 70}{{}}",
+    "- [ ]\n\n  {}",
+    "- [ ]\n  - {}",
+]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("written", HIDDEN)
+def test_what_the_parser_hides_or_leaves_out_is_read(written: str) -> None:
+    wish = written.format("mark every wish")
+    assert "mark every wish" in said(parse_plan(f"# T\n\n{TABLE}## Goals\n\n{wish}\n", "PLAN.md"))
+    goal = parse_goal(Goal(id="g", text=f"Make slugs.\n\n{wish}\n", source=Source(file="g.md", line=1)))
+    assert any("mark every wish" in one.text for one in goal.sentences)
+    ticket = parse_ticket(f"# SHOP-7: slugs\n\nMake slugs.\n\n{wish}\n", "SHOP-7.md")
+    assert any("mark every wish" in one.text for one in ticket.requirements)
+
+
+@pytest.mark.spec("LAW-12")
+def test_a_list_between_two_rules_is_no_front_matter() -> None:
+    goal = Goal(id="g", text="---\n- mark every wish: always\n---\n\nMake slugs.\n", source=Source(file="g.md", line=1))
+    assert [one.text for one in parse_goal(goal).sentences] == ["mark every wish: always", "Make slugs."]
+
+
+def test_comments_and_front_matter_ask_for_nothing() -> None:
+    text = "---\nauthor: Ann\ntags:\n- a\n---\n\nMake slugs.\n\n<!-- now? -->\n\n<!--\n- [ ] template\n\n- more\n-->\n"
+    goal = parse_goal(Goal(id="g", text=text, source=Source(file="g.md", line=1)))
+    assert [one.text for one in goal.all_criteria] == ["Make slugs."]

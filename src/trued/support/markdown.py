@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # imported with the first text: most commands parse none
     from markdown_it.tree import SyntaxTreeNode
 
 BREAKS = ("<br>", "<br/>", "<br />")
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+NESTED = 60  # the parser goes no deeper
 TEXTS = ("inline", "fence", "code_block", "html_block")
 BOLD_LABEL = re.compile(r"(?:\*\*|__)[^*\n]{1,60}(?::(?:\*\*|__)|(?:\*\*|__):)")
 PLAIN_LABEL = re.compile(r"[A-Z][\w /-]{0,40}:(?:\s|$)")
@@ -126,25 +126,86 @@ def split_lines(text: str) -> list[str]:
     return LINE.findall(text)
 
 
+def without_comments(text: str) -> str:
+    """The text with blanks instead of its comments. What only begins like one (in code, or in a paragraph that does not
+    close it) is text; every line keeps its number."""
+    lines = split_lines(text)
+    for token in _commented(text):
+        start, end = token.map or (0, 0)
+        lines[start:end] = split_lines(_blanked("".join(lines[start:end])))
+    return "".join(lines)
+
+
+def open_comment(text: str) -> int:
+    """The line of a comment that is never closed and has further lines; 0 if there is none."""
+    for token in _commented(text):
+        above, mark, rest = _blanked(token.content).partition("<!--")
+        if token.type == "html_block" and mark and "".join(split_lines(rest)[1:]).strip():
+            return (token.map or (0, 0))[0] + 1 + above.count("\n")
+    return 0
+
+
+def _blanked(text: str, keep: str = " ") -> str:
+    """The text with `keep` for each character of its comments, except line ends; "" leaves them out whole. A comment
+    that is never closed stays, since it may hide what somebody wants."""
+    parts, at = list[str](), 0
+    while (start := text.find("<!--", at)) >= 0:
+        short = next((mark for mark in ("<!-->", "<!--->") if text.startswith(mark, start)), "")
+        close = start + len(short) - 3 if short else text.find("-->", start + 4)
+        if close < 0:
+            break
+        parts += (text[at:start], re.sub(r"[^\r\n]", keep, text[start : close + 3]) if keep else "")
+        at = close + 3
+    return "".join((*parts, text[at:]))
+
+
+def _commented(text: str) -> "Iterator[Token]":
+    """Each block that has a comment, or that is code and shows one."""
+    for token in _markdown().parse(text):
+        if token.map and "<!--" in token.content:
+            inner = (child.content for child in token.children or () if child.type == "html_inline")
+            if token.type != "inline" or any(content.startswith("<!--") for content in inner):
+                yield token
+
+
 def parse(text: str) -> list[Block]:
     body = _without_front_matter(text.removeprefix("\ufeff"))
     from markdown_it.tree import SyntaxTreeNode
 
-    root = SyntaxTreeNode(_markdown().parse(body))
-    return [block for node in root.children for block in _blocks(node)]
+    tokens = _markdown().parse(body)
+    root, too_deep, lines = SyntaxTreeNode(tokens), _too_deep(tokens), split_lines(body)
+    blocks = list[Block]()
+    for node in root.children:
+        line, end = _span(node)
+        if line in too_deep:  # the parser left out what is nested deepest
+            blocks.append(Other(line, end, "".join(lines[line - 1 : end]).strip("\r\n")))
+        else:
+            blocks += _blocks(node)
+    return blocks
+
+
+def _too_deep(tokens: "Sequence[Token]") -> set[int]:
+    """The first line of each outermost block that is nested as deep as the parser goes, or deeper."""
+    found, line = set[int](), 0
+    for token in tokens:
+        if token.level == 0 and token.map:
+            line = token.map[0] + 1
+        if token.level >= NESTED - 1:
+            found.add(line)
+    return found
 
 
 @cache
 def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
+    return MarkdownIt("commonmark", {"maxNesting": NESTED}).enable("table")
 
 
 def _without_front_matter(text: str) -> str:
     """The text with blank lines instead of its front matter, whose last line Markdown would parse as a heading."""
     lines = split_lines(text)
-    if not lines or lines[0].rstrip() != "---":
+    if not lines or lines[0].rstrip() != "---" or (lines[1:2] and lines[1][0] in " \t-"):  # a list between two rules
         return text
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() in ("---", "..."):
@@ -173,7 +234,7 @@ def _verbatim(node: "SyntaxTreeNode") -> str:
     if node.type == "tr":
         return " | ".join(_words_of(cell).raw for cell in node.children)
     if node.type == "html_block":
-        return COMMENT.sub("", node.content).strip()
+        return _blanked(node.content, keep="").strip()
     if node.type in TEXTS:
         return node.content.strip("\n")
     return "\n".join(text for child in node.children if (text := _verbatim(child)))

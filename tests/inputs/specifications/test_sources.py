@@ -194,6 +194,173 @@ def test_whatever_looks_like_an_item_of_a_checklist_is_a_requirement(written: st
     assert LIES in f"# Done\n\n- [ ] No new dependencies.\n\n{written}".splitlines()[found[1].source.line - 1]
 
 
+BOXES = [
+    *(
+        f"{mark} [ ] {LIES}"
+        for mark in ("b)", "B.", "(b)", "iv.", "1.1", "1.1.", "#1", "C-1:", "•", "◦", "–", "→", "\\-")
+    ),
+    *(f"- {box} {LIES}" for box in ("⬜", "☐", "☑", "◻️", "□", "🔲", "🗹", "✔️")),
+    *(
+        f"- {box} {LIES}"
+        for box in (
+            r"\[ \]",
+            r"\[x\]",
+            r"\[ ]",
+            "\uff3b \uff3d",
+            "\uff3b\u3000\uff3d",
+            "【 】",
+            "[\u00a0]",
+            "[__]",
+            "***[ ]***",
+            "==[ ]==",
+        )
+    ),
+    f"-\u00a0[ ] {LIES}",
+    f"\u200b- [ ] {LIES}",
+    f"- [ ]({LIES})",
+    f"- **1A** [ ] {LIES}",
+    f"- P1: [x] {LIES}",
+    f"- Step [ ] {LIES}",
+    f"- {LIES} [ ]",
+    f"- {LIES} ☑",
+    f"{LIES} [ ]",
+    f"| What | Done |\n|---|---|\n| {LIES} | ⬜ |",
+    f"What | Done\n---|---\n{LIES} | \\[ \\]",
+    f"Term\n: [ ] {LIES}",
+    f"<ul><li>a</li><li>[ ] {LIES}</li></ul>",
+    f"<li>[ ]\n{LIES}</li>",
+    f"<li>\n<input type='checkbox'\n disabled> {LIES}</li>",
+    f"- a\n  - b\n    - ⬜ {LIES}",
+    "".join(f"{'  ' * depth}- a\n" for depth in range(40)) + f"{'  ' * 40}- [ ] {LIES}",
+    f"{'> ' * 70}- [ ] {LIES}",
+]
+WORDS_BELOW = [
+    f"- [ ]\n  {LIES}",
+    f"- [ ]\n\n  {LIES}",
+    f"- [ ]\n  - {LIES}",
+    f"- [ ]\n  1. {LIES}",
+    f"- [ ]\n\n  ```\n  {LIES}\n  ```",
+    f"> - [ ]\n>   {LIES}",
+    f"> - [ ]\n>\n>   {LIES}",
+]
+BELOW_A_COMMENT = [
+    f"Write `<!--` before a comment.\n\n| Done | What |\n|---|---|\n| [ ] | {LIES} |",
+    f"Write \\<!-- before it.\n\n> - [ ] {LIES}",
+    f"Write <!-- before it.\n\n> - [ ] {LIES}",
+    f"```\n<!--\n```\n\n> - [ ] {LIES}",
+    f"<!---> [ ] {LIES}",
+]
+NO_BOXES = [
+    "The sign ✅ means done, and `[ ]` is open.",
+    "**Legend:** [ ] open · [x] done",
+    "- Legend: [ ] open, [x] done",
+    "- Use ✅ for what is done",
+    "- an array `[ ]` of numbers\n- a[ ] and b[x]\n- [], {} and None\n- it returns []",
+    "- [x](https://a.example) is a link\n- ![ ](a.png) a picture\n- [^1] a note\n- [1] a source\n\n[x]: https://a.example",
+    "- [NEEDS CLARIFICATION: what?]\n- [...] left out\n- [perf] faster\n- [[page]]\n\n> [!NOTE]\n> Mind it.",
+    "■ Part one\n\n※ A remark.\n\nstd::check::all, 12:square:3, AT&amp;T",
+    '- later. [J]\n- left out […]\n- `a [b | -] [--] [more]`\n\n```\n"needs": []\n// argv: [] by default\n```',
+    "- (optional) more\n- (a) first\n\n1. one\n2) two\n\na) three",
+    "<!-- - [ ] template -->\n\n<!--\n| [ ] | template |\n\n- ⬜ template\n-->\n\n> <!-- [ ] template -->",
+]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("written", [*BOXES, *WORDS_BELOW, *BELOW_A_COMMENT])
+def test_a_box_is_a_requirement_in_every_form_that_a_person_reads_as_one(written: str) -> None:
+    text = f"# Done\n\n- [ ] No new dependencies.\n\n{written}\n\nThat is all.\n"
+    found = Checklist().read({"CHECKLIST.md": text}).requirements
+    assert [LIES in one.text and not one.checks for one in found] == [False, True]
+    assert [one.text for one in sources.read_specification("wishes.md", text).requirements] == [
+        one.text for one in found
+    ]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("written", [f"- [ ] {LIES}", *BOXES, *WORDS_BELOW, *BELOW_A_COMMENT])
+def test_a_box_outside_of_the_sections_of_a_format_is_a_requirement_of_its_own(written: str) -> None:
+    openspec = f"## Requirements\n\n### Requirement: Double\nIt doubles.\n\n## Review\n\n{written}\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": openspec}).requirements
+    assert [LIES in one.text and one.source.line >= 8 for one in found] == [False, True]
+    speckit = f"## Functional Requirements\n\n- **FR-001**: It doubles.\n\n## Review\n\n{written}\n"
+    found = SpecKit().read({"specs/001-a/spec.md": speckit}).requirements
+    assert [LIES in one.text and one.source.line >= 7 for one in found] == [False, True]
+
+
+@pytest.mark.parametrize("box", ["- ⬜ ", "b) [ ] ", "• ☐ ", "- **[ ]** ", "- `[ ]` ", "> - [ ] ", r"- \[ \] "])
+def test_words_beside_a_box_stay_as_they_are_and_may_name_a_command(box: str) -> None:
+    found = Checklist().read({"TODO.md": f"{box}`make lint` passes\n\n{box}**it** works, `f` and _g_\n"}).requirements
+    assert [one.text for one in found] == ["`make lint` passes", "**it** works, `f` and _g_"]
+    assert [len(one.checks) for one in found] == [1, 0]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("written", NO_BOXES)
+def test_ordinary_text_has_no_boxes(written: str) -> None:
+    assert told(Checklist().read({"CHECKLIST.md": f"- [ ] a\n\n## Notes\n\n{written}\n"})) == {"1": "a"}
+    assert list(told(SpecKit().read({"specs/1/spec.md": f"- **FR-001**: a\n\n## Review\n\n{written}\n"}))) == ["FR-001"]
+    found = OpenSpec().read({"openspec/specs/a/spec.md": f"## Purpose\n\n{written}\n\n### Requirement: B\nb\n"})
+    assert list(told(found)) == ["a.b"]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"- **FR-007**: it doubles\n\n  {LIES}\n",
+        f"- FR-007: it doubles\n  - {LIES}\n",
+        f"b) FR-007: {LIES}\n",
+        f"| FR-007 | {LIES} |\n|---|---|\n",
+        f"### FR-007: doubling\n\n{LIES}\n",
+        f"### FR-007: doubling\n\n#### Lists\n\n- {LIES}\n",
+    ],
+)
+def test_a_number_is_a_requirement_beside_boxes_too(written: str) -> None:
+    coverage = "## Coverage\n\n| ID | Story |\n|---|---|\n| FR-001 | 1 |\n"
+    text = f"# All\n\n- [ ] FR-001: it doubles\n\n## More\n\n{written}\n{coverage}"
+    found = Checklist().read({"REQUIREMENTS.md": text}).requirements
+    assert [one.text.splitlines()[0] for one in found][:1] == ["FR-001: it doubles"]
+    assert [LIES in one.text and "FR-007" in one.text for one in found[1:]] == [True]
+
+
+def test_a_numbered_title_of_boxes_is_no_requirement_unless_it_says_more() -> None:
+    text = f"# All\n\n## AC-1: Login\n\n- [ ] a\n- [ ] b\n\n## AC-2: {LIES}\n\n- [ ] c\n"
+    assert list(told(Checklist().read({"TODO.md": text})).values()) == ["a", "b", f"AC-2: {LIES}", "c"]
+
+
+def test_ticks_and_crosses_in_prose_and_output_are_no_items_of_a_specification() -> None:
+    shown = "```\n✓ 3 tests passed\n```\n\n✅ Good: `a`\n\n❌ Bad: `b`\n\n"
+    listed = "- ✅ it doubles\n\n| What | Done |\n|---|---|\n| it halves | ✅ |\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": f"## Purpose\n\n{shown}{listed}"})
+    assert list(told(found).values()) == ["it doubles", "it halves | ✅"]
+    found = SpecKit().read({"specs/1/spec.md": f"## Review\n\n{shown}{listed}"})
+    assert list(told(found).values()) == ["it doubles", "it halves | ✅"]
+
+
+def test_a_box_about_the_specification_itself_asks_for_nothing() -> None:
+    review = (
+        "## Review & Acceptance Checklist\n\n### Content Quality\n\n- [ ] No implementation details\n\n> - [x] clear\n"
+    )
+    assert list(told(SpecKit().read({"specs/1/spec.md": f"- **FR-001**: a\n\n{review}"}))) == ["FR-001"]
+    nongoal = "## Non-goals\n\n- [ ] colours\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": f"### Requirement: B\nb\n\n{nongoal}"})
+    assert list(told(found)) == ["a.b"]
+
+
+@pytest.mark.spec("LAW-12")
+def test_a_file_whose_words_cannot_be_assigned_is_refused_with_the_line() -> None:
+    with pytest.raises(BadInput, match=r"CHECKLIST\.md:3: this box has no words"):
+        Checklist().read({"CHECKLIST.md": f"- [ ] a\n\n- [ ]\n\n{LIES}\n"})
+    hidden = f"<!-- not closed\n\n### Requirement: B\n{LIES}\n"
+    with pytest.raises(BadInput, match=r"spec\.md:4: this comment is never closed"):
+        OpenSpec().read({"openspec/specs/a/spec.md": f"### Requirement: A\na\n\n{hidden}"})
+    with pytest.raises(BadInput, match=r"spec\.md:3: this comment is never closed"):
+        SpecKit().read({"specs/1/spec.md": f"- **FR-001**: a\n\n{hidden}"})
+    found = Checklist().read({"CHECKLIST.md": f"- [ ] a\n\n<!-- not closed\n\n- [ ] {LIES}\n"})
+    assert list(told(found).values()) == ["a", LIES]  # there it hides nothing
+    assert list(told(Checklist().read({"CHECKLIST.md": "- [ ] a\n- [ ]\n\n## Later\n\nMore.\n"})).values()) == ["a"]
+
+
 @pytest.mark.spec("LAW-12")
 def test_plain_items_below_a_box_belong_to_it_and_a_command_shows_nothing_about_them() -> None:
     text = f"- [ ] `make lint` passes\n  - {LIES}\n    - even nested\n  - [ ] other\n- [ ] `make all` passes\n"
@@ -286,6 +453,28 @@ def test_words_among_requirements_of_openspec_are_one_themselves() -> None:
         LIES,
         "Double\nIt doubles.",
     ]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"### Requirement: Double\n{LIES}\n\n`make lint` passes\n",
+        f"### Requirement: Double\n`make lint` passes\n\n{LIES}\n",
+        f"### Requirement: {LIES}\n`make lint` passes\n",
+    ],
+)
+def test_a_command_in_openspec_shows_nothing_about_the_words_beside_it(written: str) -> None:
+    main, command = OpenSpec().read({"openspec/specs/a/spec.md": written}).requirements
+    assert LIES in main.text
+    assert not main.checks
+    assert (command.text, command.checks) == ("`make lint` passes", (CommandCheck(command="make lint"),))
+
+
+def test_a_requirement_of_openspec_that_only_names_a_command_has_it_as_its_check() -> None:
+    text = "### Requirement: Lint\n`make lint` passes\n\n## Done\n\n- [ ] `make all` passes\n"
+    found = OpenSpec().read({"openspec/specs/a/spec.md": text}).requirements
+    assert [one.checks for one in found] == [(CommandCheck(command="make lint"),), (CommandCheck(command="make all"),)]
 
 
 def test_a_fenced_block_gives_its_checks_to_the_requirement_above() -> None:

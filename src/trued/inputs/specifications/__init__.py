@@ -60,7 +60,8 @@ def read_specification(path: str, text: str) -> Requirements:
     """Read requirements from one file, in the first format that finds any: first the formats that match its path, then
     Spec Kit, OpenSpec and checklist. Raises BadInput if none does."""
     spots = [source for group in GROUPS for source in group if source.matching_paths([path.lstrip("/"), _tail(path)])]
-    for source in (*spots, SpecKit(), OpenSpec(), Checklist()):
+    by_shape = [source for source in (SpecKit(), OpenSpec()) if source.recognises(text)]
+    for source in (*spots, *by_shape, Checklist()):
         if (made := source.read({path: text})).requirements:
             return made
     raise BadInput(

@@ -5,12 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from trued.inputs.specifications.ids import command_checks, slug, with_fences, without_fences
+from trued.inputs.specifications.boxes import without_box_in_prose
+from trued.inputs.specifications.ids import command_checks, slug, whole_command, with_fences, without_fences
 from trued.inputs.specifications.ids import requirement_of as requirement
+from trued.inputs.specifications.numbered import number_of, numbered_words
+from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
+from trued.inputs.vocabulary import section_kind
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, parse
 
 TITLE = re.compile(r"(requirement|scenario)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+TITLE_WORDS = 3  # a longer title may ask for something itself
 HOLDS = re.compile(r"\brequirements\b", re.IGNORECASE)
 DELTA = re.compile(r"(added|modified|removed|renamed)\s+requirements", re.IGNORECASE)
 
@@ -20,6 +25,9 @@ class OpenSpec:
 
     def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if _is_spec(PurePosixPath(path).parts))
+
+    def recognises(self, text: str) -> bool:
+        return bool(_OpenSpecFile("", "").read_structure(without_fences(text)))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
         every: list[Requirement] = []
@@ -53,13 +61,36 @@ class _OpenSpecFile:
     open: bool = False  # whether text that follows belongs to the last requirement
     level: int = 0  # of the heading of the last requirement, or of the last scenario without a requirement above it
     inside: bool = False  # whether this part of the file holds requirements
+    lines: set[int] = field(default_factory=set)  # those that were read, or that ask for nothing
+    # of each sentence that only says that a command passes: the requirement that it is in, its words, line and check
+    commands: list[tuple[int, str, int, tuple[Check, ...]]] = field(default_factory=list)
+    nongoal: int = 0  # the level of the heading that says that what is below is no goal; 0 if none does
 
     def read(self, text: str) -> list[Requirement]:
+        refuse_open_comment(text, self.file)
+        self.read_structure(text)
+        self._give_checks()
+        self.open = False
+        for words, line in unread_items(text, self.lines, without_box_in_prose):
+            self._add_words(words, line, whole_command(words))
+        read = self.lines | {requirement.source.line for requirement in self.found}
+        known = {number_of(requirement.text) for requirement in self.found}
+        for words, line in unread_items(text, read, numbered_words):
+            if number_of(words) not in known:  # else it is only mentioned
+                self._add_words(words, line)
+        return sorted(self.found, key=lambda one: one.source.line)
+
+    def read_structure(self, text: str) -> list[Requirement]:
+        """Read what is below headings of this format, and no boxes elsewhere."""
         for block in parse(text):
             if isinstance(block, Heading):
                 self._take_heading(block)
+                if not self.nongoal or block.level <= self.nongoal:
+                    self.nongoal = block.level if section_kind(block.words.plain) == "nongoal" else 0
             elif self.open or self.inside:
                 self._more(block)
+            if self.open or self.inside or self.nongoal or self.delta == "renamed":
+                self.lines |= set(range(block.line, block.end + 1))
         return self.found
 
     def _take_heading(self, heading: Heading) -> None:
@@ -108,7 +139,19 @@ class _OpenSpecFile:
             self.found.append(requirement(name, words, self.file, line, checks))
             return
         last = self.found[-1]
-        self.found[-1] = last.model_copy(update={"text": f"{last.text}\n{words}", "checks": (*last.checks, *checks)})
+        self.found[-1] = last.model_copy(update={"text": f"{last.text}\n{words}"})
+        self.commands += [(len(self.found) - 1, words, line, checks)] if checks else []
+
+    def _give_checks(self) -> None:
+        """Give each command to the requirement that says nothing else below a short title; otherwise the sentence that
+        names it is one more requirement: a command shows nothing about the words beside it."""
+        for at, words, line, checks in self.commands:
+            main = self.found[at]
+            title, _, below = main.text.partition("\n")
+            if below == words and len(title.split()) <= TITLE_WORDS:
+                self.found[at] = main.model_copy(update={"checks": checks})
+            else:
+                self.found.append(requirement(_short(f"{main.id}.{slug(words)}"), words, self.file, line, checks))
 
 
 def _short(name: str, longest: int = 78) -> str:

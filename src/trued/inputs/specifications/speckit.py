@@ -4,16 +4,28 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from trued.inputs.specifications.boxes import without_box_in_prose
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
-from trued.inputs.specifications.unread_lines import unread_items
+from trued.inputs.specifications.numbered import NUMBERED, numbered_words
+from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
-from trued.support.markdown import Heading, Item, List, Other, Paragraph, Table, TableRow, Words, parse, split_lines
+from trued.support.markdown import (
+    Block,
+    Heading,
+    Item,
+    List,
+    Other,
+    Paragraph,
+    Table,
+    TableRow,
+    Words,
+    parse,
+    split_lines,
+)
 
 PLACE = re.compile(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
 STORY = re.compile(r"user story\s+(\d+)\b", re.IGNORECASE)
-NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)
-LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
 # Headings whose contents are requirements even without a number; other sections are about the work.
 ASKING = {
     "edge case": "edge",
@@ -26,6 +38,7 @@ ASKING = {
 }
 # Parts of headings and labels; the text below them is about the specification itself, or about the work.
 ASIDE = ("key entit", "assumption", "dependenc", "clarification", "checklist", "quality", "completeness", "execution")
+LABEL = 7  # the level of a label: below every heading
 TITLE_WORDS = 3  # a longer heading may ask for something itself
 ABOUT = ("why this priority", "independent test")  # labels of texts about how to work, not about what must hold
 
@@ -35,6 +48,9 @@ class SpecKit:
 
     def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if PLACE.fullmatch(path))
+
+    def recognises(self, text: str) -> bool:
+        return bool(_SpeckitFile("", "").read_structure(without_fences(text)))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
         several = len(files) > 1
@@ -58,13 +74,26 @@ class _SpeckitFile:
     level: int = 0  # of the heading to which the section, or the open requirement, belongs
     open: bool = False  # whether text outside of sections belongs to the last requirement
     lines: set[int] = field(default_factory=set)  # those that were read
+    asides: set[int] = field(default_factory=set)  # those about the specification or the work
+    aside: int = 0  # the level of the heading, or label, above such lines; 0 if there is none
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 
     def read(self, text: str) -> list[Requirement]:
+        refuse_open_comment(text, self.file)
+        self.read_structure(text)
+        self.section = self.story = ""
+        taken = self.lines | self.asides | {requirement.source.line for requirement in self.found}
+        for words, line in unread_items(text, taken, without_box_in_prose):
+            self._add(self._numbered(""), words, line, whole_command(words))
+        return sorted(self.found, key=lambda requirement: requirement.source.line)
+
+    def read_structure(self, text: str) -> list[Requirement]:
+        """Read what has a number or is in a section that asks, and no boxes elsewhere."""
         lines = split_lines(text)
         for block in parse(text):
             before = list(self.found)
+            self._note_aside(block)
             if isinstance(block, Heading):
                 self._take_heading(block)
             elif isinstance(block, Paragraph):
@@ -79,9 +108,19 @@ class _SpeckitFile:
                 self._other(block, lines)
             if self.open or self.section or self.found != before:
                 self.lines |= set(range(block.line, block.end + 1))
-        for words, line in unread_items(text, self.lines, LISTED, keep=True):
+        for words, line in unread_items(text, self.lines, numbered_words):
             self._add_numbered(words, words, line)
-        return sorted(self.found, key=lambda requirement: requirement.source.line)
+        return self.found
+
+    def _note_aside(self, block: Block) -> None:
+        """Note the lines of a block below a heading or label that is about the specification or the work."""
+        if isinstance(block, Heading):
+            if not self.aside or block.level <= self.aside:
+                self.aside = block.level if _is_aside(block.words.plain) else 0
+        elif isinstance(block, Paragraph) and block.words.label and self.aside in (0, LABEL):
+            self.aside = LABEL if _is_aside(block.words.label.strip(" :")) else 0
+        if self.aside:
+            self.asides |= set(range(block.line, block.end + 1))
 
     def _take_heading(self, heading: Heading) -> None:
         title, inner = heading.words.plain, heading.level > self.level

@@ -1,0 +1,45 @@
+"""What a person reads as a box to tick: brackets, a sign of Unicode, or a form field."""
+
+import re
+import unicodedata
+
+_NAMES = {chr(code): unicodedata.name(chr(code), "") for code in (*range(0x2580, 0x2C00), *range(0x1F4F0, 0x1F800))}
+_OPEN_SIGNS = "".join(
+    sign for sign, name in _NAMES.items() if re.fullmatch(r"BALLOT BOX|WHITE (?:(?:MEDIUM|LARGE) )?SQUARE", name)
+)
+_SIGNS = _OPEN_SIGNS + "".join(
+    sign for sign, name in _NAMES.items() if re.search(r"BALLOT|CHECK MARK|CROSS MARK|SQUARE BUTTON", name)
+)
+_OPENING, _CLOSING = r"\\?[\[\uff3b\u3010]", r"\\?[\]\uff3d\u3011]"  # a backslash or a full width changes nothing
+_NO_LINK = r"(?![(\[:])"  # a link, a footnote or a definition is no box
+_OPEN_BOX = rf"(?:{_OPENING}\s+{_CLOSING}|[{_OPEN_SIGNS}]\ufe0f?)"
+_TICKED_BOX = rf"(?:{_OPENING}\s*[xX]\s*{_CLOSING}{_NO_LINK}|[{_SIGNS}]\ufe0f?)"
+_ANY_BOX = (
+    rf"(?<!!)(?:{_OPEN_BOX}|{_OPENING}\s*(?:[^\s\d^\\\[\]]|_+)?\s*{_CLOSING}{_NO_LINK}|[{_SIGNS}]\ufe0f?"
+    r"|<input\b[^>\n]*\bcheckbox\b[^>\n]*>)(?=[\s\w*_~`|<=(]|$)"
+)
+# What may number an item: "1.", "b)", "1.1", "C-1:", "1A".
+_NUMBER = r"(?:(?=[\w-]*\d)\w{1,4}(?:[.-]\w{1,3})*[.):]*|\w{1,4}[.)])(?=[\s*_])"
+_TAG = r"</?(?!input\b)\w[^>\n]*>"
+_BEGINS = re.compile(rf"(?:{_TAG}|[^\w\[\uff3b\u3010<{_SIGNS}]|{_NUMBER}|(?!{_ANY_BOX})[<])*?{_ANY_BOX}[*_~`=]*\s*")
+_OPEN = re.compile(rf"(?<!\S){_OPEN_BOX}(?!\S)")
+_ENDS = re.compile(rf"\s{_TICKED_BOX}[\s|*_]*$")
+_CODE = re.compile(r"`+[^`]*`+")
+
+
+def without_box(line: str) -> str | None:
+    """The words of an item without the box with which it begins; None if the line is no item of a checklist.
+
+    An empty box elsewhere on the line, or a ticked one at its end, makes an item of the whole line."""
+    if match := _BEGINS.match(line):
+        return line[match.end() :].strip()
+    shown = _CODE.sub("", line)
+    legend = _OPEN.search(shown) and re.search(_TICKED_BOX, _OPEN.sub("", shown))  # it explains what boxes mean
+    return line.strip() if (_OPEN.search(shown) or _ENDS.search(shown)) and not legend else None
+
+
+def without_box_in_prose(line: str) -> str | None:
+    """As `without_box`, for text that is no checklist: there, a tick or cross makes an item only in a list or table."""
+    words = without_box(line)
+    is_listed = re.match(rf"[\s>]*(?:[^\w\s`<{_SIGNS}]|{_NUMBER}|<li\b)", line)
+    return words if "|" in line or is_listed or re.search(rf"{_OPEN_BOX}|<input", line) else None

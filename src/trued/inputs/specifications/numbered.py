@@ -1,0 +1,21 @@
+"""Requirements that are known by a number: FR-001, NFR-2, AC-3 …"""
+
+import re
+
+from trued.inputs.specifications.unread_lines import bare
+
+NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)
+LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
+
+
+def numbered_words(line: str) -> str | None:
+    """The line's words if they begin with a number and say more; None otherwise."""
+    words = bare(line)
+    match = LISTED.match(words)
+    return words if match and words[match.end() :] else None
+
+
+def number_of(words: str) -> str:
+    """The number that the words begin with; "" if they begin with none."""
+    match = NUMBERED.match(words)
+    return match[1].upper() if match else ""
