@@ -29,6 +29,7 @@ from trued.proof.advice import project_files
 from trued.proof.checks.tests import package_scripts
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.hashes import check_hash
+from trued.proof.reach.own_checks import own_checks
 from trued.proof.reach.uncollected_tests import uncollected_tests
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, footprint
@@ -333,12 +334,19 @@ async def _tests_without_check(
     which no suite could be run."""
     suites = [check for suite in (*contract.suites, *contract.red_suites) for check in suite.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]
+    started = await own_checks(workspace, contract.base, [_plain_command(check) for check in suites])
+    named = {why.partition(":")[0] for why in contract.unguarded}
+    started = [place for place in started if place not in named]
     if not all(map(starts_package_script, commands)):
-        return []
+        return started
     suite_runs = [(_could_not_run(contract, check_hash(check)), _endings(check, packages)) for check in suites]
     idle = {end for failed, ends in suite_runs if failed for end in ends}
     idle -= {end for failed, ends in suite_runs if not failed for end in ends}
-    return await uncollected_tests(workspace, contract.base, ids, idle | {*(SCRIPTS if commands else ())})
+    return await uncollected_tests(workspace, contract.base, ids, idle | {*(SCRIPTS if commands else ())}, started)
+
+
+def _plain_command(check: Check) -> str:
+    return check.command if isinstance(check, CommandCheck | TestsCheck) else ""
 
 
 def _endings(check: Check, packages: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:

@@ -83,18 +83,20 @@ class _Habits:
 
 
 async def uncollected_tests(
-    workspace: Workspace, base: str, test_ids: Iterable[str], idle: Collection[str]
+    workspace: Workspace, base: str, test_ids: Iterable[str], idle: Collection[str], own: Sequence[str] = ()
 ) -> list[str]:
     """The tests of the base that are not among `test_ids`: `file::name`, or `file` if none of its tests is among them.
 
-    `idle`: file endings to leave out, because no suite that runs such files can guard anything.
+    `idle`: file endings to leave out, because no suite that runs such files can guard anything. `own`: the base's own
+    checks beside its suites (see `own_checks.py`). Those that collected tests start are left out.
     """
     collected: dict[str, set[str]] = defaultdict(set)
     for test_id in test_ids:
         path, _, name = test_id.partition("::")
         collected[path].add(name.split("[")[0])
     blobs = await workspace.blobs(base)
-    may_hold = [path for path in blobs if _may_hold_tests(path)]
+    programs = [place for place in own if place in blobs]
+    may_hold = [path for path in blobs if _may_hold_tests(path) or path in programs]
     data = await data_of_tests(workspace, base, may_hold)
     texts = await workspace.read_all(base, [path for path in may_hold if path not in data])
     habits = await _habits(workspace, base, blobs, texts)
@@ -107,10 +109,12 @@ async def uncollected_tests(
             examples += (f"{path}::{name}" for name in example_names)
         else:
             tests = [""] if path not in collected and _has_counted_tests(path, content, habits) else []
+        tests = tests or ([""] if path in programs and path not in collected else [])
         uncollected |= {path: tests} if tests else {}
     uncollected = _without_used(uncollected, texts, collected)
     documents = await _uncollected_documents(workspace, base, blobs, collected, habits)
-    return [*_test_ids(uncollected, collected, habits), *examples, *documents]
+    recipes = [place for place in own if place not in blobs]
+    return [*_test_ids(uncollected, collected, habits), *examples, *documents, *recipes]
 
 
 def examples_of(path: str, text: str) -> str:

@@ -150,7 +150,7 @@ def _named(
     shell = PurePosixPath(place).suffix in SHELL
     for line in text.splitlines() if shell else ():
         for words in started_commands(line.strip().lstrip("@-+")):
-            run_files |= set(_run(words, blobs, folders))
+            run_files |= set(files_run(words, blobs, folders))
     for match in _INCLUDED.finditer(text):
         run_files |= {path for word in match.group(1).split() for path in _at(word, folders, blobs)}
     if imports:
@@ -161,7 +161,7 @@ def _named(
     }
 
 
-def _run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
+def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
     """The files that one simple command starts: its build file, script or module."""
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
