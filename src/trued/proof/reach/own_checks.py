@@ -5,6 +5,7 @@ Nobody runs these here, so they guard nothing. Runners that the engine knows, li
 such checks: only code of the base's own is.
 """
 
+import ast
 import posixpath
 import re
 import shlex
@@ -15,7 +16,8 @@ from trued.proof.room.command_drivers import NODE, files_run
 from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
 from trued.proof.text.command_parser import recognise_runner, without_wrappers
 from trued.proof.text.commit_texts import as_text
-from trued.proof.text.python_imports import imported_modules
+from trued.proof.text.languages import CODE
+from trued.proof.text.python_imports import imported_modules, nodes_in
 from trued.proof.text.recipes import (
     BUILD_FILES,
     JUSTFILES,
@@ -25,6 +27,7 @@ from trued.proof.text.recipes import (
     is_check,
     recipes_of,
     targets_started,
+    text_of_recipe,
 )
 from trued.protocols import Workspace
 
@@ -43,6 +46,9 @@ _COMPARES = re.compile(
 _ENDS_BY_RESULT = re.compile(r"^[ \t]*set[ \t]+-\w*e|\bexit[ \t]+(?:[1-9]|\"?\$)", re.MULTILINE)
 # A program that names a runner starts it, or has tests that this runner would find.
 _RUNNER = re.compile(r"\b(?:pytest|unittest|nose2?|tox|nox|vitest|jest|mocha)\b|[\"' ]--test\b|\bgo\b.{1,6}\btest\b")
+_STARTS_PROCESSES = re.compile(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn\w*|pexpect|runpy)\b")
+_DOCUMENTS = (".md", ".rst", ".txt")
+_WORD = re.compile(r"\w+")
 _CODE_OPTION = re.compile(r"-\w*c|-e|--eval")
 _INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and install, or start recipes
 
@@ -186,3 +192,20 @@ def _code_in(words: list[str]) -> str:
     """The code after `-c` or `-e`; "" if there is none."""
     options = [number for number, word in enumerate(words[1:-1], 1) if _CODE_OPTION.fullmatch(word)]
     return words[options[0] + 1] if options and options[0] == 1 else ""
+
+
+def words_of_commands(tests: Mapping[str, str]) -> frozenset[str]:
+    """The words in the command lines of these own checks, each with the text of its file. These are the words of a
+    recipe, those of a shell script, and those in the strings of a Python program that starts other programs."""
+    words = set[str]()
+    for name, text in tests.items():
+        path, _, target = name.partition("::")
+        if target:
+            lines = [text_of_recipe(path, text, target)] if path in BUILD_FILES else []
+        elif path.endswith(".py"):
+            lines = [str(node.value) for node in nodes_in(text) if isinstance(node, ast.Constant)]
+            lines = lines if _STARTS_PROCESSES.search(text) else []
+        else:
+            lines = [] if path.endswith(CODE) or path.endswith(_DOCUMENTS) else [text]
+        words |= {word for line in lines for word in _WORD.findall(line)}
+    return frozenset(words)

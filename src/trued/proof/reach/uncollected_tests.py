@@ -54,6 +54,8 @@ _IMPORT_LINE = re.compile(
     rb"^\s*(?:import|from)\b.*|[\"'`]\.{1,2}/[^\"'`\n]+", re.MULTILINE
 )  # also relative paths of scripts
 _PROGRAM_START = re.compile(rb"^if __name__ ==", re.MULTILINE)
+_MAY_EXIT = re.compile(rb"\bexit\b|\b_exit\b|\bSystemExit\b")
+_EXITS = re.compile(rb"\bprocess\.(?:exit\(\s*[^\s)0]|exitCode\s*=)")  # a script that tells by its exit code
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +156,13 @@ def _may_hold_tests(path: str) -> bool:
 def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
     if path.endswith(".go"):
         return bool(_GO_TEST.search(content))
+    if not is_script(path):
+        return False  # a program of the base's own checks
     if has_tests(path, content) or TITLED.search(content):
         return True
-    return not habits.is_imported(path) and bool(_ASSERTS_AT_TOP.search(content))
+    if habits.is_imported(path):
+        return False
+    return bool(_ASSERTS_AT_TOP.search(content) or (is_among_tests(path) and _EXITS.search(content)))
 
 
 async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts: Mapping[str, bytes]) -> _Habits:
@@ -223,7 +229,8 @@ def _uncollected_in(
     code that they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
     is_test_file = habits.names_test_file(path) or is_among_tests(path)
     may_assert = b"assert" in content and (is_test_file or bool(_PROGRAM_START.search(content)))
-    if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):
+    may_exit = is_test_file and bool(_MAY_EXIT.search(content))
+    if not (habits.doctests or habits.names or may_assert or may_exit or _MAY_TEST.search(content)):
         return [], []
     text = as_text(content)
     module = parse(text)
@@ -286,6 +293,20 @@ def _asserts(node: ast.AST) -> bool:
     return has_assert or any(name.startswith("assert") for name in names)
 
 
+def _exits_by_result(module: ast.Module) -> bool:
+    """Whether a program chooses its exit code: it exits with anything but a constant that means success."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call):
+            callee = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if callee in ("exit", "_exit", "SystemExit") and any(not _is_success(value) for value in node.args):
+                return True
+    return False
+
+
+def _is_success(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and not value.value
+
+
 def _is_test_case(node: ast.ClassDef) -> bool:
     """Whether a class derives from `unittest.TestCase` or from a class that is named like it."""
     names = [base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases]
@@ -294,15 +315,15 @@ def _is_test_case(node: ast.ClassDef) -> bool:
 
 def _checks_something(path: str, module: ast.Module, habits: _Habits, *, is_test_file: bool) -> bool:
     """Whether a Python file without functions that are named like tests is a test all the same: a file among tests that
-    asserts anything, test cases with methods of other names, or a program that nothing imports and that asserts what
-    the project's own code returns."""
+    asserts anything, or a program there that tells by its exit code; test cases with methods of other names; or a
+    program that nothing imports and that asserts what the project's own code returns."""
     if PurePosixPath(path).name in ("conftest.py", "__init__.py"):
         return False
     classes = [statement for statement in module.body if isinstance(statement, ast.ClassDef)]
     if any(_is_test_case(definition) and _asserts(definition) for definition in classes):
         return True
     if is_test_file:
-        return _asserts(module)
+        return _asserts(module) or (not habits.is_imported(path) and _exits_by_result(module))
     own_names = set[str]()  # names under which the file imports the project's own code
     for statement in module.body:
         if isinstance(statement, ast.Import):

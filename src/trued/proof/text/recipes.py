@@ -1,4 +1,4 @@
-"""Reads the recipes of build files: the command lines behind `make check`, `just test`, `tox`, `nox` and `npm run lint`.
+"""Reads the recipes of build files: the command lines behind `make check`, `just test`, `tox`, `nox`, `npm run lint`.
 Pure.
 
 Only files at the top of a project are read, and only what is written there: nothing is included or computed.
