@@ -16,7 +16,7 @@ from trued.proof.room.command_drivers import NODE, files_run
 from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
 from trued.proof.text.command_parser import recognise_runner, without_wrappers
 from trued.proof.text.commit_texts import as_text
-from trued.proof.text.languages import CODE
+from trued.proof.text.languages import SCRIPTS
 from trued.proof.text.python_imports import imported_modules, nodes_in
 from trued.proof.text.recipes import (
     BUILD_FILES,
@@ -47,7 +47,7 @@ _ENDS_BY_RESULT = re.compile(r"^[ \t]*set[ \t]+-\w*e|\bexit[ \t]+(?:[1-9]|\"?\$)
 # A program that names a runner starts it, or has tests that this runner would find.
 _RUNNER = re.compile(r"\b(?:pytest|unittest|nose2?|tox|nox|vitest|jest|mocha)\b|[\"' ]--test\b|\bgo\b.{1,6}\btest\b")
 _STARTS_PROCESSES = re.compile(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn\w*|pexpect|runpy)\b")
-_DOCUMENTS = (".md", ".rst", ".txt")
+_NO_COMMANDS = (*SCRIPTS, ".go", ".md", ".rst", ".txt")
 _WORD = re.compile(r"\w+")
 _CODE_OPTION = re.compile(r"-\w*c|-e|--eval")
 _INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and install, or start recipes
@@ -206,6 +206,6 @@ def words_of_commands(tests: Mapping[str, str]) -> frozenset[str]:
             lines = [str(node.value) for node in nodes_in(text) if isinstance(node, ast.Constant)]
             lines = lines if _STARTS_PROCESSES.search(text) else []
         else:
-            lines = [] if path.endswith(CODE) or path.endswith(_DOCUMENTS) else [text]
+            lines = [] if path.endswith(_NO_COMMANDS) else [text]
         words |= {word for line in lines for word in _WORD.findall(line)}
     return frozenset(words)
