@@ -34,7 +34,7 @@ OFFERED: dict[str, tuple[dict[str, str], str]] = {
     "make": ({"Makefile": MAKE, **TOOL}, "tools/selftest.py"),
     "make, by a prerequisite": (
         {
-            "Makefile": "T = tools/selftest.py\n.PHONY: check\ncheck: unit api\nunit:\n\tpytest\napi:\n\t@python $(T)\n",
+            "Makefile": "T = tools/selftest.py\ncheck: unit api\nunit:\n\tpytest\napi:\n\t@python $(T)\n",
             **TOOL,
         },
         "tools/selftest.py",
@@ -108,14 +108,17 @@ ORDINARY = (
 ORDINARY += "test: setup ## Tests\n\t@tools/setup.sh test\n\t@$(BIN)/pytest -n 3 $(ARGS)\n"
 ORDINARY += "check: lint test\nlint:\n\truff check .\n\t$(PYTHON) -m mypy src tests\n\tuv run ruff format --check\n"
 ORDINARY += "deploy:\n\tpython tools/deploy.py\nbuild:\n\tpython setup.py build\n"
-SETUP = '#!/bin/bash\nset -euo pipefail\n[ -d .venv ] || python3 -m venv .venv\nif [ "$1" = test ]; then pip install -e .; fi\n'
-DJANGO = "import os\nimport sys\n\nif __name__ == '__main__':\n    from django.core.management import execute_from_command_line\n\n"
+SETUP = "#!/bin/bash\nset -euo pipefail\n[ -d .venv ] || python3 -m venv .venv\n"
+SETUP += 'if [ "$1" = test ]; then pip install -e .; fi\n'
+DJANGO = "import os\nimport sys\n\nif __name__ == '__main__':\n"
+DJANGO += "    from django.core.management import execute_from_command_line\n\n"
 DJANGO += "    execute_from_command_line(sys.argv)\n"
 RUNTESTS = (
     "import subprocess\nimport sys\n\nsys.exit(subprocess.call([sys.executable, '-m', 'pytest', *sys.argv[1:]]))\n"
 )
 USES_SCRIPT = "import subprocess\n\n\ndef test_it():\n    assert not subprocess.call(['sh', 'tests/smoke.sh'])\n"
-TOX = "[tox]\nenvlist = py311,lint\n\n[testenv]\ncommands = pytest {posargs}\n\n[testenv:lint]\ncommands =\n    ruff check\n    mypy src\n"
+TOX = "[tox]\nenvlist = py311,lint\n\n[testenv]\ncommands = pytest {posargs}\n\n"
+TOX += "[testenv:lint]\ncommands =\n    ruff check\n    mypy src\n"
 COVERED: dict[str, dict[str, str]] = {
     "an ordinary Makefile": {"Makefile": ORDINARY, "tools/setup.sh": SETUP, "tools/deploy.py": SELFTEST},
     "only the suite": {"Makefile": "test:\n\tpytest\n"},
@@ -140,6 +143,13 @@ COVERED: dict[str, dict[str, str]] = {
         "tests/test_tool.py": "import runpy\n\n\ndef test_it():\n    runpy.run_path('tools/selftest.py')\n",
     },
     "a script that starts the suite, among tests": {"tests/all.sh": 'cd "$(dirname "$0")/.."\npython -m pytest -q\n'},
+    "a program that starts the suite, among tests": {"tests/all.py": RUNTESTS},
+    "a program that stands in for another": {
+        "tests/far.py": "import sys\n\nsys.exit(len(sys.argv) != 2)\n",
+        "tests/near.py": STARTED,
+        "tests/helpers.py": "NEAR = 'near.py'\n",
+        "tests/conftest.py": "import helpers\n",
+    },
     "a script that prepares": {"tests/services.sh": "docker compose up -d\ncreatedb shop\n"},
     "a program that makes data": {
         "tests/make_data.py": "import json\n\nif __name__ == '__main__':\n    print(json.dumps([1]))\n"

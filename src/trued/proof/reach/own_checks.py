@@ -45,8 +45,10 @@ _COMPARES = re.compile(
 )
 _ENDS_BY_RESULT = re.compile(r"^[ \t]*set[ \t]+-\w*e|\bexit[ \t]+(?:[1-9]|\"?\$)", re.MULTILINE)
 # A program that names a runner starts it, or has tests that this runner would find.
-_RUNNER = re.compile(r"\b(?:pytest|unittest|nose2?|tox|nox|vitest|jest|mocha)\b|[\"' ]--test\b|\bgo\b.{1,6}\btest\b")
-_STARTS_PROCESSES = re.compile(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn\w*|pexpect|runpy)\b")
+STARTS_RUNNER = re.compile(
+    r"\b(?:pytest|unittest|nose2?|tox|nox|vitest|jest|mocha|run_tests|get_runner)\b|[\"' ]--test\b|\bgo\b.{1,6}\btest\b"
+)
+STARTS_PROCESSES = re.compile(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn\w*|pexpect|runpy)\b")
 _NO_COMMANDS = (*SCRIPTS, ".go", ".md", ".rst", ".txt")
 _WORD = re.compile(r"\w+")
 _CODE_OPTION = re.compile(r"-\w*c|-e|--eval")
@@ -165,7 +167,7 @@ class _Search:
             if is_among_tests(path):
                 return [path] if await self.is_check_among_tests(path) else []
             return await self._follow(await self._text(path), path, folders, visited)
-        if "test" in words[1:3] or _RUNNER.search(await self._text(path)):  # `manage.py test`
+        if "test" in words[1:3] or STARTS_RUNNER.search(await self._text(path)):  # `manage.py test`
             return []
         if path.endswith(".py") and not is_test(path) and await self._is_product(path):
             return [place]
@@ -204,7 +206,7 @@ def words_of_commands(tests: Mapping[str, str]) -> frozenset[str]:
             lines = [text_of_recipe(path, text, target)] if path in BUILD_FILES else []
         elif path.endswith(".py"):
             lines = [str(node.value) for node in nodes_in(text) if isinstance(node, ast.Constant)]
-            lines = lines if _STARTS_PROCESSES.search(text) else []
+            lines = lines if STARTS_PROCESSES.search(text) else []
         else:
             lines = [] if path.endswith(_NO_COMMANDS) else [text]
         words |= {word for line in lines for word in _WORD.findall(line)}

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from trued.proof.reach.file_readers import may_read
+from trued.proof.reach.own_checks import STARTS_PROCESSES, STARTS_RUNNER
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     configured_test_functions,
@@ -114,6 +115,7 @@ async def uncollected_tests(
         tests = tests or ([""] if path in programs and path not in collected else [])
         uncollected |= {path: tests} if tests else {}
     uncollected = _without_used(uncollected, texts, collected)
+    uncollected = _without_started(uncollected, texts)
     documents = await _uncollected_documents(workspace, base, blobs, collected, habits)
     recipes = [place for place in own if place not in blobs]
     return [*_test_ids(uncollected, collected, habits), *examples, *documents, *recipes]
@@ -241,7 +243,7 @@ def _uncollected_in(
     if "" in collected:  # the whole file is reported as one test
         return [], examples
     tests = _defined_tests(path, module, text, habits)
-    if not tests and not collected and _checks_something(path, module, habits, is_test_file=is_test_file):
+    if not tests and not collected and _checks_something(path, module, text, habits, is_test_file=is_test_file):
         return [""], examples
     return _without_collected(tests, collected), examples
 
@@ -293,6 +295,14 @@ def _asserts(node: ast.AST) -> bool:
     return has_assert or any(name.startswith("assert") for name in names)
 
 
+def _is_program_that_checks(module: ast.Module, text: str, habits: _Habits) -> bool:
+    """Whether a program among tests tells by its exit code what it found out about the product, and starts no runner."""
+    if STARTS_RUNNER.search(text) or not _exits_by_result(module):
+        return False
+    own = any(_is_own_module(name, habits) and not is_test(f"{name.split('.')[0]}/") for name in imported_modules(text))
+    return own or bool(STARTS_PROCESSES.search(text))
+
+
 def _exits_by_result(module: ast.Module) -> bool:
     """Whether a program chooses its exit code: it exits with anything but a constant that means success."""
     for node in ast.walk(module):
@@ -313,7 +323,7 @@ def _is_test_case(node: ast.ClassDef) -> bool:
     return any(name.endswith("TestCase") for name in names)
 
 
-def _checks_something(path: str, module: ast.Module, habits: _Habits, *, is_test_file: bool) -> bool:
+def _checks_something(path: str, module: ast.Module, text: str, habits: _Habits, *, is_test_file: bool) -> bool:
     """Whether a Python file without functions that are named like tests is a test all the same: a file among tests that
     asserts anything, or a program there that tells by its exit code; test cases with methods of other names; or a
     program that nothing imports and that asserts what the project's own code returns."""
@@ -323,7 +333,7 @@ def _checks_something(path: str, module: ast.Module, habits: _Habits, *, is_test
     if any(_is_test_case(definition) and _asserts(definition) for definition in classes):
         return True
     if is_test_file:
-        return _asserts(module) or (not habits.is_imported(path) and _exits_by_result(module))
+        return _asserts(module) or (not habits.is_imported(path) and _is_program_that_checks(module, text, habits))
     own_names = set[str]()  # names under which the file imports the project's own code
     for statement in module.body:
         if isinstance(statement, ast.Import):
@@ -410,6 +420,19 @@ def _without_used(
         for path, tests in uncollected.items()
     }
     return {path: tests for path, tests in kept.items() if tests}
+
+
+def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """Leave out programs among tests, not named like tests, that other files among tests start by their names: stand-ins
+    for other programs, or steps of these tests."""
+
+    def is_started(program: str) -> bool:
+        names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]
+        users = (text for path, text in texts.items() if path not in uncollected and is_test(path))
+        return any(name in text for text in users for name in names)
+
+    programs = {path for path, tests in uncollected.items() if tests == [""] and not is_named_like_a_test(path)}
+    return {path: tests for path, tests in uncollected.items() if path not in programs or not is_started(path)}
 
 
 def _files_used_by(path: str, content: bytes, uncollected: Mapping[str, list[str]]) -> list[str]:

@@ -24,7 +24,7 @@ STARTERS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("package.json",)),
 }
 # Names by which a project offers its checks: `check`, `test-api`, `unit_tests`, `typecheck`, `lint`.
-_CHECKS = re.compile(r"(?:.*[-_.:])?(?:\w*(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
+_CHECKS = re.compile(r"(?:.*[-_.:])?(?:\w*(?<!la)(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
 _RULE = re.compile(r"([^\s#:=@][^#:=]*?)\s*::?(?![:=])([^;#]*)(?:;(.*))?")
 _SETTING = re.compile(r"\s*(?:export\s+)?([\w.-]+)\s*(?:\?|::?)?=\s*(.*)")
 _VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
