@@ -106,7 +106,8 @@ ORDINARY = (
     "PYTHON ?= python3\nBIN := .venv/bin\n.PHONY: setup test check lint\nsetup: ## Install\n\t@tools/setup.sh test\n"
 )
 ORDINARY += "test: setup ## Tests\n\t@tools/setup.sh test\n\t@$(BIN)/pytest -n 3 $(ARGS)\n"
-ORDINARY += "check: lint test\nlint:\n\truff check .\n\t$(PYTHON) -m mypy src tests\n\tuv run ruff format --check\n"
+ORDINARY += "check: lint test\nlint:\n\truff check . > tools/deploy.py\n\t$(PYTHON) -m mypy src tests\n"
+ORDINARY += "\tuv run ruff format --check\n"
 ORDINARY += "deploy:\n\tpython tools/deploy.py\nbuild:\n\tpython setup.py build\n"
 SETUP = "#!/bin/bash\nset -euo pipefail\n[ -d .venv ] || python3 -m venv .venv\n"
 SETUP += 'if [ "$1" = test ]; then pip install -e .; fi\n'
@@ -132,9 +133,7 @@ COVERED: dict[str, dict[str, str]] = {
     },
     "Django": {"Makefile": "test:\n\tpython manage.py test\n", "manage.py": DJANGO},
     "tox": {"tox.ini": TOX},
-    "nox": {
-        "noxfile.py": "import nox\n\n\n@nox.session\ndef tests(session):\n    session.install('.')\n    session.run('pytest')\n"
-    },
+    "nox": {"noxfile.py": NOX.replace("'python', 'tools/selftest.py'", "'mypy', 'src'")},
     "just": {"justfile": "default: test\n\ntest *args:\n    uv run pytest {{args}}\n\nlint:\n    ruff check\n"},
     "a script that a counted test starts": {"tests/smoke.sh": SMOKE, "tests/test_smoke.py": USES_SCRIPT},
     "a program that a counted test starts": {

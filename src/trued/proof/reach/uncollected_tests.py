@@ -296,11 +296,11 @@ def _asserts(node: ast.AST) -> bool:
 
 
 def _is_program_that_checks(module: ast.Module, text: str, habits: _Habits) -> bool:
-    """Whether a program among tests tells by its exit code what it found out about the product, and starts no runner."""
+    """Whether a program among tests uses the product, tells by its exit code what it found, and starts no runner."""
     if STARTS_RUNNER.search(text) or not _exits_by_result(module):
         return False
-    own = any(_is_own_module(name, habits) and not is_test(f"{name.split('.')[0]}/") for name in imported_modules(text))
-    return own or bool(STARTS_PROCESSES.search(text))
+    imported = [name for name in imported_modules(text) if not is_test(f"{name.split('.')[0]}/any")]
+    return any(_is_own_module(name, habits) for name in imported) or bool(STARTS_PROCESSES.search(text))
 
 
 def _exits_by_result(module: ast.Module) -> bool:
@@ -423,15 +423,19 @@ def _without_used(
 
 
 def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
-    """Leave out programs among tests, not named like tests, that other files among tests start by their names: stand-ins
-    for other programs, or steps of these tests."""
+    """Leave out programs that assert nothing, are not named like tests, and that other files among tests start by their
+    names: stand-ins for other programs, or steps of these tests."""
 
     def is_started(program: str) -> bool:
         names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]
         users = (text for path, text in texts.items() if path not in uncollected and is_test(path))
         return any(name in text for text in users for name in names)
 
-    programs = {path for path, tests in uncollected.items() if tests == [""] and not is_named_like_a_test(path)}
+    programs = {
+        path
+        for path, tests in uncollected.items()
+        if tests == [""] and b"assert" not in texts[path] and not is_named_like_a_test(path)
+    }
     return {path: tests for path, tests in uncollected.items() if path not in programs or not is_started(path)}
 
 

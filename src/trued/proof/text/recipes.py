@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from trued.proof.text.python_imports import nodes_in, parse
-from trued.support.shell_words import started_commands
+from trued.support.shell_words import is_operator, shell_words
 from trued.support.tables import ini_tables, json_table, table_at
 
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
@@ -29,6 +29,8 @@ _RULE = re.compile(r"([^\s#:=@][^#:=]*?)\s*::?(?![:=])([^;#]*)(?:;(.*))?")
 _SETTING = re.compile(r"\s*(?:export\s+)?([\w.-]+)\s*(?:\?|::?)?=\s*(.*)")
 _VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
 _PLACE = re.compile(r"\{(?:tox_?ini_?dir|tox_root|justfile_directory\(\))\}/|\{\{\s*justfile_directory\(\)\s*\}\}/")
+_KEYWORDS = ("if", "then", "elif", "else", "while", "until", "do", "!", "{")  # words of the shell before a command
+_ASSIGNMENT = re.compile(r"\w+=")
 DEEPEST = 8  # at most this many variables are replaced inside each other
 
 
@@ -141,6 +143,17 @@ def text_of_recipe(path: str, text: str, target: str) -> str:
 
 
 def commands_of(lines: str) -> Iterator[list[str]]:
-    """The simple commands of several command lines."""
+    """The simple commands of several command lines, without redirections and without variables that are set before
+    them."""
     for line in lines.replace("\\\n", " ").splitlines():
-        yield from started_commands(line.strip())
+        command, is_file = list[str](), False
+        for word in (*shell_words(line.strip()), ";"):
+            if not is_operator(word):
+                if not is_file and (command or not (word in _KEYWORDS or _ASSIGNMENT.match(word))):
+                    command.append(word)
+                is_file = False
+                continue
+            is_file = word.strip("&|") in ("<", ">", ">>")
+            if command and not is_file:
+                yield command
+                command = []
