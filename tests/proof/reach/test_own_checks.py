@@ -181,4 +181,25 @@ async def test_what_a_suite_runs_is_not_named(commands: list[str], found: list[s
     }
     trial = Trial(tmp_path, files, asked_three())
     await trial.workspace.begin()
-    assert await own_checks(trial.workspace, trial.workspace.base, commands) == found
+    assert (await own_checks(trial.workspace, trial.workspace.base, commands)).beside == found
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("make check", {"Makefile": MAKE, **TOOL}),
+        pytest.param("python tests/check_api.py", {"tests/check_api.py": CHECK_API}, marks=pytest.mark.slow),
+    ],
+)
+async def test_a_check_that_a_requirement_names_is_run(command: str, files: dict[str, str], tmp_path: Path) -> None:
+    check = {"kind": "command", "command": f"PYTHONPATH=. {command}"}
+    kept = {"id": "check", "text": "it passes", "keep": True, "checks": [check]}
+    base = {"core.py": CORE, "kit.py": KIT, "tests/test_kit.py": PASSES, **files}
+    trial = Trial(tmp_path, base, [*asked_three(), kept])
+    contract = await trial.seal_with_existing_tests()
+    assert contract.uncollected == ()
+    liar = await trial.prove(contract, await trial.head({"kit.py": THREE, "core.py": CORE.replace("x * 2", "0")}))
+    assert [one.grade for one in liar.requirements] == [Grade.PROVEN, Grade.REFUTED], liar
+    honest = await trial.prove(contract, await trial.head({"kit.py": THREE}))
+    assert [one.grade for one in honest.requirements] == [Grade.PROVEN, Grade.TESTED], honest

@@ -9,8 +9,9 @@ import ast
 import posixpath
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from trued.proof.room.command_drivers import NODE, files_run
 from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
@@ -55,9 +56,16 @@ _CODE_OPTION = re.compile(r"-\w*c|-e|--eval")
 _INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and install, or start recipes
 
 
-async def own_checks(workspace: Workspace, base: str, commands: Iterable[str]) -> list[str]:
-    """The base's own checks, but for those that these commands run: the file of a program, or `file::target` for a
-    recipe that starts code of the product itself.
+class OwnChecks(NamedTuple):
+    """The base's own checks: each the file of a program, or `file::target` for a recipe that starts code of the product
+    itself."""
+
+    beside: Sequence[str] = ()  # those that no command runs
+    run: frozenset[str] = frozenset()  # what the commands run
+
+
+async def own_checks(workspace: Workspace, base: str, commands: Sequence[str]) -> OwnChecks:
+    """The base's own checks, told apart by whether these commands run them.
 
     Only build files at the top are read. A step of another kind, such as an installed tool, is no check of the base's
     own.
@@ -66,17 +74,15 @@ async def own_checks(workspace: Workspace, base: str, commands: Iterable[str]) -
     shell = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and is_among_tests(path)]
     build_files = [*_first(MAKEFILES, blobs), *_first(JUSTFILES, blobs)]
     build_files += [name for name in BUILD_FILES if name in blobs and name not in (*MAKEFILES, *JUSTFILES)]
-    if not shell and not build_files:
-        return []
     texts = {path: as_text(content) for path, content in (await workspace.read_all(base, build_files)).items()}
     search = _Search(workspace, base, blobs, {name: recipes_of(name, text) for name, text in texts.items()})
-    covered = await search.started_by(commands)
+    run = frozenset(await search.started_by(commands))
     found = [path for path in shell if await search.is_check_among_tests(path)]
     for file, recipes in search.recipes.items():
         for target in recipes:
             if is_check(target):
                 found += await search.started_by_recipe(file, target)
-    return [place for place in dict.fromkeys(found) if place not in covered]
+    return OwnChecks([place for place in dict.fromkeys(found) if place not in run], run)
 
 
 def _first(names: Iterable[str], blobs: Collection[str]) -> list[str]:
