@@ -23,7 +23,7 @@ from trued.proof.text.recipes import (
     BUILD_FILES,
     JUSTFILES,
     MAKEFILES,
-    Recipe,
+    TargetRecipe,
     commands_of,
     is_check,
     recipes_of,
@@ -97,7 +97,7 @@ class _Search:
         workspace: Workspace,
         base: str,
         blobs: Mapping[str, str],
-        recipes: Mapping[str, Mapping[str, Recipe]],
+        recipes: Mapping[str, Mapping[str, TargetRecipe]],
     ) -> None:
         self._workspace, self._base, self._blobs, self.recipes = workspace, base, blobs, recipes
         scripts = recipes.get("package.json", {})
@@ -131,7 +131,7 @@ class _Search:
         if place in visited:
             return []
         visited.add(place)
-        recipe = self.recipes[file].get(target, Recipe())
+        recipe = self.recipes[file].get(target, TargetRecipe())
         found = await self._follow("\n".join(recipe.lines), place, {""}, visited)
         for other in recipe.others():
             found += await self._follow_recipe(file, other, visited)

@@ -35,7 +35,7 @@ DEEPEST = 8  # at most this many variables are replaced inside each other
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class TargetRecipe:
     """The command lines of one target, and the targets that are made before it."""
 
     lines: tuple[str, ...] = ()
@@ -52,12 +52,12 @@ def is_check(target: str) -> bool:
     return bool(_CHECKS.fullmatch(target))
 
 
-def recipes_of(path: str, text: str) -> Mapping[str, Recipe]:
+def recipes_of(path: str, text: str) -> Mapping[str, TargetRecipe]:
     """Target → its recipe, for a build file at the top of a project."""
     name = PurePosixPath(path).name
     if name == "package.json":
         scripts = table_at(json_table(text), "scripts")
-        return {target: Recipe((line,)) for target, line in scripts.items() if isinstance(line, str)}
+        return {target: TargetRecipe((line,)) for target, line in scripts.items() if isinstance(line, str)}
     if name == "tox.ini":
         return _of_tox(text)
     if name == "noxfile.py":
@@ -65,19 +65,19 @@ def recipes_of(path: str, text: str) -> Mapping[str, Recipe]:
     return _of_make(text)
 
 
-def _of_make(text: str) -> dict[str, Recipe]:
+def _of_make(text: str) -> dict[str, TargetRecipe]:
     """The rules of a Makefile or a justfile: a line `target: needs`, and indented command lines below it."""
-    recipes, targets, settings = dict[str, Recipe](), list[str](), dict[str, str]()
+    recipes, targets, settings = dict[str, TargetRecipe](), list[str](), dict[str, str]()
     for line in text.replace("\\\n", " ").splitlines():
         if line[:1].isspace() and targets:
-            _add(recipes, targets, Recipe((line.strip(),)))
+            _add(recipes, targets, TargetRecipe((line.strip(),)))
         elif setting := _SETTING.fullmatch(line):
             settings[setting[1]] = setting[2]
         elif rule := _RULE.match(line):
             targets = rule[1].split()
-            _add(recipes, targets, Recipe((rule[3].strip(),) if rule[3] else (), tuple(rule[2].split())))
+            _add(recipes, targets, TargetRecipe((rule[3].strip(),) if rule[3] else (), tuple(rule[2].split())))
     return {
-        target: Recipe(
+        target: TargetRecipe(
             tuple(_plain(line, settings) for line in recipe.lines),
             tuple(word for need in recipe.needs for word in _plain(need, settings).split()),
         )
@@ -85,10 +85,10 @@ def _of_make(text: str) -> dict[str, Recipe]:
     }
 
 
-def _add(recipes: dict[str, Recipe], targets: Sequence[str], more: Recipe) -> None:
+def _add(recipes: dict[str, TargetRecipe], targets: Sequence[str], more: TargetRecipe) -> None:
     for target in targets:
-        known = recipes.get(target, Recipe())
-        recipes[target] = Recipe((*known.lines, *more.lines), (*known.needs, *more.needs))
+        known = recipes.get(target, TargetRecipe())
+        recipes[target] = TargetRecipe((*known.lines, *more.lines), (*known.needs, *more.needs))
 
 
 def _plain(line: str, settings: Mapping[str, str]) -> str:
@@ -101,21 +101,21 @@ def _plain(line: str, settings: Mapping[str, str]) -> str:
     return _PLACE.sub("", line).lstrip("@-+ ").replace("$$", "$")
 
 
-def _of_tox(text: str) -> dict[str, Recipe]:
+def _of_tox(text: str) -> dict[str, TargetRecipe]:
     """The environments of a tox.ini. `testenv` itself is what tox runs for an environment without a section."""
     sections = {name: table for name, table in ini_tables(text).items() if name.partition(":")[0] == "testenv"}
     lines = {
         name.partition(":")[2] or "test": str(table.get("commands", "")).replace("\\\n", " ").splitlines()
         for name, table in sections.items()
     }
-    return {name: Recipe(tuple(_plain(line, {}) for line in several)) for name, several in lines.items()}
+    return {name: TargetRecipe(tuple(_plain(line, {}) for line in several)) for name, several in lines.items()}
 
 
-def _of_nox(text: str) -> dict[str, Recipe]:
+def _of_nox(text: str) -> dict[str, TargetRecipe]:
     """The sessions of a noxfile: what their functions give to `session.run`."""
     module = parse(text)
     functions = [node for node in nodes_in(text) if isinstance(node, ast.FunctionDef)] if module else []
-    return {function.name: Recipe(tuple(_lines_of_session(function))) for function in functions}
+    return {function.name: TargetRecipe(tuple(_lines_of_session(function))) for function in functions}
 
 
 def _lines_of_session(function: ast.FunctionDef) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
-def targets_started(words: Sequence[str], known: Mapping[str, Mapping[str, Recipe]]) -> list[tuple[str, str]]:
+def targets_started(words: Sequence[str], known: Mapping[str, Mapping[str, TargetRecipe]]) -> list[tuple[str, str]]:
     """File and target of each recipe that a simple command starts (`make check`, `npm run lint`). `known`: build file →
     its recipes."""
     program = PurePosixPath(words[0]).name if words else ""
@@ -139,7 +139,7 @@ def targets_started(words: Sequence[str], known: Mapping[str, Mapping[str, Recip
 
 def text_of_recipe(path: str, text: str, target: str) -> str:
     """The command lines of a target, as one text."""
-    return "\n".join(recipes_of(path, text).get(target, Recipe()).lines)
+    return "\n".join(recipes_of(path, text).get(target, TargetRecipe()).lines)
 
 
 def commands_of(lines: str) -> Iterator[list[str]]:
