@@ -3,7 +3,7 @@
 import asyncio
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -29,6 +29,7 @@ from trued.proof.advice import project_files
 from trued.proof.checks.tests import package_scripts
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.hashes import check_hash
+from trued.proof.reach.own_checks import own_checks
 from trued.proof.reach.uncollected_tests import uncollected_tests
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, footprint
@@ -333,12 +334,28 @@ async def _tests_without_check(
     which no suite could be run."""
     suites = [check for suite in (*contract.suites, *contract.red_suites) for check in suite.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]
+    own = await own_checks(workspace, contract.base, [*map(_command_line, suites), *_commands_of_user(contract)])
+    named = {why.partition(":")[0] for why in contract.unguarded}
+    beside = [place for place in own.beside if place not in named]
     if not all(map(starts_package_script, commands)):
-        return []
+        return beside
     suite_runs = [(_could_not_run(contract, check_hash(check)), _endings(check, packages)) for check in suites]
     idle = {end for failed, ends in suite_runs if failed for end in ends}
     idle -= {end for failed, ends in suite_runs if not failed for end in ends}
-    return await uncollected_tests(workspace, contract.base, ids, idle | {*(SCRIPTS if commands else ())})
+    tests = await uncollected_tests(workspace, contract.base, ids, idle | {*(SCRIPTS if commands else ())}, beside)
+    return [test for test in tests if test not in own.run]
+
+
+def _commands_of_user(contract: Contract) -> Iterator[str]:
+    """The command lines of the user's own requirements. An agent's might run a check and drop its result."""
+    for requirement in contract.requirements:
+        for check in () if requirement.author else requirement.checks:
+            if check_hash(check) not in contract.authors:
+                yield _command_line(check)
+
+
+def _command_line(check: Check) -> str:
+    return check.command if isinstance(check, CommandCheck | TestsCheck) else ""
 
 
 def _endings(check: Check, packages: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:

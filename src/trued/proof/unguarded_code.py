@@ -31,6 +31,7 @@ from trued.proof.reach.altered_python import (
     altered_names,
     computed_members,
     defined_names,
+    names_at_load,
     names_of_tests,
     new_statements,
     reached_names,
@@ -41,6 +42,7 @@ from trued.proof.reach.altered_python import (
 )
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, files_that_code_reads
 from trued.proof.reach.imports_from_top import first_imports_from_top
+from trued.proof.reach.own_checks import words_of_commands
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
@@ -64,7 +66,7 @@ from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.verdict.case_status import Base, Head, on_base, on_head
 from trued.proof.verdict.judge import is_superseded
-from trued.support.tables import json_table
+from trued.support.tables import json_table, table_at, toml_table
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
 MOST_CODE = 5000  # at most this many files of code are searched for the names of data
@@ -74,6 +76,7 @@ FEW_HELPERS, LONGEST_S = 4, 1800.0
 # Keys of a package.json for package managers; code may read any other.
 _DECLARING = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "scripts", "version")
 REPLACES = "takes the place of another module"
+PYPROJECT = "pyproject.toml"
 _LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
 _DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
 
@@ -521,19 +524,60 @@ class UnguardedCode:
         idle test is in Python."""
         failing, passing = self._idle_and_guarding()
         files = {name.split("::")[0] for name in failing}
-        if not any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files):
+        readable = any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files)
+        own = {name: name.split("::")[0] for name in self.contract.uncollected if name in failing}
+        own_texts = await self._read_base({*own.values()})
+        words = words_of_commands({name: own_texts.get(path, "") for name, path in own.items()})
+        if not readable and not words:
             return frozenset(), frozenset()
         files |= {name.split("::")[0] for name in passing}
         texts = {path: examples_of(path, text) for path, text in (await self._read_base(files)).items()}
         used_by_idle = names_of_tests(texts, failing, strings=True)
+        used_by_idle |= await self._names_started_by(words) if words else frozenset()
         return used_by_idle, names_of_tests(self._without_idle_tests(texts), passing, strings=False)
+
+    async def _names_started_by(self, words: frozenset[str]) -> frozenset[str]:
+        """The names that command lines with these words use: the words themselves, what modules of the product use when
+        they are started, and the functions behind the product's own commands."""
+        names = set(words)
+        for path, text in (await self._texts_on_base()).items():
+            if not words.isdisjoint(_modules_of(path)):
+                names |= names_at_load(text)
+        manifest = (await self._read_base([PYPROJECT])).get(PYPROJECT, "")
+        scripts = table_at(toml_table(manifest), "project", "scripts")
+        names |= {
+            _last_part(str(call).partition(":")[2])
+            for command, call in scripts.items()
+            if words.issuperset(re.findall(r"\w+", command))
+        }
+        return frozenset(names - {""})
 
     def _without_idle_tests(self, texts: Mapping[str, str]) -> dict[str, str]:
         """These texts without the functions that only idle tests run. A function of the product that an example in its
         docstring tests stays."""
         idle, guarding = self._idle_and_guarding()
         tests = [test for test in idle if is_test(test.split("::")[0]) or test.split("::")[-1].startswith("test")]
-        return without_idle_tests(texts, [*tests, *(test for test in idle if "::" not in test)], guarding)
+        whole = [test for test in idle if "::" not in test]
+        programs = self._programs_among(whole, texts)
+        kept = {path: "" if path in programs else text for path, text in texts.items()}
+        return without_idle_tests(kept, [*tests, *whole], guarding)
+
+    def _programs_among(self, idle: Collection[str], texts: Mapping[str, str]) -> set[str]:
+        """Of these files, all tests of which are idle, those that nothing else uses: no other file imports them, and no
+        case calls them. Nothing that only they use is watched."""
+        paths = {path for path in idle if path.endswith(".py")}
+        if not paths:
+            return set()
+        entries = {_last_part(name) for name in self._entry_files()}
+        users = {
+            path: {part for name in imported_modules(text) for part in name.split(".")} for path, text in texts.items()
+        }
+        return {
+            path
+            for path in paths
+            if _module_name(path) not in entries
+            and not any(_module_name(path) in names for user, names in users.items() if user != path)
+        }
 
     def _idle_and_guarding(self) -> tuple[list[str], list[str]]:
         """The idle existing tests, and all others. Idle tests pass neither on the base nor on the head, or no check

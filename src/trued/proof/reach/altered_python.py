@@ -260,6 +260,16 @@ def used_names(text: str) -> frozenset[str]:
     return frozenset(names | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names})
 
 
+def names_at_load(text: str) -> frozenset[str]:
+    """Every name that the statements of a Python file use when it is loaded or started, outside of definitions."""
+    module = parse(text)
+    definitions = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
+    statements = [statement for statement in module.body if not isinstance(statement, definitions)] if module else []
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return frozenset(names | {node.attr for node in nodes if isinstance(node, ast.Attribute)})
+
+
 def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: bool) -> frozenset[str]:
     """The names that these tests (`file::group::test`, or a whole file) use, directly or through helpers and fixtures
     in the same files. `strings`: any string in a test may be a name that it uses; otherwise only names of fixtures

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from trued.proof.reach.file_readers import may_read
+from trued.proof.reach.own_checks import STARTS_PROCESSES, STARTS_RUNNER
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     configured_test_functions,
@@ -54,6 +55,8 @@ _IMPORT_LINE = re.compile(
     rb"^\s*(?:import|from)\b.*|[\"'`]\.{1,2}/[^\"'`\n]+", re.MULTILINE
 )  # also relative paths of scripts
 _PROGRAM_START = re.compile(rb"^if __name__ ==", re.MULTILINE)
+_MAY_EXIT = re.compile(rb"\bexit\b|\b_exit\b|\bSystemExit\b")
+_EXITS = re.compile(rb"\bprocess\.(?:exit\(\s*[^\s)0]|exitCode\s*=)")  # a script that tells by its exit code
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +86,20 @@ class _Habits:
 
 
 async def uncollected_tests(
-    workspace: Workspace, base: str, test_ids: Iterable[str], idle: Collection[str]
+    workspace: Workspace, base: str, test_ids: Iterable[str], idle: Collection[str], own: Sequence[str] = ()
 ) -> list[str]:
     """The tests of the base that are not among `test_ids`: `file::name`, or `file` if none of its tests is among them.
 
-    `idle`: file endings to leave out, because no suite that runs such files can guard anything.
+    `idle`: file endings to leave out, because no suite that runs such files can guard anything. `own`: the base's own
+    checks beside its suites (see `own_checks.py`). Those that collected tests start are left out.
     """
     collected: dict[str, set[str]] = defaultdict(set)
     for test_id in test_ids:
         path, _, name = test_id.partition("::")
         collected[path].add(name.split("[")[0])
     blobs = await workspace.blobs(base)
-    may_hold = [path for path in blobs if _may_hold_tests(path)]
+    programs = [place for place in own if place in blobs]
+    may_hold = [path for path in blobs if _may_hold_tests(path) or path in programs]
     data = await data_of_tests(workspace, base, may_hold)
     texts = await workspace.read_all(base, [path for path in may_hold if path not in data])
     habits = await _habits(workspace, base, blobs, texts)
@@ -107,10 +112,13 @@ async def uncollected_tests(
             examples += (f"{path}::{name}" for name in example_names)
         else:
             tests = [""] if path not in collected and _has_counted_tests(path, content, habits) else []
+        tests = tests or ([""] if path in programs and path not in collected else [])
         uncollected |= {path: tests} if tests else {}
     uncollected = _without_used(uncollected, texts, collected)
+    uncollected = _without_started(uncollected, texts)
     documents = await _uncollected_documents(workspace, base, blobs, collected, habits)
-    return [*_test_ids(uncollected, collected, habits), *examples, *documents]
+    recipes = [place for place in own if place not in blobs]
+    return [*_test_ids(uncollected, collected, habits), *examples, *documents, *recipes]
 
 
 def examples_of(path: str, text: str) -> str:
@@ -150,9 +158,13 @@ def _may_hold_tests(path: str) -> bool:
 def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
     if path.endswith(".go"):
         return bool(_GO_TEST.search(content))
+    if not is_script(path):
+        return False  # a program of the base's own checks
     if has_tests(path, content) or TITLED.search(content):
         return True
-    return not habits.is_imported(path) and bool(_ASSERTS_AT_TOP.search(content))
+    if habits.is_imported(path):
+        return False
+    return bool(_ASSERTS_AT_TOP.search(content) or (is_among_tests(path) and _EXITS.search(content)))
 
 
 async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts: Mapping[str, bytes]) -> _Habits:
@@ -219,7 +231,8 @@ def _uncollected_in(
     code that they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
     is_test_file = habits.names_test_file(path) or is_among_tests(path)
     may_assert = b"assert" in content and (is_test_file or bool(_PROGRAM_START.search(content)))
-    if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):
+    may_exit = is_test_file and bool(_MAY_EXIT.search(content))
+    if not (habits.doctests or habits.names or may_assert or may_exit or _MAY_TEST.search(content)):
         return [], []
     text = as_text(content)
     module = parse(text)
@@ -230,7 +243,7 @@ def _uncollected_in(
     if "" in collected:  # the whole file is reported as one test
         return [], examples
     tests = _defined_tests(path, module, text, habits)
-    if not tests and not collected and _checks_something(path, module, habits, is_test_file=is_test_file):
+    if not tests and not collected and _checks_something(path, module, text, habits, is_test_file=is_test_file):
         return [""], examples
     return _without_collected(tests, collected), examples
 
@@ -282,23 +295,45 @@ def _asserts(node: ast.AST) -> bool:
     return has_assert or any(name.startswith("assert") for name in names)
 
 
+def _is_program_that_checks(module: ast.Module, text: str, habits: _Habits) -> bool:
+    """Whether a program among tests uses the product, tells by its exit code what it found, and starts no runner."""
+    if STARTS_RUNNER.search(text) or not _exits_by_result(module):
+        return False
+    imported = [name for name in imported_modules(text) if not is_test(f"{name.split('.')[0]}/any")]
+    return any(_is_own_module(name, habits) for name in imported) or bool(STARTS_PROCESSES.search(text))
+
+
+def _exits_by_result(module: ast.Module) -> bool:
+    """Whether a program chooses its exit code: it exits with anything but a constant that means success."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call):
+            callee = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if callee in ("exit", "_exit", "SystemExit") and any(not _is_success(value) for value in node.args):
+                return True
+    return False
+
+
+def _is_success(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and not value.value
+
+
 def _is_test_case(node: ast.ClassDef) -> bool:
     """Whether a class derives from `unittest.TestCase` or from a class that is named like it."""
     names = [base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases]
     return any(name.endswith("TestCase") for name in names)
 
 
-def _checks_something(path: str, module: ast.Module, habits: _Habits, *, is_test_file: bool) -> bool:
+def _checks_something(path: str, module: ast.Module, text: str, habits: _Habits, *, is_test_file: bool) -> bool:
     """Whether a Python file without functions that are named like tests is a test all the same: a file among tests that
-    asserts anything, test cases with methods of other names, or a program that nothing imports and that asserts what
-    the project's own code returns."""
+    asserts anything, or a program there that tells by its exit code; test cases with methods of other names; or a
+    program that nothing imports and that asserts what the project's own code returns."""
     if PurePosixPath(path).name in ("conftest.py", "__init__.py"):
         return False
     classes = [statement for statement in module.body if isinstance(statement, ast.ClassDef)]
     if any(_is_test_case(definition) and _asserts(definition) for definition in classes):
         return True
     if is_test_file:
-        return _asserts(module)
+        return _asserts(module) or (not habits.is_imported(path) and _is_program_that_checks(module, text, habits))
     own_names = set[str]()  # names under which the file imports the project's own code
     for statement in module.body:
         if isinstance(statement, ast.Import):
@@ -385,6 +420,23 @@ def _without_used(
         for path, tests in uncollected.items()
     }
     return {path: tests for path, tests in kept.items() if tests}
+
+
+def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """Leave out programs that assert nothing, are not named like tests, and that other files among tests start by their
+    names: stand-ins for other programs, or steps of these tests."""
+
+    def is_started(program: str) -> bool:
+        names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]
+        users = (text for path, text in texts.items() if path not in uncollected and is_test(path))
+        return any(name in text for text in users for name in names)
+
+    programs = {
+        path
+        for path, tests in uncollected.items()
+        if tests == [""] and b"assert" not in texts[path] and not is_named_like_a_test(path)
+    }
+    return {path: tests for path, tests in uncollected.items() if path not in programs or not is_started(path)}
 
 
 def _files_used_by(path: str, content: bytes, uncollected: Mapping[str, list[str]]) -> list[str]:

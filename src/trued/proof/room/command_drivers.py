@@ -260,7 +260,7 @@ def _named(
     shell = PurePosixPath(place).suffix in SHELL
     for line in text.splitlines() if shell else ():
         for words in started_commands(line.strip().lstrip("@-+")):
-            run_files |= set(_run(words, blobs, folders))
+            run_files |= set(files_run(words, blobs, folders))
     run_files |= sourced_files(text, folders, blobs) if shell else set()
     for match in _INCLUDED.finditer(text):
         run_files |= {path for word in match.group(1).split() for path in _at(word, folders, blobs)}
@@ -272,7 +272,7 @@ def _named(
     }
 
 
-def _run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
+def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
     """The files that one simple command starts: its build file, script or module."""
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
@@ -284,7 +284,7 @@ def _run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -
         arguments = arguments[arguments.index("-m") :] if program.startswith("python") and "-m" in words else arguments
     starts = [at for at, word in enumerate(words) if INTERPRETER.fullmatch(PurePosixPath(word).name)]
     if starts[:1] > [0]:
-        yield from _run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
+        yield from files_run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
     if arguments[:1] == ["-m"] and len(arguments) > 1:
         module_path = arguments[1].replace(".", "/")
         for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):

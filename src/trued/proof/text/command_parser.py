@@ -165,6 +165,19 @@ def _without_folder(words: Sequence[str]) -> tuple[str, list[str]]:
     return folder, command_words
 
 
+def without_wrappers(words: Sequence[str]) -> list[str]:
+    """The command that a simple command starts in the end, without what only chooses an environment (`uv run`)."""
+    words_left = list(words)
+    while words_left:
+        if _ASSIGNMENT.fullmatch(words_left[0]):
+            words_left.pop(0)
+        elif wrapped := _without_wrapper(words_left):
+            words_left = wrapped
+        else:
+            break
+    return words_left
+
+
 def _script_words(words: Sequence[str]) -> list[str]:
     """The part of a command that begins with a package manager; none if it starts none."""
     words_left = list(words)

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from trued.proof.reach.own_checks import SHELL_SCRIPTS, STARTS
 from trued.proof.reach.uncollected_tests import FOREIGN_CODE, data_of_tests, files_that_tests_read, may_start_tests
 from trued.proof.room.frozen_files import is_among_tests
 from trued.proof.text.command_parser import recognise_runner
@@ -36,16 +37,9 @@ WRITTEN_TESTS = (
 _TESTS_NOTEBOOKS = re.compile(r"\b(?:nbval|nbmake|testbook)\b")
 _STEP = re.compile(r"\n[ \t]*-[ \t]")  # where a step of a CI begins
 _COMPARES = re.compile(r"(?:^|[;&|(\n]|\brun:|\bscript:|\bif|!)[ \t]*(?:test|\[\[?|diff|cmp|grep -\w*q\w*)[ \t]")
-# A module after `-m`, or the path of a script, perhaps below a folder that a variable names. The last alternative only
-# skips everything else that looks like a path.
-_STARTS = re.compile(
-    r"-m[ \t]+([\w.]+)|(?:(?<![^\s\"'(./])|[\w-]++/)((?:[\w-]++/)*+[\w-]++\.(?:py|[cm]?[jt]s|sh))(?![\w.])"
-    r"|[\w-][\w/-]*+"
-)
 MOST_NAMED = 5  # at most this many files of one kind are named; shell scripts have a limit of their own
 MOST_SHELL = 40  # at most this many shell scripts are named
 _FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
-SHELL_SCRIPTS = (".sh", ".bash", ".bats")
 _RUNS_ALL = re.compile(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
 _SHELL_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|test[._-].+", re.IGNORECASE)
 
@@ -128,7 +122,7 @@ async def _tested_by_settings(workspace: Workspace, commit: str, blobs: Mapping[
 
 def _has_step_of_tests(text: str, own: Collection[str]) -> bool:
     for step in _STEP.split(text):
-        started = {name.split(".")[0] or path for name, path in _STARTS.findall(step)} - {""}
+        started = {name.split(".")[0] or path for name, path in STARTS.findall(step)} - {""}
         if not started.isdisjoint(own) and _COMPARES.search(step):
             return True
     return False

@@ -1,0 +1,219 @@
+"""Finds what a base offers as its own check beside its test suites: programs that its recipes for checks start (`make
+check`, `just test`, `tox`, `nox`, `npm run lint`), and shell scripts among its tests.
+
+Nobody runs these here, so they guard nothing. Runners that the engine knows, linters and other installed tools are no
+such checks: only code of the base's own is.
+"""
+
+import ast
+import posixpath
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from trued.proof.room.command_drivers import NODE, files_run
+from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
+from trued.proof.text.command_parser import recognise_runner, without_wrappers
+from trued.proof.text.commit_texts import as_text
+from trued.proof.text.languages import SCRIPTS
+from trued.proof.text.python_imports import imported_modules, nodes_in
+from trued.proof.text.recipes import (
+    BUILD_FILES,
+    JUSTFILES,
+    MAKEFILES,
+    TargetRecipe,
+    commands_of,
+    is_check,
+    recipes_of,
+    targets_started,
+    text_of_recipe,
+)
+from trued.protocols import Workspace
+
+SHELL_SCRIPTS = (".sh", ".bash", ".bats")
+# A module after `-m`, or the path of a script, perhaps below a folder that a variable names. The last alternative only
+# skips everything else that looks like a path.
+STARTS = re.compile(
+    r"-m[ \t]+([\w.]+)|(?:(?<![^\s\"'(./])|[\w-]++/)((?:[\w-]++/)*+[\w-]++\.(?:py|[cm]?[jt]s|sh))(?![\w.])"
+    r"|[\w-][\w/-]*+"
+)
+_IMPORTS = re.compile(r"\b(?:import|from)\s+([\w.]+)")
+# A comparison of texts or numbers, and what lets its result decide how the script ends.
+_COMPARES = re.compile(
+    r"(?:\btest|\[)[ \t][^\n]*[ \t](?:==?|!=|=~|-(?:eq|ne|lt|le|gt|ge))[ \t]|\b(?:diff|cmp)[ \t]|\bgrep[ \t]+-\w*q"
+)
+_ENDS_BY_RESULT = re.compile(r"^[ \t]*set[ \t]+-\w*e|\bexit[ \t]+(?:[1-9]|\"?\$)", re.MULTILINE)
+# A program that names a runner starts it, or has tests that this runner would find.
+STARTS_RUNNER = re.compile(
+    r"\b(?:pytest|unittest|nose2?|tox|nox|vitest|jest|mocha|run_tests|get_runner)\b|[\"' ]--test\b|\bgo\b.{1,6}\btest\b"
+)
+STARTS_PROCESSES = re.compile(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn\w*|pexpect|runpy)\b")
+_NO_COMMANDS = (*SCRIPTS, ".go", ".md", ".rst", ".txt")
+_WORD = re.compile(r"\w+")
+_CODE_OPTION = re.compile(r"-\w*c|-e|--eval")
+_INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and install, or start recipes
+
+
+class OwnChecks(NamedTuple):
+    """The base's own checks: each the file of a program, or `file::target` for a recipe that starts code of the product
+    itself."""
+
+    beside: Sequence[str] = ()  # those that no command runs
+    run: frozenset[str] = frozenset()  # what the commands run
+
+
+async def own_checks(workspace: Workspace, base: str, commands: Sequence[str]) -> OwnChecks:
+    """The base's own checks, told apart by whether these commands run them.
+
+    Only build files at the top are read. A step of another kind, such as an installed tool, is no check of the base's
+    own.
+    """
+    blobs = await workspace.blobs(base)
+    shell = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and is_among_tests(path)]
+    build_files = [*_first(MAKEFILES, blobs), *_first(JUSTFILES, blobs)]
+    build_files += [name for name in BUILD_FILES if name in blobs and name not in (*MAKEFILES, *JUSTFILES)]
+    texts = {path: as_text(content) for path, content in (await workspace.read_all(base, build_files)).items()}
+    search = _Search(workspace, base, blobs, {name: recipes_of(name, text) for name, text in texts.items()})
+    run = frozenset(await search.started_by(commands))
+    found = [path for path in shell if await search.is_check_among_tests(path)]
+    for file, recipes in search.recipes.items():
+        for target in recipes:
+            if is_check(target):
+                found += await search.started_by_recipe(file, target)
+    return OwnChecks([place for place in dict.fromkeys(found) if place not in run], run)
+
+
+def _first(names: Iterable[str], blobs: Collection[str]) -> list[str]:
+    return [name for name in names if name in blobs][:1]
+
+
+class _Search:
+    """Follows command lines through the recipes and shell scripts of a base."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        base: str,
+        blobs: Mapping[str, str],
+        recipes: Mapping[str, Mapping[str, TargetRecipe]],
+    ) -> None:
+        self._workspace, self._base, self._blobs, self.recipes = workspace, base, blobs, recipes
+        scripts = recipes.get("package.json", {})
+        self._scripts = {name: "".join(recipe.lines) for name, recipe in scripts.items()}
+        product = [path for path in blobs if path.endswith(".py") and not is_test(path)]
+        self._modules = {part for path in product for part in PurePosixPath(path.removesuffix(".py")).parts[:2]}
+        self._product = {path for path in blobs if path.endswith((".py", *NODE)) and not is_test(path)}
+        self._imported: frozenset[str] | None = None
+
+    async def started_by(self, commands: Iterable[str]) -> list[str]:
+        return await self._follow("\n".join(commands), "", {""}, set())
+
+    async def started_by_recipe(self, file: str, target: str) -> list[str]:
+        return await self._follow_recipe(file, target, set())
+
+    async def is_check_among_tests(self, path: str) -> bool:
+        """Whether a shell script among the tests checks something by itself: it starts code of the product, or ends by
+        the result of a comparison, and starts no test runner."""
+        text = await self._text(path)
+        if any(recognise_runner(shlex.join(words), self._scripts) for words in commands_of(text)):
+            return False
+        started = {place for pair in STARTS.findall(text) for place in pair}
+        modules = {name.split(".")[0] for name in (*started, *_IMPORTS.findall(text))}
+        programs = {words[0] for words in commands_of(text)}
+        if not self._product.isdisjoint(started) or not self._modules.isdisjoint(modules | programs):
+            return True
+        return bool(_COMPARES.search(text) and _ENDS_BY_RESULT.search(text))
+
+    async def _follow_recipe(self, file: str, target: str, visited: set[str]) -> list[str]:
+        place = f"{file}::{target}"
+        if place in visited:
+            return []
+        visited.add(place)
+        recipe = self.recipes[file].get(target, TargetRecipe())
+        found = await self._follow("\n".join(recipe.lines), place, {""}, visited)
+        for other in recipe.others():
+            found += await self._follow_recipe(file, other, visited)
+        return found
+
+    async def _follow(self, lines: str, place: str, folders: set[str], visited: set[str]) -> list[str]:
+        """The own checks that these command lines start. `place`: where the lines are, which stands for code of the
+        product that they start directly."""
+        found = list[str]()
+        for line_words in commands_of(lines):
+            words = without_wrappers(line_words)
+            if words[:1] == ["cd"] and len(words) == 2:
+                folders = {*folders, posixpath.normpath(words[1])}
+            elif words and recognise_runner(shlex.join(words), self._scripts) is None:
+                found += await self._started(words, place, folders, visited)
+        return found
+
+    async def _started(self, words: list[str], place: str, folders: set[str], visited: set[str]) -> list[str]:
+        if targets := targets_started(words, self.recipes):
+            inner = [await self._follow_recipe(file, target, visited) for file, target in targets]
+            return [check for several in inner for check in several]
+        if SHELLS.fullmatch(PurePosixPath(words[0]).name) and (code := _code_in(words)):
+            if PurePosixPath(words[0]).name.endswith("sh"):
+                return await self._follow(code, place, folders, visited)
+            return [place] if any(name.split(".")[0] in self._modules for name in _IMPORTS.findall(code)) else []
+        found = list[str]()
+        for path in files_run(words, self._blobs, folders):
+            if path in visited or path in BUILD_FILES or PurePosixPath(path).name in _INSTALLS:
+                continue
+            visited.add(path)
+            found += await self._check_in(path, words, place, folders, visited)
+        return [check for check in found if check]
+
+    async def _check_in(
+        self, path: str, words: list[str], place: str, folders: set[str], visited: set[str]
+    ) -> list[str]:
+        """The own check that a program of the base is, or that it starts."""
+        if path.endswith(SHELL_SCRIPTS):
+            if is_among_tests(path):
+                return [path] if await self.is_check_among_tests(path) else []
+            return await self._follow(await self._text(path), path, folders, visited)
+        if "test" in words[1:3] or STARTS_RUNNER.search(await self._text(path)):  # `manage.py test`
+            return []
+        if path.endswith(".py") and not is_test(path) and await self._is_product(path):
+            return [place]
+        return [path]
+
+    async def _is_product(self, path: str) -> bool:
+        """Whether a Python file is part of the product, and no program beside it: it is at the top, in a package, or
+        some other file imports it."""
+        folder = posixpath.dirname(path)
+        if not folder or f"{folder}/__init__.py" in self._blobs:
+            return True
+        if self._imported is None:
+            files = [name for name in self._blobs if name.endswith(".py")]
+            texts = await self._workspace.read_all(self._base, files)
+            imported = {name for text in texts.values() for name in imported_modules(as_text(text))}
+            self._imported = frozenset(part for name in imported for part in name.split("."))
+        return PurePosixPath(path).stem in self._imported
+
+    async def _text(self, path: str) -> str:
+        return as_text(await self._workspace.read(self._base, path) or b"")
+
+
+def _code_in(words: list[str]) -> str:
+    """The code after `-c` or `-e`; "" if there is none."""
+    options = [number for number, word in enumerate(words[1:-1], 1) if _CODE_OPTION.fullmatch(word)]
+    return words[options[0] + 1] if options and options[0] == 1 else ""
+
+
+def words_of_commands(tests: Mapping[str, str]) -> frozenset[str]:
+    """The words in the command lines of these own checks, each with the text of its file. These are the words of a
+    recipe, those of a shell script, and those in the strings of a Python program that starts other programs."""
+    words = set[str]()
+    for name, text in tests.items():
+        path, _, target = name.partition("::")
+        if target:
+            lines = [text_of_recipe(path, text, target)] if path in BUILD_FILES else []
+        elif path.endswith(".py"):
+            lines = [str(node.value) for node in nodes_in(text) if isinstance(node, ast.Constant)]
+            lines = lines if STARTS_PROCESSES.search(text) else []
+        else:
+            lines = [] if path.endswith(_NO_COMMANDS) else [text]
+        words |= {word for line in lines for word in _WORD.findall(line)}
+    return frozenset(words)
