@@ -122,6 +122,12 @@ TOX = "[tox]\nenvlist = py311,lint\n\n[testenv]\ncommands = pytest {posargs}\n\n
 TOX += "[testenv:lint]\ncommands =\n    ruff check\n    mypy src\n"
 COVERED: dict[str, dict[str, str]] = {
     "an ordinary Makefile": {"Makefile": ORDINARY, "tools/setup.sh": SETUP, "tools/deploy.py": SELFTEST},
+    "a linter of the project's own": {
+        "Makefile": "check:\n\tpython tools/lint.py\n",
+        "tools/lint.py": "import json\nimport pathlib\n\nWORDS = json.load(open('words.json'))\n"
+        "for path in pathlib.Path('.').rglob('*.py'):\n    assert not {*WORDS} & {*path.read_text().split()}\n",
+        "words.json": '["teh"]\n',
+    },
     "only the suite": {"Makefile": "test:\n\tpytest\n"},
     "a script that starts the suite": {
         "Makefile": "check:\n\t./scripts/check.sh\n",

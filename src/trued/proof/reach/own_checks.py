@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from trued.proof.reach.reachable_files import FROM_OUTSIDE, computes_modules
 from trued.proof.room.command_drivers import NODE, files_run
 from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
 from trued.proof.text.command_parser import recognise_runner, without_wrappers
@@ -30,6 +31,7 @@ from trued.proof.text.recipes import (
     targets_started,
     text_of_recipe,
 )
+from trued.proof.text.script_imports import relative_paths
 from trued.protocols import Workspace
 
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
@@ -177,7 +179,17 @@ class _Search:
             return []
         if path.endswith(".py") and not is_test(path) and await self._is_product(path):
             return [place]
-        return [path]
+        return [path] if is_test(path) or await self._may_use_product(path) else []
+
+    async def _may_use_product(self, path: str) -> bool:
+        """Whether a program may load code of the product, start it or speak to it. One that only reads texts, such as a
+        linter of the project's own, does not show how the product behaves."""
+        text = await self._text(path)
+        if FROM_OUTSIDE.search(text) or computes_modules(path, text):
+            return True
+        if path.endswith(".py"):
+            return not self._modules.isdisjoint(part for name in imported_modules(text) for part in name.split("."))
+        return not path.endswith(NODE) or bool(relative_paths(text))
 
     async def _is_product(self, path: str) -> bool:
         """Whether a Python file is part of the product, and no program beside it: it is at the top, in a package, or

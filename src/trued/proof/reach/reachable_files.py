@@ -30,7 +30,7 @@ _COMPUTED_PYTHON_IMPORT = re.compile(r"\b(?:import_module|__import__)\(\s*(?![\"
 _COMPUTED_SCRIPT_IMPORT = re.compile(r"(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])")
 # Ways by which a test uses a product from outside: an address, a browser, a process.
 _ADDRESS_OR_BROWSER = r"\blocalhost\b|127\.0\.0\.1|\b(?:playwright|puppeteer|selenium|webdriver)\b"
-_FROM_OUTSIDE = re.compile(
+FROM_OUTSIDE = re.compile(
     rf"{_ADDRESS_OR_BROWSER}|\b(?:requests|httpx|urllib\.request|axios)\b|\bfetch\(|\.goto\(|\bcy\.visit\("
     r"|\b(?:subprocess|child_process|pexpect|os\.system)\b"
 )
@@ -101,7 +101,7 @@ class _Reach:
             visited.update(wave)
             nearby = [path for path in wave if is_test(path) or PurePosixPath(path).is_relative_to(folder)]
             texts = await self.texts_of(nearby)
-            if any(_FROM_OUTSIDE.search(text) for text in texts.values()):
+            if any(FROM_OUTSIDE.search(text) for text in texts.values()):
                 return True
             tests = [path for path in nearby if path == test or is_test(path)]
             import_lines = ["\n".join(_IMPORT_LINE.findall(texts[path])) for path in tests]
@@ -139,7 +139,7 @@ class _Reach:
             if len(reached) > MOST_READ:
                 return None
             texts = await self.texts_of([path for path in waiting if path.endswith(CODE) or _may_name_files(path)])
-            if any(_computes_modules(path, text) for path, text in texts.items()):
+            if any(computes_modules(path, text) for path, text in texts.items()):
                 return None
             waiting = {target for path, text in texts.items() for target in self._targets_of(path, text)} - reached
         return frozenset(reached)
@@ -164,7 +164,8 @@ class _Reach:
         return {path: self._texts.get(path, "") for path in paths}
 
 
-def _computes_modules(path: str, text: str) -> bool:
+def computes_modules(path: str, text: str) -> bool:
+    """Whether code computes the name of a module that it loads."""
     if path.endswith(".py"):
         return bool(_COMPUTED_PYTHON_IMPORT.search(text))
     return is_script(path) and bool(_COMPUTED_SCRIPT_IMPORT.search(text))
