@@ -157,6 +157,7 @@ class Slow:
         raise AssertionError("nobody waits so long")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-7", "RUN-6")
 async def test_a_call_is_stopped_and_told_without_ending_the_run_or_counting_an_attempt(ground: Ground) -> None:
     async def person() -> None:
@@ -183,6 +184,7 @@ async def test_a_call_is_stopped_and_told_without_ending_the_run_or_counting_an_
     assert ground.file(record, "half.txt") == "half"  # the work done so far is kept
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-7", "RUN-6")
 async def test_a_program_that_is_stopped_is_paid_and_goes_on_in_its_session_with_the_comment(yard: Yard) -> None:
     engine, runs = yard.engine(), yard.ground.home / "runs"
@@ -209,6 +211,7 @@ async def test_a_program_that_is_stopped_is_paid_and_goes_on_in_its_session_with
     assert not engine.store.journal.comments(record.id)[0].is_for("solo", "solo#2")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-7", "RUN-6")
 async def test_an_agent_that_cannot_resume_is_told_everything_again_with_the_comment(yard: Yard) -> None:
     script = yard.ground.folder / "agent.py"

@@ -90,6 +90,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
         yield Finished(ground, engine, made, ended, tuple(turns))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-8", "PUR-12")
 def test_each_way_is_a_run_of_its_own_from_the_same_commit(finished: Finished) -> None:
     records = [one for one in finished.ended if isinstance(one, RunRecord)]

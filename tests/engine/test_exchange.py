@@ -101,6 +101,7 @@ async def test_whoever_does_not_want_to_wait_resumes_later(yard: Yard) -> None:
     assert (record.state, record.code) == ("done", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-8", "AGT-5")
 async def test_a_question_waits_for_a_person_and_its_answer_goes_on_in_the_session(yard: Yard) -> None:
     engine = yard.engine()
@@ -134,6 +135,7 @@ async def test_an_examiner_whose_login_is_refused_ends_the_run_before_anybody_el
     assert [event.key for event in events(engine, record, "started")] == ["seal/examiner#1"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-5", "USE-6")
 async def test_it_gets_its_login_and_nothing_else_of_the_environment(
     yard: Yard, monkeypatch: pytest.MonkeyPatch

@@ -38,6 +38,7 @@ def replaced_by_link(repo: Path, name: str, target: str) -> None:
     committed(repo, {})
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-3", "LAW-12")
 @pytest.mark.parametrize("head", [EASY, REQUIREMENTS.replace("x: 42", "").replace("returns: 10", "returns: 42")])
 async def test_a_file_with_checks_that_the_head_weakens_keeps_what_it_said_on_the_base(
@@ -76,6 +77,7 @@ async def test_a_folder_that_the_head_replaces_by_a_link_counts_as_on_the_base(t
     assert done.code != 0
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-3", "LAW-4")
 @pytest.mark.parametrize("way", ["changed", "linked"])
 async def test_the_test_files_that_a_file_in_the_repository_takes_along_are_those_of_the_base(
@@ -95,6 +97,7 @@ async def test_the_test_files_that_a_file_in_the_repository_takes_along_are_thos
     assert (grades(done), done.code) == ({"double": "refuted"}, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-3")
 async def test_the_head_neither_sets_up_the_environment_nor_supersedes_tests_in_a_file_of_the_base(
     tmp_path: Path,
@@ -118,6 +121,7 @@ async def test_the_head_neither_sets_up_the_environment_nor_supersedes_tests_in_
 # -- honest twins ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_a_file_that_the_head_leaves_alone_or_extends_is_judged_as_before(tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     base = committed(repo, {"tiny.py": ONE, FILE: REQUIREMENTS})
@@ -141,6 +145,7 @@ async def test_uncommitted_changes_of_a_file_are_the_users_own_and_said(tmp_path
     assert any("has uncommitted changes" in said and "without 1 requirement" in said for said in done.verdict.undecided)
 
 
+@pytest.mark.slow
 async def test_links_of_the_base_and_links_of_the_user_lead_where_they_did(tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     committed(repo, {"tiny.py": ONE, "docs/wanted.yaml": REQUIREMENTS})

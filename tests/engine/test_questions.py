@@ -76,6 +76,7 @@ class Absent:
         await asyncio.Event().wait()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-4", "RUN-8")
 async def test_a_run_that_asks_at_its_terminal_hears_an_answer_from_elsewhere(ground: Ground) -> None:
     person = Absent()
@@ -92,6 +93,7 @@ async def test_a_run_that_asks_at_its_terminal_hears_an_answer_from_elsewhere(gr
     assert (said.key, said.data["who"]) == (question.key, "ann")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-4", "RUN-8")
 async def test_an_answer_at_the_terminal_that_comes_second_is_not_in_the_journal(ground: Ground) -> None:
     async def person(question: Question) -> PersonAnswer:

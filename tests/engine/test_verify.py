@@ -63,6 +63,7 @@ WITH_FILES = """requirements:
 """
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("kind", ["tests", "command"])
 @pytest.mark.parametrize(
     ("file", "refused"),
@@ -128,6 +129,7 @@ def _names(cmdline: Path, words: bytes) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-5")
 async def test_base_and_head_may_be_two_repositories_of_any_kind(tmp_path: Path, asked: Path) -> None:
     project(tmp_path / "base")
@@ -199,6 +201,7 @@ async def test_what_lacks_a_third_party_module_on_both_sides_could_not_be_judged
     assert [one["name"] for one in row["missing"]] == ["no_such_package_anywhere"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-3")
 async def test_a_contract_is_sealed_once_and_judges_every_head_after_that(tmp_path: Path, asked: Path) -> None:
     base, _ = project(tmp_path / "repo", WRONG)
@@ -260,6 +263,7 @@ async def test_what_a_killed_verification_left_is_swept_by_the_next(tmp_path: Pa
 TESTS = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-12", "USE-5")
 async def test_found_requirements_are_unproven_without_checks_and_guarded_by_the_bases_tests(tmp_path: Path) -> None:
     repo = tmp_path / "repo"
@@ -402,6 +406,7 @@ async def test_what_the_heads_own_requirements_set_up_is_left_out_with_a_remark(
     assert any("server that the head adds" in said for said in done.verdict.undecided)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_files_beside_a_requirements_file_in_the_repository_are_left_out_with_a_remark(tmp_path: Path) -> None:
     repo = tmp_path / "repo"
@@ -678,6 +683,7 @@ def test_a_lock_that_was_removed_as_a_leftover_before_it_was_held_is_made_again(
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("path", "manifest"),
     [
@@ -721,6 +727,7 @@ KEPT = """requirements:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-2", "LAW-5")
 async def test_a_case_to_keep_that_fails_on_base_and_head_is_never_met(tmp_path: Path) -> None:
     asked = tmp_path / "kept.yaml"

@@ -108,6 +108,7 @@ STARTS = [{"run": ["python", "-m", "app", str(x)], "stdout": f"{2 * x}\n"} for x
 PATCH = "import lib\n\nlib.twice = lambda x: 2 * x\n"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-9")
 async def test_a_module_that_python_finds_only_by_the_engines_settings_does_no_work(tmp_path: Path) -> None:
     asked = [{"id": "r", "text": "twice", "checks": [{"kind": "examples", "cases": STARTS}]}]

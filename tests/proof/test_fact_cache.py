@@ -59,6 +59,7 @@ async def test_a_base_is_looked_at_once(tmp_path: Path) -> None:
     assert "sealed" in heard  # another check needs its own facts
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_what_fails_for_lack_of_a_submodule_is_not_red_in_another_clone(tmp_path: Path) -> None:
     """A clone without the submodule must not make a base look red where the submodule is there."""
@@ -96,6 +97,7 @@ async def test_garbage_is_taken_anew(tmp_path: Path, garbage: bytes) -> None:
     assert baseline.of_base(contract, "tree", "bubblewrap")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_a_head_that_failed_once_has_failed_whatever_it_shows_later(tmp_path: Path) -> None:
     kept, marker = tmp_path / "kept", f"marker-{os.getpid()}-{tmp_path.name}"

@@ -33,6 +33,7 @@ async def judged(place: Path, base: dict[str, str], sentence: str, head: str) ->
     return {one.id: one for one in verdict.requirements}
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-12", "LAW-8")
 @pytest.mark.parametrize(
     ("base", "sentence", "named"),
@@ -74,6 +75,7 @@ async def test_of_two_failing_tests_both_have_to_turn_green(tmp_path: Path) -> N
     assert (found["asked"].grade, found["asked"].why[0]) == (Grade.UNPROVEN, f"{FAILS}test_lib.py::test_one")
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-6", "LAW-8")
 @pytest.mark.parametrize(("returns", "grade"), [(3, Grade.TESTED), (0, Grade.REFUTED)])
 async def test_a_test_that_fails_anyway_is_named_beside_those_that_still_pass(
@@ -93,6 +95,7 @@ async def test_a_failing_test_that_is_asked_for_guards_no_code(returns: int, gra
     assert found["double"].grade is grade, found["double"].why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-2", "LAW-12")
 async def test_tests_that_cannot_be_run_on_the_base_show_nothing_and_are_not_dropped(tmp_path: Path) -> None:
     base = {**project(1), "test_lib.py": f"import nowhere_to_be_found\n{TEST_ONE}"}

@@ -123,6 +123,7 @@ NEEDY = {"shop.py": "import no_such_package\n\n\ndef price():\n    return 1\n"}
 PRICE = "from shop import price\n\n\ndef test_price():\n    assert price() == 2\n"
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-2")
 @pytest.mark.parametrize("is_used_on_base", [True, False])
 async def test_a_module_that_the_bases_own_code_needs_and_the_machine_lacks_is_no_failure_of_the_change(

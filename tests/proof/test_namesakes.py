@@ -32,6 +32,7 @@ async def graded(place: Path, base: dict[str, str], heads: dict[str, Change]) ->
     return {name: (one.grade, one.why[0]) for name, one in zip(heads, judged, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_a_new_namesake_of_the_product_among_tests_is_tested_at_most(tmp_path: Path) -> None:
     found = await graded(tmp_path, BASE, LIARS | HONEST)
@@ -40,6 +41,7 @@ async def test_a_new_namesake_of_the_product_among_tests_is_tested_at_most(tmp_p
     assert "tests/deep/tiny.py" in found["beside another test"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_tests_in_a_package_find_the_product_unless_that_ends(tmp_path: Path) -> None:
     heads: dict[str, Change] = {
@@ -50,6 +52,7 @@ async def test_tests_in_a_package_find_the_product_unless_that_ends(tmp_path: Pa
     assert [grade for grade, _ in found.values()] == [Grade.PROVEN, Grade.TESTED], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_tests_that_load_a_namesake_guard_no_product(tmp_path: Path) -> None:
     heads: dict[str, Change] = {

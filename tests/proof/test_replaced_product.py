@@ -55,6 +55,7 @@ LAB = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_product_among_tests_is_the_heads_for_cases(tmp_path: Path) -> None:
     found = await judged(

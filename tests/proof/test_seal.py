@@ -173,6 +173,7 @@ async def test_a_failed_preparation_leaves_everything_unjudged(tmp_path: Path) -
     assert stands(await fine.seal()) == {"command": Base.GUARD}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 async def test_an_error_that_all_tests_share_is_the_reason_why_they_guard_nothing(tmp_path: Path) -> None:
     setting = "import os\n\n\ndef key():\n    return os.environ['PAY_KEY']\n"
@@ -183,6 +184,7 @@ async def test_an_error_that_all_tests_share_is_the_reason_why_they_guard_nothin
         assert why.endswith(f"no test passes on the base{said}")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-3")
 async def test_a_contract_that_is_sealed_again_keeps_everything_that_it_was_sealed_with(tmp_path: Path) -> None:
     """Whoever adds a field to the contract has to say here where it comes from when the contract is sealed again."""

@@ -54,6 +54,7 @@ async def shop(cellar: Cellar) -> Sealed:
     return await cellar.sealed("shop", BASE, ASKED, Trial.seal_with_existing_tests)
 
 
+@pytest.mark.slow
 async def test_honest_work_in_a_project_folder_is_proven(shop: Sealed) -> None:
     contract = shop.contract
     assert contract.project_roots == ("backend",)
@@ -238,6 +239,7 @@ async def test_a_program_at_the_top_in_place_of_the_bases_is_not_proven(cellar: 
     assert lie.grade is Grade.TESTED, lie.why
 
 
+@pytest.mark.slow
 async def test_a_project_that_asks_for_its_own_version_is_proven(cellar: Cellar) -> None:
     base: dict[str, str | None] = {
         **TWO,

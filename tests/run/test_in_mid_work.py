@@ -11,6 +11,7 @@ DEAR = {"sent": 500_000, "sleeps": 60, "reply": BUILT}  # costs $1.50 at its mod
 CHEAP = {"reply": BUILT, "writes": DOUBLE, "cost": 0.1}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-6", "RUN-5")
 async def test_a_call_that_uses_too_much_is_ended_and_goes_on_in_its_session_while_there_is_room(yard: Yard) -> None:
     engine = yard.engine()

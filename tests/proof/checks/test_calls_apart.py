@@ -171,6 +171,7 @@ MANAGER = (
 )
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-2", "LAW-7")
 @pytest.mark.parametrize(
     ("text", "deserved"),

@@ -234,6 +234,7 @@ async def test_no_new_dependency_is_proven_only_where_every_change_was_read(tmp_
     assert found == expected | dict.fromkeys(UNREAD, Grade.TESTED)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-9")
 async def test_dependencies_that_must_stay_unchanged_are_compared_with_their_versions(tmp_path: Path) -> None:
     changed = ("another version, and one less", "a list in a folder of lists")

@@ -145,6 +145,7 @@ EXPECTED: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_a_value_that_is_not_read_like_a_number_or_list_is_none(tmp_path: Path) -> None:
     texts = [

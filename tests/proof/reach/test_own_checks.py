@@ -190,6 +190,7 @@ async def test_what_a_suite_runs_is_not_named(commands: list[str], found: list[s
     assert (await own_checks(trial.workspace, trial.workspace.base, commands)).beside == found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 @pytest.mark.parametrize(
     ("command", "files"),

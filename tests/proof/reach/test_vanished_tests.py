@@ -152,6 +152,7 @@ async def test_a_moved_test_counts_if_the_heads_own_settings_still_run_it(tmp_pa
     assert {name: grade for name, (grade, _) in found.items()} == grades, found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_what_a_requirement_supersedes_may_vanish(tmp_path: Path) -> None:
     heads: dict[str, Change] = {

@@ -138,6 +138,7 @@ async def test_red_is_taken_again_where_the_base_lacked_only_what_the_head_decla
     assert only(idle).grade is Grade.REFUTED, only(idle).why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2")
 async def test_a_declared_package_that_no_registry_can_be_asked_for_is_named_and_is_nobodys_failure(
     tmp_path: Path, registry: Path, monkeypatch: pytest.MonkeyPatch
@@ -320,6 +321,7 @@ async def test_packages_of_node_that_the_head_declares_are_installed_and_replace
     ]
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-2", "LAW-8")
 @pytest.mark.parametrize("folder", ["shop", "other"])
 async def test_a_package_that_another_project_declares_in_vain_is_no_excuse(
@@ -409,6 +411,7 @@ RUFF = {
 }
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-2", "LAW-4")
 @pytest.mark.parametrize("command", ["python -m ruff check .", "ruff check ."])
 async def test_a_tool_that_the_base_declares_and_a_command_starts_is_installed_and_judges(

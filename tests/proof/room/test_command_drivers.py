@@ -111,6 +111,7 @@ async def test_scripts_of_a_package_in_a_folder_are_followed_there(command: str,
     assert {"web/run.js", "web/units.sh", "web/a.js"} <= made.runs
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8")
 async def test_equal_to_everything_is_refuted_where_existing_tests_are_asked_for(tmp_path: Path) -> None:
     base = {

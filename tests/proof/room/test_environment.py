@@ -113,6 +113,7 @@ async def test_a_preparation_that_fails_is_shown_once_with_the_lines_that_name_t
 # -- files that come with the contract ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_files_that_come_with_the_contract_are_laid_over_both_sides(tmp_path: Path) -> None:
     carried = {"acceptance/test_f.py": base64.b64encode(TESTS.encode()).decode()}
@@ -181,6 +182,7 @@ async def test_nothing_is_built_for_what_no_check_needs(tmp_path: Path) -> None:
     assert not (tmp_path / "kept" / "environments").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 async def test_a_package_that_only_the_head_declares_is_said_and_its_lack_is_nobodys_failure(tmp_path: Path) -> None:
     plain = '[project]\nname = "m"\nversion = "1"\n'
@@ -260,6 +262,7 @@ CLIENT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_services_are_up_for_checks_that_may_use_the_loopback(tmp_path: Path) -> None:
     checks = [{"kind": "tests", "files": ["tests/test_m.py"], "network": "loopback"}]

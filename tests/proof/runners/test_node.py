@@ -134,6 +134,7 @@ it('halves', async () =>
 """
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize("short", [False, True])
 async def test_a_head_that_reports_for_known_names_only_is_caught_by_the_copy(sealed: Sealed, short: bool) -> None:
@@ -159,6 +160,7 @@ async def test_a_head_that_reports_for_known_names_only_is_caught_by_the_copy(se
     assert not [one for one in honest.undecided if "forged" in one]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_a_head_may_change_the_kind_of_its_modules(tmp_path: Path) -> None:
     """The scripts of package.json come from the base; its `type` comes from the head."""

@@ -131,6 +131,7 @@ async def test_an_import_that_fails_on_both_sides_excuses_no_other_failure_and_a
     assert (await good.verdict({"pay.py": f"{PAY}{SIGN}"})).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2")
 async def test_the_projects_own_script_and_module_are_not_asked_from_a_registry(tmp_path: Path) -> None:
     manifest = '[project]\nname = "tool"\nversion = "1"\n[project.scripts]\ntool = "tool.cli:main"\n'
