@@ -257,3 +257,21 @@ async def test_code_that_is_right_only_after_another_requirements_case_is_refute
     for text, wanted in ((liar, Grade.REFUTED), (head.replace("number // 2", "number / 2"), Grade.PROVEN)):
         found = await trial.prove(contract, await trial.head({"calc.py": text}))
         assert [one.grade for one in found.requirements] == [Grade.PROVEN, wanted], found.requirements
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(("idle", "beside"), [(8, True), (1, False)], ids=["idle", "busy"])
+async def test_cases_run_beside_the_tests_of_the_base_where_cores_are_idle(
+    idle: int, beside: bool, tmp_path: Path
+) -> None:
+    leaves = "import pathlib\nimport time\n\nimport calc\n\n\ndef test_half():\n    time.sleep(1)\n"
+    leaves += "    pathlib.Path('left').touch()\n    assert calc.half(8) == 4\n"
+    case = {"run": ["python", "-c", "import os; print(os.path.exists('left'))"], "stdout": "False\n"}
+    checks = [CHECKS[0], {"kind": "examples", "cases": [case]}]
+    trial = Trial(tmp_path, {**BASE, "tests/test_old.py": leaves}, [{"id": "r", "text": "it", "checks": checks}])
+    trial.workspace.idle_cores = lambda: idle
+    contract = await trial.seal()
+    tests, cases = ([one for one in contract.base_facts if one.kind == kind] for kind in ("tests", "examples"))
+    overlap = tests[0].began < cases[0].began + cases[0].seconds and cases[0].began < tests[0].began + tests[0].seconds
+    assert overlap is beside
+    assert on_base(cases)["case 1"] is Base.GUARD  # no test has run in its room

@@ -3,7 +3,7 @@
 import asyncio
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -50,6 +50,7 @@ from trued.proof.room.frozen_files import (
     is_shared_setting,
     plugin_modules,
 )
+from trued.proof.room.held_out import DATA
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
@@ -494,16 +495,44 @@ async def _run_on_base(
         bench,
         _,
     ):
-        for shared in shared_runs(unfinished, known):
-            taken = await run_on_base(shared, bench, recorder)
-            for name, check in shared.serves.items():
-                of_check = [fact for fact in taken if fact.check == name]
-                evidence += of_check
-                serves = tuple(shared.owners[name])
-                cases = _count_states(on_base([fact for fact in of_check if fact.requirement == serves[0]]))
-                lacks = tuple(str(files.advise(part)) for part in machine_lacks(check, of_check))
-                tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=lacks))
-    return tuple(evidence)
+        runs = shared_runs(unfinished, known)
+        taken: dict[str, list[Evidence]] = {}
+
+        async def take(some: Iterable[SharedRun], bench: Bench) -> None:
+            for shared in some:
+                facts = await run_on_base(shared, bench, recorder)
+                for name, check in shared.serves.items():
+                    taken[name] = [fact for fact in facts if fact.check == name]
+                    serves = tuple(shared.owners[name])
+                    cases = _count_states(on_base([fact for fact in taken[name] if fact.requirement == serves[0]]))
+                    lacks = tuple(str(files.advise(part)) for part in machine_lacks(check, taken[name]))
+                    tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=lacks))
+
+        # As on the head, no test has run in the room of the cases before them.
+        cases = [shared for shared in runs if isinstance(shared.check, DATA)]
+        others = [shared for shared in runs if shared not in cases]
+        if cases and others and await _can_run_two(bench):
+            async with workspace.copy_of_room(bench.room) as beside:
+                await _both(take(others, bench), take(cases, bench.moved_to(beside)))
+        else:
+            await take([*cases, *others], bench)
+    return (*evidence, *(fact for shared in runs for name in shared.serves for fact in taken[name]))
+
+
+async def _can_run_two(bench: Bench) -> bool:
+    """Whether two runs may use two equal rooms at once: two cores are idle, and nothing in the room has its path."""
+    return not (bench.prepared or bench.broken) and await bench.workspace.can_run_side_by_side()
+
+
+async def _both(first: Awaitable[None], second: Awaitable[None]) -> None:
+    """Await both. If one of them fails, the other is ended first."""
+    tasks = [asyncio.ensure_future(first), asyncio.ensure_future(second)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def run_on_base(shared: SharedRun, bench: Bench, recorder: EvidenceRecorder) -> list[Evidence]:
