@@ -268,7 +268,8 @@ async def test_cases_run_beside_the_tests_of_the_base_where_cores_are_idle(
     leaves += "    pathlib.Path('left').touch()\n    assert calc.half(8) == 4\n"
     case = {"run": ["python", "-c", "import os; print(os.path.exists('left'))"], "stdout": "False\n"}
     checks = [CHECKS[0], {"kind": "examples", "cases": [case]}]
-    trial = Trial(tmp_path, {**BASE, "tests/test_old.py": leaves}, [{"id": "r", "text": "it", "checks": checks}])
+    base = {"calc.py": BASE["calc.py"], "tests/test_old.py": leaves}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "it", "checks": checks}])
     trial.workspace.idle_cores = lambda: idle
     contract = await trial.seal()
     tests, cases = ([one for one in contract.base_facts if one.kind == kind] for kind in ("tests", "examples"))
