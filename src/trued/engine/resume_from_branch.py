@@ -66,7 +66,11 @@ def find_branch_to_continue(
     else what git shows (`find_branch_start`).
     """
     if base and named in ("", "HEAD"):
-        raise BadInput("--base is the commit that a run's branch started from", "--base", "name the branch: --from")
+        raise BadInput(
+            "it says where the branch of an earlier run started, but no branch is named",
+            "--base",
+            "name it: --from BRANCH",
+        )
     if named:
         return (
             None

@@ -285,7 +285,8 @@ class PageServer:
         return await asyncio.get_running_loop().run_in_executor(self._acting, called)
 
     async def enter(self, request: Request) -> Response:
-        """Exchange an entry code for a cookie and a tab key."""
+        """Log in: exchange an entry code for a session cookie, and for the key that every tab of this browser must
+        send along."""
         code = await _json(request)
         entered = self.sessions.enter(str(code.get("code", "")))
         if entered is None:

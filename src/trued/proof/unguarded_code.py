@@ -707,7 +707,7 @@ def _takes_place_of_another(
 
 
 def _may_load(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
-    """Whether the file at `path`, which has this text, may load the file `imported`."""
+    """Whether the file at `path` possibly loads the file `imported`, to judge by its text."""
     if imported.endswith(".py"):
         return may_import(path, text, imported)
     return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)

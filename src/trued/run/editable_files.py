@@ -95,8 +95,8 @@ class LiveCopies:
         return True
 
     def place(self, path: str) -> Path:
-        """The path of the copy. A file in a folder that the engine owns keeps its path below that folder; any other
-        file keeps only its name."""
+        """Where this file's copy, which people may edit, lies: in `files/` of the run's folder. A file from a folder
+        that the engine owns keeps its path below that folder; any other file keeps only its name."""
         inside = [folder for folder in self._files.owned if folder.endswith("/") and path.startswith(folder)]
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
 

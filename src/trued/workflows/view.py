@@ -40,7 +40,7 @@ class WorkflowView:
         return ""
 
     def data(self, calls: Sequence[CallRow]) -> Any:
-        """The state as JSON values; empty if there is nothing to show yet."""
+        """What this workflow shows of a run, as JSON values; None or empty if there is nothing to show yet."""
         return None
 
     def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterable[StyledLine]:

@@ -82,8 +82,8 @@ def _plain(address: str) -> str:
 
 
 def leads_elsewhere(address: str, tag: str = "") -> bool:
-    """Whether the address does not lead to a file of the project. The data of a picture (`data:image/…`) does not
-    count."""
+    """Whether a page loads something from outside the project by this address. An address in the project, or one from
+    which nothing is loaded (`mailto:`), gives False. So does a picture inside the address itself (`data:image/…`)."""
     plain = _plain(address).lower()
     if plain.startswith("data:image/") and tag in _SHOWN_AS_PICTURE:
         return False

@@ -275,8 +275,9 @@ class _Python:
                 yield from (name for name in self._dotted_names(node) if name.split(".")[0] not in self.own_modules)
 
     def _imported_parts(self) -> Iterator[str]:
-        """The imported modules; of `from package import name`, also the name, because it may be a module. Names in
-        capitals are classes or values, so they are left out."""
+        """The dotted names of what absolute imports name. `from package import name` gives `package.name`, because that
+        may be a module. It gives only the package if the name has a capital letter (a class or a constant), or if the
+        package's own name is dotted."""
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)

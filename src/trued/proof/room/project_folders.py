@@ -93,9 +93,10 @@ def owners_of_modules(paths: Iterable[str], roots: Collection[str]) -> dict[str,
 def roots_by_project(
     paths: Collection[str], roots: Collection[str], texts: Mapping[str, str]
 ) -> dict[str, frozenset[str]]:
-    """Project folder → the places in which a program of this project finds modules: its own import roots (of `roots`);
-    those of the projects from which its code imports, directly or through other code; and the top and `src`, if it
-    imports modules from there. Where a project is installed, other projects and the top may be missing.
+    """For each project folder, the folders in which the project's programs find modules: its own import roots (of
+    `roots`), and those of every project that its code imports, directly or through other code. The repository's top
+    folder and its `src` are among them only if that code imports a module from there. All other folders may be missing
+    where the project is installed.
 
     `texts`: path → text of the Python files of the commit, without tests.
     """

@@ -258,7 +258,7 @@ def first_imports_from_top(paths: Sequence[str]) -> str:
 
 def submodules_not_there(paths: Sequence[str]) -> str:
     """A sentence saying that the checks ran without these submodules, which the head adds or moves to other commits."""
-    return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
+    return f"checked without submodules that the change adds, or for which it names another commit: {listed(paths)}"
 
 
 def submodules_moved(paths: Sequence[str]) -> str:

@@ -238,7 +238,7 @@ def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[
 
 
 def _printed_commands(script: str) -> Iterator[str]:
-    """Commands that the script only prints, such as how to start the app."""
+    """Commands that the script only prints, such as the one that starts the app."""
     for command, _ in simple_commands(script):
         if command[0] in _PRINTING:
             for text in command[1:]:

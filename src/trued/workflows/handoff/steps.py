@@ -534,8 +534,8 @@ async def count_what_may_install(run: Run, project: HandoffProject) -> None:
 
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
-    """Correct the feature list by the final proof: a feature that does not hold, or cannot be judged, is no longer
-    marked as passed; a feature that a person has accepted since is marked as passed."""
+    """Correct the feature list by the final proof. A feature that is refuted, unproven or could not be judged loses its
+    mark as passed. One that only lacked a person's approval, and has it now, is marked as passed."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         feature_verdict = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)

@@ -122,7 +122,8 @@ class ChunkSection(Value):
 
     @cached_property
     def text(self) -> str:
-        """The section in Markdown; cached, because a log of a thousand chunks is written after every round."""
+        """This chunk's section of the log, in Markdown. Cached, because the whole log is written again after every
+        round, and may have a thousand chunks."""
         return "\n".join((_chunk_heading(self), *_body(self)))
 
     def continuing(self, earlier: str) -> str:

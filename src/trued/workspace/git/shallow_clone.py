@@ -20,8 +20,8 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, index: Path, git_folder: Path) -> None:
     """Make a repository at `git_folder`, with one commit of the files in `work`, so that `git status` is clean.
 
-    `index`: the index of the checkout; it is moved. No code of the commit may have run in `work`. The new commit has
-    the subject and the parent of `commit`, and the author of `base`, so that it does not reveal the engine. The
+    `index`: the index file of the checkout; it is moved into the new repository. Call this before any code of the commit
+    has run in `work`. The new commit has the subject and the parent of `commit`, and the author of `base`, so that it does not reveal the engine. The
     repository contains nothing else of the store.
     """
     objects = git_folder / "objects"

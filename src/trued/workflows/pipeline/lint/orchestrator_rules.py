@@ -122,7 +122,10 @@ def _write_safety(page: PromptPage) -> Iterator[Violation]:
         )
     if not any(OWN_MEMORY.search(piece.text) for piece in statements):
         yield Violation(
-            page.shown, rule.line, "TS-11.3", "the rule does not say that agents write their isolated memory only"
+            page.shown,
+            rule.line,
+            "TS-11.3",
+            "the rule does not say that each agent writes only to its own isolated memory",
         )
 
 
