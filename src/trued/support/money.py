@@ -14,6 +14,6 @@ def least_certain(costs: Iterable[str]) -> str:
 
 
 def money(usd: float, known: str = "") -> str:
-    """The amount in dollars, marked by how it is known: `$1.50` was reported, `~$0.25` is computed, and `≤$0.0012` is an
-    upper bound."""
+    """The amount in dollars, marked by how it is known: `$1.50` was reported, `~$0.25` is computed, and `≤$0.0012` is
+    an upper bound."""
     return f"{MARKS.get(known, '')}${usd:.{4 if 0 < usd < 0.005 else 2}f}"

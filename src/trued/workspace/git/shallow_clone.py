@@ -20,9 +20,9 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, index: Path, git_folder: Path) -> None:
     """Make a repository at `git_folder`, with one commit of the files in `work`, so that `git status` is clean.
 
-    `index`: the index file of the checkout; it is moved into the new repository. Call this before any code of the commit
-    has run in `work`. The new commit has the subject and the parent of `commit`, and the author of `base`, so that it does not reveal the engine. The
-    repository contains nothing else of the store.
+    `index`: the index file of the checkout; it is moved into the new repository. Call this before any code of the
+    commit has run in `work`. The new commit has the subject and the parent of `commit`, and the author of `base`, so
+    that it does not reveal the engine. The repository contains nothing else of the store.
     """
     objects = git_folder / "objects"
     if TEMPLATES.is_dir():
