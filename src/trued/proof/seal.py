@@ -3,7 +3,7 @@
 import asyncio
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -64,7 +64,6 @@ from trued.proof.verdict.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on
 from trued.proof.verdict.judge import is_superseded
 from trued.proof.verdict.missing import machine_lacks
 from trued.protocols import Emit, Workspace
-from trued.support.side_by_side import await_both
 
 SLOW_TURNS = 2  # at most this many extra runs for cases that took too long
 RUNNERS_START_S = 1.0  # seconds that a test runner takes to start, even when it reruns only the failed tests
@@ -514,7 +513,7 @@ async def _run_on_base(
         others = [shared for shared in runs if shared not in cases]
         if cases and others and await _can_run_two(bench):
             async with workspace.copy_of_room(bench.room) as beside:
-                await await_both(take(others, bench), take(cases, bench.moved_to(beside)))
+                await _both(take(others, bench), take(cases, bench.moved_to(beside)))
         else:
             await take([*cases, *others], bench)
     return (*evidence, *(fact for shared in runs for name in shared.serves for fact in taken[name]))
@@ -523,6 +522,17 @@ async def _run_on_base(
 async def _can_run_two(bench: Bench) -> bool:
     """Whether two runs may use two equal rooms at once: two cores are idle, and nothing in the room has its path."""
     return not (bench.prepared or bench.broken) and await bench.workspace.can_run_side_by_side()
+
+
+async def _both(first: Awaitable[None], second: Awaitable[None]) -> None:
+    """Await both. If one of them fails, the other is ended first."""
+    tasks = [asyncio.ensure_future(first), asyncio.ensure_future(second)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def run_on_base(shared: SharedRun, bench: Bench, recorder: EvidenceRecorder) -> list[Evidence]:

@@ -16,7 +16,7 @@ could be right only where its own tests are missing.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 
@@ -27,7 +27,6 @@ from trued.proof.room.held_out import DATA
 from trued.proof.run_check import SharedRun, run_check
 from trued.proof.verdict.case_status import GREEN_TURNS
 from trued.proof.verdict.notes import passed_alone
-from trued.support.side_by_side import await_both
 
 STEADY_TURNS = 4  # number of turns if a case failed only in parallel; with fewer turns, it could pass by chance
 # Parallel turns are stopped, and run in sequence instead, if they take longer than this many times the usual time, and
@@ -123,7 +122,7 @@ async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench, rooms: Roo
     within_s = max(LONG_S, USUAL_TIMES * sum(planned.usual_s for planned in plan))
     async with bench.workspace.copy_of_room(bench.room) as beside:
         two_turns = asyncio.gather(
-            _take_turn(plan, bench, rooms, second=False, cases_beside=True),
+            _take_turn(plan, bench, rooms, second=False),
             _take_turn(plan, bench.moved_to(beside), rooms, second=True),
         )
         try:
@@ -180,52 +179,25 @@ async def _take_turn(
     second: bool,
     before: Sequence[Turn] = (),
     record: Callable[[SharedRun, Fact], None] = lambda _shared, _fact: None,
-    cases_beside: bool = False,
 ) -> Turn:
-    """Run every planned check once. `cases_beside`: cases that have a room of their own do not wait for the tests."""
-    # Without frozen files, which are restored before each check.
-    footprint_before = footprint(bench.room, besides=bench.frozen)
-    selections = {
-        number: CaseSelection(ids, second=second, red=planned.red)
-        for number, planned in enumerate(plan)
-        if (ids := _ids_to_run(planned, before))
-    }
-    apart = [
-        number
-        for place, number in enumerate(selections)
-        if (place > 0 or rooms.differ) and not second and isinstance(plan[number].shared.check, DATA)
-    ]
-    facts: dict[int, Fact] = {}  # place in the plan → what was seen
-    leaving: list[int] = []  # cases that passed in their own room, but left something behind there
-
-    def keep(number: int, fact: Fact) -> None:
-        facts[number] = fact
-        record(plan[number].shared, fact)
-
-    async def run_here(numbers: Iterable[int]) -> None:
-        for number in numbers:
-            keep(number, await run_check(plan[number].shared.check, bench, selections[number]))
-
-    async def run_apart(unused: "_UnusedRooms") -> None:
-        for number in apart:
-            fact = await run_check(plan[number].shared.check, await unused.room(), selections[number])
-            if not _failed_ids(fact) and unused.is_touched():
-                leaving.append(number)
-            else:
-                keep(number, fact)
-
-    others = [number for number in selections if number not in apart]
+    footprint_before = footprint(
+        bench.room, besides=bench.frozen
+    )  # without frozen files, which are restored before each check
+    facts: list[tuple[SharedRun, Fact]] = []
     async with _UnusedRooms(rooms.as_committed) as unused:
-        if apart and not bench.prepared:
+        if not second and not bench.prepared and any(isinstance(planned.shared.check, DATA) for planned in plan[1:]):
             unused.make_ahead()
-        if cases_beside:
-            await await_both(run_here(others), run_apart(unused))
-        else:
-            await run_here(others)
-            await run_apart(unused)
-        await run_here(leaving)
-    seen = tuple((plan[number].shared, facts[number]) for number in selections)
-    return Turn(seen, untouched=footprint(bench.room, besides=bench.frozen) == footprint_before)
+        for planned in plan:
+            if not (ids := _ids_to_run(planned, before)):
+                continue
+            check, selection = planned.shared.check, CaseSelection(ids, second=second, red=planned.red)
+            in_unused_room = (bool(facts) or rooms.differ) and not second and isinstance(check, DATA)
+            fact = await run_check(check, await unused.room(), selection) if in_unused_room else None
+            if fact is None or (not _failed_ids(fact) and unused.is_touched()):
+                fact = await run_check(check, bench, selection)
+            facts.append((planned.shared, fact))
+            record(planned.shared, fact)
+    return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == footprint_before)
 
 
 class _UnusedRooms:
