@@ -253,7 +253,7 @@ def test_a_base_that_the_user_names_lies_below_the_branch(place: Repository) -> 
         with pytest.raises(BadInput, match="is not an ancestor of"):
             _base(place, "trued/r-first", base=name)
     for branch in ("", "HEAD"):
-        with pytest.raises(BadInput, match="name the branch: --from"):
+        with pytest.raises(BadInput, match="name it: --from BRANCH"):
             _base(place, branch, base="main")
 
 
