@@ -105,7 +105,7 @@ async def test_amendments_that_make_no_sense_are_one_sentence_and_change_nothing
         await amend(engine.store, record.id, by_ann())
     with pytest.raises(BadInput, match="no requirement 'x'"):
         await amend(engine.store, record.id, by_ann(keep=("x",)))
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInput, match="already exists"):
         await amend(engine.store, record.id, by_ann(add=file(ground, REQUIREMENTS)))
     with pytest.raises(BadInput, match="without requirements"):
         await amend(engine.store, record.id, by_ann(remove=("double", "triple", "strings")))
