@@ -232,7 +232,7 @@ def test_ctrl_c_ends_with_130_and_the_way_to_go_on(world: World) -> None:
     )
     assert started.stderr is not None
     for line in started.stderr:
-        if " started chunk 1A/purple-team-b#1" in line:
+        if " answered chunk 1A/purple-team-a#1" in line:
             started.send_signal(signal.SIGINT)
             break
     rest = started.stderr.read()
