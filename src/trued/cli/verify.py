@@ -170,9 +170,12 @@ class VerdictOutputs:
 
 def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> "VerifyRequest":
     """The request, with the user's own settings: a repository cannot choose how strictly it is checked."""
-    from trued.engine.verify import VerifyRequest
+    from trued.engine.machine_probes import begin_probes
 
     settings = load_settings(flags, os.environ, None, user_config(os.environ))
+    begin_probes(settings.sandbox, allow_unsandboxed=settings.allow_unsandboxed)
+    from trued.engine.verify import VerifyRequest  # takes as long as the probes
+
     return VerifyRequest(
         base=base,
         head=head,
@@ -215,6 +218,8 @@ def _verify_and_print(request: "VerifyRequest", outputs: VerdictOutputs) -> int:
 
 
 def _write_outputs(verification: Verification, outputs: VerdictOutputs) -> None:
+    if not (outputs.junit or outputs.markdown):
+        return
     from trued.reporting.views.junit import junit
     from trued.reporting.views.markdown import markdown
 

@@ -14,7 +14,6 @@ from trued.model import (
 )
 from trued.model.events.proof import RequirementJudged
 from trued.proof.advice import places_of_modules, with_advice
-from trued.proof.checks.undeclared_additions import unread_additions
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.git_conversions import converted_files, unconverted_files
 from trued.proof.modules_of_checks import modules_of_checks
@@ -119,6 +118,8 @@ async def _change_with_packages(
     unread: list[str] = []
     checks = [check for requirement in due for check in requirement.checks if isinstance(check, DependenciesCheck)]
     if checks:
+        from trued.proof.checks.undeclared_additions import unread_additions  # few changes need it, and it is large
+
         unread = await unread_additions(
             trial.workspace,
             trial.contract.base,

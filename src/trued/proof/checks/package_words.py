@@ -16,7 +16,6 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.proof.text.python_imports import nodes_in
-from trued.support.located.yaml import yaml_value
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
 PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed_data` finds lists of packages
@@ -139,6 +138,8 @@ def parsed_data(path: str, text: str) -> Any:
     if path.endswith(".json"):
         return json.loads(text)
     if path.endswith((".yaml", ".yml")):
+        from trued.support.located.yaml import yaml_value  # with the first such file: its parser takes long to load
+
         try:
             return yaml_value(text, path, 1)[0]
         except BadInput as error:

@@ -46,24 +46,12 @@ from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.proof.room.go_cache import module_name
-from trued.proof.text.languages import CODE, SCRIPTS, is_script
+from trued.proof.text.languages import CODE, SCRIPTS, WITH_MANIFESTS, is_script
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 
 SHORT = ("@/", "~/")  # these begin no package's name, so they stand for a folder, by the settings of some tool
 READ_AS_CODE = (".py", *SCRIPTS, *GO_AND_RUST)
-SOURCES = (
-    ".py",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".tsx",
-    ".jsx",
-    ".go",
-    ".rs",
-    ".rb",
-)  # languages whose manifests are read
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
 _ABOUT_PROJECT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
@@ -166,7 +154,10 @@ async def unread_additions(
         if path in manifests or is_package_manifest(path):
             own_modules = modules.beside("")
             folders = {
-                str(folder) for name in on_commit if name.endswith(SOURCES) for folder in PurePosixPath(name).parents
+                str(folder)
+                for name in on_commit
+                if name.endswith(WITH_MANIFESTS)
+                for folder in PurePosixPath(name).parents
             }
             known_paths_here = {*known_paths, *(folder for folder in folders if "/" in folder)}
             is_understood = is_read_whole(
@@ -203,7 +194,7 @@ async def _go_modules(workspace: Workspace, base: str, on_base: Collection[str])
 def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]:
     """Paths that are no new words where a changed file names them: those of the base, and changed sources."""
     known_paths = with_folders(on_base)
-    known_paths |= {path for path in changed if "/" in path and path.endswith((*SOURCES, ".sh"))}
+    known_paths |= {path for path in changed if "/" in path and path.endswith((*WITH_MANIFESTS, ".sh"))}
     # Changed documents are not read as lists of packages, but a command could still use one as such a list:
     # `pip install -r docs/list.md`. So their paths count as new words, even if the base has them.
     return known_paths - {

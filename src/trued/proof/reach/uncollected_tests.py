@@ -5,7 +5,6 @@ names. Nobody runs these tests here, so they guard nothing: code that only they 
 """
 
 import ast
-import doctest
 import posixpath
 import re
 from collections import defaultdict
@@ -125,6 +124,8 @@ def examples_of(path: str, text: str) -> str:
     """The text of a Python file, or the code of the examples in a document."""
     if not path.endswith(DOCUMENTS_WITH_EXAMPLES):
         return text
+    import doctest  # with the first document: it loads all of unittest
+
     try:
         return "".join(example.source for example in doctest.DocTestParser().get_examples(text))
     except ValueError:

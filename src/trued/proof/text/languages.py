@@ -6,6 +6,7 @@ CODE = (
     *(".c", ".h", ".cc", ".cpp", ".hpp"),
 )
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")  # of JavaScript and TypeScript
+WITH_MANIFESTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".go", ".rs", ".rb")  # whose manifests we read
 
 
 def is_script(path: str) -> bool:

@@ -14,7 +14,6 @@ from typing import TypeAlias
 from trued.inputs.project.manifests import PackageManifest, make_targets, makefile_of
 from trued.model import Check, CommandCheck, DependenciesCheck, TestsCheck
 from trued.proof.checks.package_manifests import is_package_manifest
-from trued.proof.checks.undeclared_additions import SOURCES
 from trued.proof.reach.uncollected_tests import TESTS_MODULE
 from trued.proof.room.frozen_files import (
     CONFIGURED,
@@ -29,6 +28,7 @@ from trued.proof.room.frozen_files import (
 from trued.proof.room.project_folders import project_folders
 from trued.proof.runners.node import node_test_files
 from trued.proof.text.command_parser import RunnerCall, counted_part, package_folder, recognise_runner
+from trued.proof.text.languages import WITH_MANIFESTS
 from trued.protocols import Workspace
 from trued.run.examination.tests_without_runner import absent_submodules, tests_of_other_tools, tests_without_runner
 from trued.support.tables import json_table
@@ -84,7 +84,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
         lonely = await tests_without_runner(workspace, commit, blobs, scripts)
         not_run += [f"{path}: trued has no runner for it" for path in lonely]
     checks: dict[str, tuple[Check, ...]] = {"tests": tuple(suites)} if suites else {}
-    if any(path.endswith(SOURCES) or is_package_manifest(path) for path in blobs):
+    if any(path.endswith(WITH_MANIFESTS) or is_package_manifest(path) for path in blobs):
         checks["dependencies"] = (DependenciesCheck(),)
         checks["unchanged dependencies"] = (DependenciesCheck(unchanged=True),)
     for kind, names in TARGETS.items():
