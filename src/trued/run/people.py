@@ -53,7 +53,8 @@ class People:
 
     def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
         """The requirements that the last `review` approved. Other requirements of the same task need evidence of their
-        own. `approval`: what that `review` returned; if it is None, nothing was approved."""
+        own. `approval`: what that `review` returned, unless that is a rejection; if it is None, nothing was
+        approved."""
         return (
             tuple(decision.requirement for decision in self._steps.state.people.processed[-1].words) if approval else ()
         )

@@ -27,8 +27,8 @@ Ask: TypeAlias = Callable[[str, str], Awaitable[Answer]]  # name and text of a q
 
 
 async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contract:
-    """The plan's contract: every requirement, with cases by an examiner where it has no check, and every check run on
-    the base.
+    """The plan's contract: every requirement, with cases by an examiner if it has no check, and the result of every
+    check on the base.
 
     `ask`: asks whether to continue if this machine lacks what checks need. "redo" runs the checks on the base again,
     after the machine has been fixed; no agent is called again. Raises `Stopped` if the person stops.

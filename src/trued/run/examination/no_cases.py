@@ -42,7 +42,7 @@ async def examine_before_work(steps: Steps, requirements: Requirements, *, prova
 
 async def _examine_again(steps: Steps, requirements: Requirements, before: Examination) -> Examination:
     """Ask the next examiner for cases for the same requirements, in a session that knows nothing of the earlier
-    ones."""
+    examinations."""
     agent = _next_agent(steps, before)
     examination = await ExaminerConversation(steps.below("again").apart(), requirements, agent=agent).run()
     sessions = (*before.sessions, *examination.sessions)
