@@ -37,8 +37,8 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in the content; None for any other content, if the object is nested too deeply, or if
-    other parsers could read it differently because it has a duplicate key or NaN."""
+    """The JSON object in the content. None for any other content, for an object that is nested too deeply, and for one
+    that other parsers could read differently because it has a duplicate key or NaN."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
@@ -113,7 +113,7 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _paths(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each plain value with the path to it; an empty object or list counts as a value."""
+    """Each plain value in parsed JSON, with the path to it. An empty object or list counts as a plain value."""
     if isinstance(value, dict) and value:
         for name, item in value.items():
             yield from _paths(item, (*path, name))

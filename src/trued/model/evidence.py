@@ -31,12 +31,13 @@ class Tried(Value):
 
     @property
     def failure(self) -> str:
-        """The kind of failure without the name that may follow it: `module` of `module yaml`."""
+        """The kind of failure without the word that may follow it: `module` of `module yaml`."""
         return self.kind.split(" ")[0]
 
     @property
     def named(self) -> str:
-        """What follows in the kind of failure, such as the name of a module or program, or an exit code; or ""."""
+        """The word that follows the kind of failure, such as the name of a module or program, or an exit code; "" if
+        none."""
         return self.kind.partition(" ")[2]
 
     @property
@@ -45,7 +46,8 @@ class Tried(Value):
         return self.named if self.failure == "module" else ""
 
     def without_text(self, name: str) -> Self:
-        """The result under another name, with nothing but its outcome and kind: no word that the head could choose."""
+        """The result under another name, with only its outcome and the kind of failure: no word in it is one that the
+        head could choose."""
         kind = self.failure if self.failure in _OPEN_ENDED else self.kind
         return self.model_copy(update={"id": name, "kind": kind, "detail": "", "seconds": 0.0})
 
@@ -148,10 +150,10 @@ class Judged(Value):
     basis: Basis = ""
     evidence: tuple[str, ...] = ()  # ids of Evidence
     gaps: tuple[Finding, ...] = ()  # what is missing, as far as the implementer may know it
-    holds: bool  # nothing failed or is disputed; at most a person's approval is missing
+    holds: bool  # nothing failed and nothing is disputed; at most a person's approval is missing
     lacks: Lacks = ""  # what only a person can add
     parts: tuple[str, ...] = ()  # requirements that it consists of
-    own: "Judged | None" = None  # its judgement without its parts; None if it has no parts, or in older journals
+    own: "Judged | None" = None  # the verdict on it without its parts; None if it has no parts, or in older journals
     rests_on: str = ""  # what the grade rests on: the user's cases, an examiner's cases, or a person's approval
     missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged; neither a fault nor a gap of the work
     # Set only for a criterion that is not in the contract, so that nothing checks it: the id of the part of the work
@@ -212,15 +214,15 @@ class Verdict(Value):
 
     @property
     def missing_from_environment(self) -> tuple[MissingFromEnvironment, ...]:
-        """What the environment lacked, so that requirements or existing tests could not be judged; each once. No agent
-        can fix it."""
+        """What the environment lacked, each once: without it, requirements or existing tests could not be judged. No
+        agent can fix it."""
         every = (*self.requirements, *self.suites)
         return tuple(dict.fromkeys(part for judged in every for part in judged.missing))
 
     @property
     def lacks_only_environment(self) -> bool:
-        """Whether nothing failed, and only something that the environment lacks (`missing_from_environment`) kept the
-        work from being judged. This does not count as an attempt: a person has to fix the environment."""
+        """Whether nothing failed, and the work could not be judged only because of what the environment lacked
+        (`missing_from_environment`). This does not count as an attempt: a person has to fix the environment."""
         every = (*self.requirements, *self.suites)
         none_failed = all(judged.holds or (judged.grade is Grade.UNJUDGED and judged.missing) for judged in every)
         return bool(self.commit and self.missing_from_environment) and none_failed and not self.gaps
@@ -234,12 +236,12 @@ class Verdict(Value):
 
 
 class Author(Value):
-    """Who wrote a check's cases, when it was not the user."""
+    """Who wrote a check's cases, if the user did not."""
 
     role: str
     agent: str = ""
     vendor: str = ""
-    agreed: tuple[str, ...] = ()  # agents that gave the expected answer to every case without seeing it
+    agreed: tuple[str, ...] = ()  # agents that saw only the inputs, and gave the expected answer to every case
     independent: bool = False  # its agent, or one of `agreed`, is from another vendor than planner and implementers
 
 
@@ -276,7 +278,8 @@ class Contract(Value):
 
     @property
     def visibility(self) -> str:
-        """Whether the cases are held out, and why, in one clause. If they are not, `held_out_why` says both."""
+        """Whether the cases are held out, and why, in one clause. If agents could read them, `held_out_why` is that
+        clause."""
         if self.held_out:
             return f"cases are held out: {self.held_out_why}"
         return self.held_out_why or "cases are visible"
@@ -327,7 +330,8 @@ class Figures(Value):
         return self.total > 0 and self.passing == self.total
 
     def good_beside(self, base: "Figures") -> bool:
-        """Whether all tests pass, apart from tests that are skipped both here and on the base."""
+        """Whether all tests pass, apart from tests that are skipped both here and on the base. At least one must
+        pass."""
         skipped_on_both = {*self.skipped} & {*base.skipped}
         return self.passing > 0 and self.passing + len(skipped_on_both) == self.total
 

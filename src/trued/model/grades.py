@@ -45,7 +45,7 @@ class Grade(StrEnum):
 
     @property
     def is_lowered_bar(self) -> bool:
-        """Whether this grade, as the user's `--accept`, accepts less than the default."""
+        """Whether this grade, given as `--accept`, lets a run succeed with less than is required by default."""
         return not self.is_proven_or_attested
 
 
@@ -93,5 +93,5 @@ class Outcomes(StrEnum):
 OutcomeState: TypeAlias = Literal["done", "not proven", "unjudged", "waiting", "stopped", "planned"]
 
 
-# The mark in front of a grade in Markdown; for any other grade it depends on more than the grade.
+# The mark in front of a grade in Markdown. The marks of other grades depend on more than the grade.
 GRADE_MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}

@@ -1,4 +1,4 @@
-"""The ends of calls and the verdicts of many runs, with the few fields that statistics need."""
+"""How calls ended in many runs, and their verdicts: only the few fields that statistics need."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

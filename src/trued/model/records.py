@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from trued.model.replies import Finding
 
 RecordedState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
-# In these states agents are no longer called, so held-out cases may be shown. Still, a person can continue a run that
-# is "not proven".
+# In these states agents are no longer called, so held-out cases may be shown. A person can still continue a run that is
+# "not proven".
 ENDED_STATES: tuple[RecordedState, ...] = ("done", "not proven", "stopped", "cancelled")
 
 Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own terminal, a trued command, the live page
@@ -89,7 +89,7 @@ class Approval(Value):
 
 
 class Delivery(Value):
-    """A role that was given a comment, and in which call."""
+    """The role and the call that got a comment."""
 
     role: str
     call: str
@@ -108,8 +108,8 @@ class Comment(Value):
     given: tuple[Delivery, ...] = ()  # computed from the steps in which calls took the comment, never stored
 
     def is_for(self, role: str, key: str) -> bool:
-        """Whether this call should get the comment. A comment to a call or a role is given once; one to every role is
-        given once to each role."""
+        """Whether this call should get the comment. A comment to a call or to one role is given once. A comment to
+        every role is given once to each role."""
         if self.to and self.to not in (role, call_name(key)) and self.stops != key:
             return False
         return not any(delivery.role == role for delivery in self.given) if not self.to else not self.given

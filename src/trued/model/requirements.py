@@ -10,7 +10,7 @@ from trued.model.value import Value, newer_fields
 SLUG_LIMIT = 40
 
 
-# The docstrings of Source, Ready and Serve are in the schemas of agents' replies: see checks.py before changing one.
+# The docstrings of Source, Ready, Serve and Task are in schemas of agents' replies: see checks.py before changing one.
 
 
 class Source(Value):
@@ -24,10 +24,11 @@ class Source(Value):
 
 
 class LostCases(Value):
-    """Agents' cases for one clause that were withdrawn or disclosed after sealing, and that no new cases replaced."""
+    """How many of agents' cases for one clause were withdrawn or disclosed after sealing, without a new case in their
+    place."""
 
     clause: str
-    entry: str  # the entry point that they called
+    entry: str  # the entry point that the cases called
     number: int
 
 
@@ -76,7 +77,7 @@ class Environment(Value):
     services: tuple[Serve, ...] = ()  # started before each check that may use the loopback network
 
     def over(self, other: "Environment") -> "Environment":
-        """This environment, with the other's values for everything that this one does not set."""
+        """This environment. Whatever it does not set has the value of `other`; `variables` has those of both."""
         fields = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
         return other.model_copy(update={**fields, "variables": {**other.variables, **self.variables}})
 

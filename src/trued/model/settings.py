@@ -54,8 +54,8 @@ class RunLimits(Limit):
     roles: dict[str, Limit] = {}
     # how much of a subscription's window may be used, in per cent, if the agent reports it; 0: no limit
     quota: int = Field(default=0, ge=0, le=100)
-    call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call before its cost is known
-    call_tokens: int = Field(default=2_000_000, gt=0)  # reserved likewise: thirty requests with a full context
+    call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call until past calls show more
+    call_tokens: int = Field(default=2_000_000, gt=0)  # likewise; enough for thirty requests with a full context
     # the assumed price of a model that no price table has
     ceiling: Rate = Field(default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0))
 
@@ -130,7 +130,7 @@ class TeamSettings(Value):
     uat_after_feature: bool = True
     uat_after_all: bool = True
     cycles: int = Field(default=3, ge=1)  # most cycles of UAT and fixes, for each feature and for all of them together
-    off: tuple[str, ...] = ()  # roles that are left out; the report lists what is unchecked for lack of them
+    off: tuple[str, ...] = ()  # roles that are left out; the report lists what nobody checks without them
 
 
 class PreviewSettings(Value):

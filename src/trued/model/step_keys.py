@@ -64,7 +64,7 @@ def step_name(key: str) -> str:
 
 
 def is_examiners(key: str, role: str = "") -> bool:
-    """Whether an event under this key, or of this role, belongs to an examiner: any text in it might quote a case."""
+    """Whether an event with this key or role belongs to an examiner, so that any text in it might quote a case."""
     return role in EXAMINERS or step_name(key) in EXAMINERS
 
 
@@ -86,14 +86,14 @@ def is_comments(key: str) -> bool:
 
 
 def is_sent(key: str) -> bool:
-    """Whether a step records what was sent to the hub's store. Its key ends with 16 hex digits; a workflow's own step
+    """Whether a step records what was sent to the hub's store. Its key ends with 16 hex digits. A workflow's own step
     called `sent` has a small number there."""
     return re.search(SENT_KEY, key) is not None
 
 
 def task_scope(key: str) -> str:
-    """The scopes down to the task, such as `feature F1/task F1-T2`; if none is a task, the first scope. Empty for a
-    step of the run itself."""
+    """The scopes of a step down to its task, such as `feature F1/task F1-T2`. If no scope is a task, the first scope;
+    "" for a step of the run itself."""
     scopes = key.split("/")[:-1]
     depth = next((number for number, scope in enumerate(scopes, 1) if scope.startswith("task ")), 1)
     return "/".join(scopes[:depth])

@@ -15,7 +15,7 @@ class Value(BaseModel):
 def newer_fields(*names: str) -> Any:
     """A serializer that leaves out these fields if they are empty, so that values of older versions keep their hashes.
 
-    Assign it to any name in the class body. The inner function calls the value `self`, because pydantic asks for that
+    Assign it to any name in the class body. Its inner function calls the value `self`, because pydantic requires that
     name.
     """
 
@@ -28,8 +28,8 @@ def newer_fields(*names: str) -> Any:
 
 
 def only_given_fields() -> Any:
-    """A serializer that writes only the fields that were given. So a case that expects null differs from one that
-    expects nothing."""
+    """A serializer that writes only the fields that were given. Without it, a case that expects null would look like a
+    case that expects nothing."""
 
     def write_given(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields

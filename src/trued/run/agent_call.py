@@ -58,7 +58,7 @@ class Equipment(Value):
     """What an agent gets besides its brief."""
 
     browser: tuple[str, ...] = ()  # the command that starts an MCP server, which drives a browser
-    readable: tuple[str, ...] = ()  # paths of the machine that this server must be able to read
+    readable: tuple[str, ...] = ()  # paths on this machine that the MCP server must be able to read
     pictures: dict[str, str] = {}  # noqa: RUF012  name → artifact: put into the folder `pictures` of the agent's HOME
 
 
@@ -83,8 +83,8 @@ class AgentRequest(Value):
 
     @property
     def model(self) -> str:
-        """The size of the role's model (small, medium or large), which every agent understands; the model's name if its
-        size is unknown."""
+        """The model to order: the size of the role's model (small, medium or large), which every agent understands, or
+        the model's name if its size is unknown."""
         return size_of(self.role.model) or self.role.model
 
 
@@ -370,9 +370,11 @@ class AgentCall:
         return self.context.budget.existing_reservation(attempt).settle(lost)
 
     async def _stop_if_repeated_elsewhere(self, attempt: AttemptRequest, emit: EmitAgentEvent) -> bool:
-        """Stop the agent of this attempt, which began on this machine, if another machine has settled the attempt and
-        made the next one. Returns whether the agent was stopped: then it must not be started again. It is not stopped
-        if the attempt's report has arrived, because the report can still be used."""
+        """Stop the agent of this attempt if another machine has settled the attempt and made the next one meanwhile.
+
+        Returns whether the agent was stopped: then it must not be started again. If the attempt's report has arrived,
+        nothing is stopped, because the report can still be used.
+        """
         context, runtime = self.context, self.context.runtime
         repeated = context.is_begun_elsewhere(attempt.call, attempt.attempt + 1)
         if not repeated or not isinstance(runtime, StoppableRuntime):
@@ -463,8 +465,8 @@ class AgentCall:
 
     async def _commit_work(self, report: Report, clone: str) -> AgentCommit:
         """Commit what the agent left. Work of a role that may not write, or of a failed call, is not committed; a
-        rescue ref keeps it. An agent's own documents (`only`) are committed even if the call failed: people read them,
-        and they decide nothing."""
+        rescue ref keeps it. An agent that may write only documents (`only`) is an exception: they are committed even if
+        its call failed, because people read them, and no verdict rests on them."""
         request, head = self.request, self.position.head
         if not request.role.writes or (report.state != "done" and not request.only):
             return AgentCommit(head, ())

@@ -73,8 +73,9 @@ def unprocessed_decisions(
     """For each of the contract's `requirements` (ids), the newest decision that the workflow has not processed yet.
     Decisions on requirements that a person has removed from the contract are left out.
 
-    Of the approvals, only those of parked requirements are returned: a person had to decide on these, and nobody was
-    available. `every`: return all approvals, also of the whole contract, for a workflow that records them in its files.
+    A rejection is always returned. An approval is returned only if its requirement was parked: a person had to decide
+    on it, and nobody was available. `every`: return each approval, also of the whole contract, for a workflow that
+    records approvals in its files.
     """
     known, parked = head_by_decision(processed), {requirement for step in processed for requirement in step.parked}
     subjects = {*requirements, WHOLE_CONTRACT} if every else {*requirements}
@@ -90,8 +91,8 @@ def unprocessed_decisions(
 def commits_to_compare(
     decisions: Iterable[Approval], commits: Mapping[str, str], heads: HeadByDecision
 ) -> Iterator[tuple[str, str]]:
-    """The pairs of commits to compare in order to know which decisions still apply. `commits`: requirement → the commit
-    at which its decision has to apply."""
+    """The pairs of commits that `current_decisions` compares to find out which decisions still apply. `commits`:
+    requirement → the commit at which its decision has to apply."""
     for decision in decisions:
         commit = commits.get(decision.requirement, "")
         for earlier in (decision.commit, heads.get((decision.requirement, decision.at), "")):
@@ -106,8 +107,9 @@ def current_decisions(
     compare: Compare,
     asked: Mapping[str, str],
 ) -> list[Approval]:
-    """The decision (approval or rejection) that applies to each requirement at its commit in `commits`. If none
-    applies, the last one, with the reason why it is stale. `asked`: the hash of what each requirement asks for now."""
+    """For each requirement, the last decision (approval or rejection) that applies at the requirement's commit in
+    `commits`. If none applies, the last one, whose `stale` says why it does not. `asked`: requirement → the hash of
+    what it asks a person now; see `asked_of`."""
     current: dict[str, Approval] = {}
     for decision in decisions:
         commit, asked_now = commits.get(decision.requirement, ""), asked.get(decision.requirement, "")

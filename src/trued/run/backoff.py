@@ -12,7 +12,7 @@ BACK_OFF_S = (15.0, 30.0, 60.0, 120.0, 240.0, 480.0, 900.0)
 BLIND_S = 3600.0  # longest total wait over refusals in a row for which the provider names no time
 AFTER_S = 3.0  # added to the provider's time, because clocks differ
 WORKED_S = 300.0  # an agent that worked at least this long before a refusal has made progress
-DOUBTED = 2  # after this many refusals in a row, wait at least for the back-off, even if the provider names less
+DOUBTED = 2  # after this many refusals in a row, the back-off is the least wait, even if the provider names less
 NO_TIME = "the provider did not say until when"
 
 
@@ -67,8 +67,9 @@ def decide_wait(
 
 
 def _resume_time(report: Report, number: int) -> float:
-    """When to try again: after a growing back-off or, if the provider names a time, at that time plus a margin. If such
-    times have proved wrong twice, whichever is later."""
+    """When to try again: at the time that the provider names, plus a margin; if it names none, after a growing
+    back-off. From the third refusal in a row on, the back-off is the least wait, because the provider's times may be
+    wrong."""
     if not report.until:
         return report.ended + _step(number)
     doubted = report.ended + _step(number - DOUBTED) if number > DOUBTED else 0.0
@@ -83,7 +84,7 @@ def _step(number: int) -> float:
 
 
 def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
-    """When a person may resume, if the provider names a time."""
+    """A clause that says when a person may resume. It is NO_TIME if the provider names no time."""
     if not report.until:
         return NO_TIME
     day = "%H:%M" if until - now < 12 * 3600 else "%a %d %b %H:%M"

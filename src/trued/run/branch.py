@@ -86,7 +86,7 @@ class Branch:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     async def paths(self, commit: str = "") -> tuple[str, ...]:
-        """All files of `commit` (default: the newest commit); see `_submodule_folders` for submodules."""
+        """All files of `commit` (default: the newest commit), without those in submodules; see `_submodule_folders`."""
         commit = commit or self.head
         inside = await self._submodule_folders(commit)
         return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
@@ -104,7 +104,8 @@ class Branch:
         return {path: await self.read(path, commit) for path in paths}
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
-        """Files of the work that differ from the base, or from the commit `since`."""
+        """Files of the work that differ from the base, or from the commit `since`. The engine's own files are left
+        out."""
         return paths_outside(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
@@ -157,7 +158,7 @@ class Branch:
         files.background = tuple(dict.fromkeys((*files.background, *paths)))
 
     def count_as_work(self, *paths: str) -> None:
-        """Let changes to these files count as part of the work from now on, although the engine writes them or they
+        """Let changes to these files count as part of the work from now on, even if the engine writes the files or they
         are background."""
         files = self._steps.state.files
         files.counted = tuple(dict.fromkeys((*files.counted, *paths)))
@@ -219,7 +220,8 @@ class Branch:
     async def _read_edit(
         self, path: str, problem: Callable[[str], str], name: str, *, record_nothing: bool = True
     ) -> Edit | None:
-        """`name`: the step's name. `record_nothing`: whether the step is also recorded if there is no new edit."""
+        """Read an edit in the step `name`. `record_nothing`: whether the step is recorded even if there is no new
+        edit."""
         live_copy = self._copies.place(path)
         no_edit = "" if record_nothing else None
 

@@ -61,7 +61,7 @@ class AttemptRequest:
 
     @property
     def task(self) -> str:
-        """The part of the run that the call belongs to, such as `chunk 1A`; "" if there is none. See `task_scope`."""
+        """The scope of the task that the call belongs to, such as `chunk 1A`; "" if there is none. See `task_scope`."""
         return task_scope(self.key)
 
     @property
@@ -74,7 +74,7 @@ class AttemptRequest:
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def row(self, rows: Sequence[Spend]) -> Spend | None:
-        """The row of this attempt, if it has reserved before."""
+        """The row of this attempt among `rows`; None if the attempt has reserved nothing yet."""
         return next((row for row in rows if (row.call, row.attempt) == (self.call, self.attempt)), None)
 
     def sharing(self, rows: Sequence[Spend], scope: str) -> Sequence[Spend]:
@@ -97,7 +97,7 @@ class Shortage:
     what: str  # usd | tokens | calls | seconds
     limit: float
     spent: float
-    reserved: float  # by open calls; some of it may become free when they end
+    reserved: float  # by open calls, if there may be room when they end; 0 if even that would not be enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Budget:
 
     def has_used_up(self, call: str) -> bool:
         """Whether the last attempt of a call used up its reservation. If so, the call may reserve more. If not, a call
-        that ended for lack of budget used up the agent's own, which the engine cannot raise."""
+        that ended for lack of budget used up the agent's own budget, which the engine cannot raise."""
         attempts = [row for row in self._rows() if row.call == call]
         return any(_is_used_up(row, unit) for row in attempts[-1:] for unit in UNITS)
 
@@ -198,7 +198,7 @@ class Budget:
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
 
     def _rows(self) -> Sequence[Spend]:
-        """All spending of the run so far, read in a transaction like that of a reservation, but nothing is written."""
+        """All spending of the run so far. The journal reads it as it does for a reservation, but nothing is written."""
         spends: list[Spend] = []
 
         def read(rows: Sequence[Spend]) -> None:
@@ -316,8 +316,8 @@ class Budget:
         )
 
     def _usual_amount(self, request: AttemptRequest) -> Amount:
-        """A generous estimate from past calls of this role by this agent; the configured amount while there are too
-        few."""
+        """What such a call usually takes. Money and tokens: a generous estimate from past calls of this role by this
+        agent or, while there are too few, the amounts in the settings. Time: the setting `wall_s`."""
         past = self._journal.past(request.role, request.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
@@ -401,8 +401,8 @@ class Reservation:
         return report
 
     def _charged(self, report: Report) -> Usage:
-        """The call's usage with its cost; the cost is the whole reservation if the call broke off without reporting its
-        usage."""
+        """The call's usage with its cost. If the call broke off without reporting its usage, its cost is the whole
+        reservation."""
         usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         unreported = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if (

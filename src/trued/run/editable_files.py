@@ -49,7 +49,7 @@ class LiveCopies:
         self._folder, self._files, self._counts = folder, files, counts
 
     def write_copy(self, path: str, text: bytes) -> None:
-        """Write a copy that only the engine changes."""
+        """Write the live copy, over whatever is there. For a copy that people may edit, see `put_editable`."""
         copy = self.place(path)
         copy.parent.mkdir(parents=True, exist_ok=True)
         atomic_files.write(copy, text, sync=False)
@@ -57,8 +57,7 @@ class LiveCopies:
     def put_editable(self, path: str, text: bytes) -> None:
         """Write a copy that a person can also edit. An edit that has not been read yet stays.
 
-        A replay leaves a copy alone that was in place before; if the engine was killed before that, the replay writes
-        the copy.
+        A replay writes the copy only if the engine was killed before the copy was in place.
         """
         self._counts[f"copy {path}"] += 1
         number, written = self._counts[f"copy {path}"], self._written(path)
@@ -95,8 +94,8 @@ class LiveCopies:
         return True
 
     def place(self, path: str) -> Path:
-        """Where this file's copy, which people may edit, lies: in `files/` of the run's folder. A file from a folder
-        that the engine owns keeps its path below that folder; any other file keeps only its name."""
+        """Where the live copy of this file lies: in `files/` of the run's folder. A file from a folder that the engine
+        owns keeps its path below that folder; any other file keeps only its name."""
         inside = [folder for folder in self._files.owned if folder.endswith("/") and path.startswith(folder)]
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
 

@@ -72,7 +72,8 @@ class CommitBuild(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether the build passed, or could not be judged here: the latter does not count against the work."""
+        """Whether the build passed or could not be judged here. A build that could not be judged does not count against
+        the work."""
         return self.outcome in (Outcomes.PASSED, Outcomes.UNJUDGED)
 
 
@@ -178,8 +179,8 @@ class Judgement:
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
 
     async def _settle_disputes(self, disputes: Iterable[Finding]) -> None:
-        """Have another examiner answer the disputed cases blind, once for each requirement: to ask until an answer
-        suits the implementer would prove nothing."""
+        """Have another examiner answer the disputed cases blind, but only once for each requirement. If an implementer
+        could ask until an answer suits it, the answer would prove nothing."""
         for dispute in disputes:
             contract = self.contract()
             checked_by_agents = {
@@ -283,8 +284,8 @@ class Judgement:
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
-        are not part of the work). None if it had others, if one of its requirements is unjudged, or if an earlier
-        version of the engine took its evidence: then the checks run again."""
+        are not part of the work). None if its inputs were others, if one of its requirements is unjudged, or if an
+        earlier version of the engine took its evidence: then the checks run again."""
         if self._state.last.inputs != inputs:
             return None
         verdict = Verdict.model_validate_json(self._state.last.verdict)
@@ -292,8 +293,8 @@ class Judgement:
         return verdict if is_judged and all(evidence.room == ROOM for evidence in verdict.evidence) else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
-        """The contract. If a checking role has repaired something, it is an implementer, so cases of its vendor are no
-        longer independent: then the weakened contract, which comes into force here."""
+        """The contract, weakened if a checking role has repaired something. Such a role is an implementer, so cases of
+        its vendor are no longer independent. The weakened contract comes into force here."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
         weaker = weaken_authors(self._context, contract, {self._context.capabilities(agent).vendor for agent in agents})
@@ -310,8 +311,8 @@ class Judgement:
     # -- beside the contract -------------------------------------------------------------------------------------------
 
     def verdict_on(self, task: str, verdict: Verdict) -> Verdict:
-        """The part of a verdict that is about `task` (an id): about the verdict's subject, or about one of the further
-        tasks that the commit was evaluated for. Without objections and remarks."""
+        """The part of a verdict that is about the task with the id `task`: the verdict's subject, or one of the further
+        tasks that were evaluated on the same commit (`also`). Objections and remarks are left out."""
         ids = {requirement.id for requirement in self.contract().serving(task)}
         about_task = tuple(judged for judged in (*verdict.requirements, *verdict.beside) if judged.id in ids)
         return verdict.model_copy(
@@ -357,7 +358,8 @@ class Judgement:
         return self._state.without_progress.get(self._steps.path, RoundsInARow()).rounds >= NO_PROGRESS
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
-        """Record open objections by `by`, in place of its earlier ones: `prove_finally` takes them into account."""
+        """Record the open objections of the role `by`, in place of its earlier ones. `prove_finally` takes them into
+        account."""
         signed = [finding.model_copy(update={"by": by}) for finding in findings]
         self._state.open_objections[by] = addressed(self.contract(), Plan(), signed)
 
@@ -366,8 +368,8 @@ class Judgement:
         self._state.open_objections.pop(subject, None)
 
     def set_unverified(self, about: str, warnings: Iterable[str]) -> None:
-        """Record what could not be verified beyond the contract: every verdict lists it. Replaces earlier warnings
-        `about` the same thing."""
+        """Record warnings about what was not verified; every verdict lists them. They replace earlier warnings with the
+        same `about`."""
         self._state.unverified[about] = tuple(warnings)
 
     def set_outside(self, find: Callable[[Contract], Iterable[Requirement]], plan: Plan, why: str) -> None:
@@ -443,8 +445,8 @@ class Judgement:
 
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The objections, each with its requirement. An objection that names none is repeated for every requirement that
-    the subject serves."""
+    """The objections, each with its requirement. An objection that names no requirement of the contract is repeated for
+    every requirement that the subject serves; a plan serves all."""
     requirements = {requirement.id: requirement for requirement in contract.requirements}
     served = (
         [requirement.id for requirement in contract.serving(subject.id)]
@@ -484,8 +486,8 @@ def subject_name(subject: Task | Plan) -> str:
 
 
 def _build_warnings(command: str, result: BuildResult) -> Iterator[str]:
-    """Warnings about a build: it shows nothing if it could not be judged, and little if files that drive it differ from
-    the base's. They never count against the work."""
+    """Warnings about a build, which never count against the work. A build that could not be judged shows nothing. It
+    shows little if files that drive it differ from the base's."""
     if result.tried.outcome is Outcomes.UNJUDGED:
         lines = [line.strip() for line in result.tried.detail.splitlines() if line.strip()] or [result.tried.kind]
         summary = " ".join(dict.fromkeys((lines[0], lines[-1])))

@@ -34,8 +34,8 @@ def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
 
 
 async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> ProcessedDecisions:
-    """Collect people's decisions on these requirements at this head, and ask where none applies. Requirements that get
-    no decision are parked; a replay parks the same ones."""
+    """Collect people's decisions on these requirements at this head, and ask about each requirement that lacks one.
+    Requirements that get no decision are parked; a replay parks the same ones."""
     head, ids = steps.state.position.head, [requirement.id for requirement in wanted]
 
     async def step() -> ProcessedDecisions:
@@ -55,9 +55,12 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Pro
 
 
 async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False) -> tuple[Approval, ...]:
-    """People's decisions under this contract that no step has processed yet. If there are none, no step is recorded, so
-    that a resumed run looks again. Call this only at the end of a workflow: elsewhere, a replay could find decisions
-    that were made later."""
+    """The newest decisions of people under this contract that no step has processed yet; `unprocessed_decisions` says
+    which approvals are among them.
+
+    If there are none, no step is recorded, so that a resumed run looks again. Call this only at the end of a workflow:
+    elsewhere, a replay could find decisions that were made later.
+    """
     key, head = steps.key("decided"), steps.state.position.head
     ids = [requirement.id for requirement in contract.requirements]
 
@@ -95,8 +98,8 @@ def tasks_to_redo(
 
 
 async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
-    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way. They are those
-    on manual requirements or, if the workflow records approvals, on all requirements and on the contract."""
+    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way: decisions on
+    manual requirements or, if the workflow records approvals, on all requirements and on the contract."""
     manual = [requirement for requirement in contract.requirements if is_manual(requirement)]
     every = steps.context.records_approvals
     if not manual and not every:
@@ -115,8 +118,8 @@ async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, .
 
 
 async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict | None) -> None:
-    """At the end, ask people about manual requirements that still lack a decision, until one gets none. The decisions
-    go into the journal."""
+    """At the end, ask people about manual requirements that still lack a decision. Stop at the first question that gets
+    none. The decisions go into the journal."""
     lacking = {judged.id for judged in verdict.requirements if judged.lacks == "attest"} if verdict else set()
     for requirement in contract.requirements:
         if (
@@ -146,8 +149,8 @@ async def _changes_between(steps: Steps, before: str, after: str) -> ChangesSinc
 
 
 async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | None:
-    """Ask a person to go through the checklist and decide. None if nobody is available (also with `--yes`), or if the
-    question gets no decision. If somebody else has decided meanwhile, their decision."""
+    """Ask a person to go through the checklist and decide. If another person decided first, their decision is returned.
+    None if nobody is available (also with `--yes`), or if the question gets no decision."""
     context, key, head = steps.context, f"{requirement.id} by hand", steps.state.position.head
     if context.settings.yes:
         return None

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 class ConflictingFile(Value):
     """A file that two agents changed in contradicting ways. A side is None if the file does not exist there. If a file
-    is still not resolved, `theirs` is what its agent left, and `ours` is None."""
+    is still not resolved, `theirs` is what the part's agent left, and `ours` is None."""
 
     path: str
     ours: str | None  # the version on the run's head, from the earlier task
@@ -32,7 +32,7 @@ class ConflictingFile(Value):
 
 
 class Conflict(Value):
-    """The conflict that kept a part from being merged. The part's agent is asked for one version of both sides."""
+    """The conflict that kept a part from being merged. The part's agent is asked to unite both sides in one version."""
 
     files: tuple[ConflictingFile, ...]
     commit: str  # has both sides, with conflict markers; the part's new head
@@ -73,8 +73,8 @@ class Parallel:
     async def merge(self, part: Branch, message: str = "") -> Conflict | None:
         """Merge a part's work into the run's head. Returns None if it is merged, else the conflict.
 
-        A conflict changes only the part: its head becomes a commit that contains both sides. Have the part's agent make
-        one version of them, then call this again.
+        A conflict changes only the part: its head becomes a commit that contains both sides. Have the part's agent
+        unite them in one version, then call this again.
         """
         steps, position, part_position, name = (
             self._steps,
@@ -152,7 +152,7 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
     """Files of which the agent kept only one side: files of the conflict, and files that git had merged and the agent
-    reverted. That such a file also does what the other side did is only the agent's claim."""
+    reverted. If the agent says that such a file also does what the other side did, that is only a claim."""
     workspace, sides = part.steps.context.workspace, [mark.split()[-1] for mark in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]

@@ -52,8 +52,9 @@ class People:
         return rejected or (decided.words[-1] if decided.words and not decided.parked else None)
 
     def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
-        """The requirements that the last `review` approved; others of the same task need evidence of their own.
-        `approval`: what that `review` returned; () if it is None."""
+        """The requirements that the last `review` approved. Other requirements of the same task need evidence of their
+        own. `approval`: what that `review` returned, unless that is a rejection; if it is None, nothing was
+        approved."""
         return (
             tuple(decision.requirement for decision in self._steps.state.people.processed[-1].words) if approval else ()
         )
@@ -100,7 +101,7 @@ class People:
 
     def amended_verdict(self) -> Verdict | None:
         """The verdict by the contract as it was amended between `finish` and the grant of more rounds; None if it was
-        not. The amended contract comes into force here."""
+        not amended. The amended contract comes into force here."""
         return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
@@ -114,7 +115,8 @@ class People:
         return Verdict.open(subject_name(subject), *([comment] if comment else []), *rejections)
 
     def keep_gaps_for(self, task: str, gaps: Iterable[Finding]) -> None:
-        """Keep gaps for the next agent that works on this task: `take_feedback` returns them."""
+        """Keep gaps for the next agent that works on this task, in place of earlier ones. `take_feedback` returns
+        them."""
         self._steps.state.people.rejections[task] = tuple(gaps)
 
     def _granted(self) -> tuple[int, int]:

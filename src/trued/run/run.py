@@ -126,8 +126,8 @@ class Run:
         """An agent that keeps its context: every ask continues the same conversation, in the same clone.
 
         `publishes`: move the run's branch to the agent's commit after each ask. `before`: awaited whenever the agent is
-        about to work. `only`: the paths that it may write; its other changes are undone. `name`: its own name, if
-        several agents play the role.
+        about to work. `only`: the paths that it may write; its other changes are undone. `name`: tells several agents
+        of one role apart.
         """
         return Session(self.steps, role, reply, publishes=publishes, before=before, only=only, name=name)
 
@@ -179,8 +179,8 @@ class Run:
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Return what a person wrote about this subject, as gaps that the first attempt has to close; see
-        `People.take_feedback`."""
+        """Return what a person wrote about this subject, as the gaps of a verdict: the first attempt has to close them.
+        See `People.take_feedback`."""
         return self.people.take_feedback(subject)
 
     async def prove(

@@ -27,8 +27,8 @@ Ask: TypeAlias = Callable[[str, str], Awaitable[Answer]]  # name and text of a q
 
 
 async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contract:
-    """The plan's contract: every requirement, with cases by an examiner where it has no check, and every check run on
-    the base.
+    """The plan's contract: every requirement, with cases by an examiner if it has no check, and the result of every
+    check on the base.
 
     `ask`: asks whether to continue if this machine lacks what checks need. "redo" runs the checks on the base again,
     after the machine has been fixed; no agent is called again. Raises `Stopped` if the person stops.
@@ -82,8 +82,9 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
 
 
 async def _asked_requirements(steps: Steps, plan: Plan) -> tuple[Requirements, tuple[Requirement, ...]]:
-    """The user's requirements and the plan's, with environment and server. Also, from outside the user's file, those
-    whose whole text asks for the success of a command, each with this command as its check."""
+    """The requirements of the user and of the plan, with environment and server; and copies of those whose whole text
+    asks that a command succeeds, each with that command as its check. Requirements of the user's file are not
+    copied."""
     context = steps.context
     user_plan = plan if plan.source.file or plan.requirements else None
     requirements = user_requirements(user_plan, context.goal, context.requirements)
@@ -98,7 +99,7 @@ async def _asked_requirements(steps: Steps, plan: Plan) -> tuple[Requirements, t
 
 
 def _has_proof(asked: Iterable[Requirement], planned: Iterable[Requirement]) -> bool:
-    """Whether anything can be proven without an examiner: it has a check, or the base's own tools check it."""
+    """Whether some requirement can be proven without an examiner: it has a check, or the base's own tools check it."""
     return any(requirement.checks for requirement in (*asked, *planned)) or any(
         not is_open(requirement) for requirement in asked if not requirement.parts
     )

@@ -50,8 +50,8 @@ class Session(Generic[R]):
         the agent that the settings name. `before`: awaited whenever the agent is really about to work (not in a
         replay), to prepare what it needs.
 
-        `only`: the paths that it may write, if it may not write everything. `name` distinguishes it from other sessions
-        of the same role. Raises BadInput if there is no such role, or no agent for it.
+        `only`: the only paths that the agent may write; empty: no such restriction. `name` distinguishes the session
+        from other sessions of the same role. Raises BadInput if there is no such role, or no agent for it.
         """
         self.steps, self.reply, self.publishes, self.before = steps, reply, publishes, before
         self.role, self.agent = _role_and_agent(steps.context, role, agent)
@@ -207,15 +207,16 @@ class Session(Generic[R]):
         return ""
 
     async def _publish_and_clean(self, answer: AgentAnswer, *, live: bool) -> None:
-        """If the answer is new (`live`, not replayed): report edits of files that the agent may not change, and move
-        the branch. If the call died and was repeated in an extra clone, drop the extra clone."""
+        """Record that the session's clone is open. If the answer is new (`live`, not replayed), also report edits of
+        files that the agent may not change, and move the branch. If the call died and was repeated in an extra clone,
+        drop the extra clone."""
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path
         if not live:
             return
         if answer.clone != self.clone:
             await run.workspace.drop_clone(answer.clone, "the call has ended")
-        allowed = (*self.only, *steps.state.files.noted)  # its own documents, and notes in the engine's files
+        allowed = (*self.only, *steps.state.files.noted)  # the agent's documents, and its notes in the engine's files
         changed, undone = (paths_outside(paths, allowed) for paths in (answer.changed, answer.undone))
         edits = foreign_edits(changed, undone, steps.protected, steps.frozen_files)
         if edits.files:

@@ -83,8 +83,8 @@ class Steps:
         return partial(self.emit, name)
 
     async def publish(self) -> None:
-        """Move the run's branch to the newest commit. If somebody else has moved the branch, report that, and leave the
-        branch alone."""
+        """Move the run's branch to the newest commit. If somebody else has moved the branch, emit an event that says
+        so, and leave the branch alone."""
         position = self.state.position
         # The commit of a replayed step was published when the step ran, or will be with the next step that runs.
         replayed = not position.live

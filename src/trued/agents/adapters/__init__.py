@@ -1,4 +1,5 @@
-"""One module for each agent, found by its name. Each module defines what can follow the name after a colon."""
+"""The agents: one module for each, found by the agent's name. A module also defines what can follow the name after a
+colon."""
 
 import difflib
 import time

@@ -19,8 +19,8 @@ from trued.agents.driver.program_files import visible_files
 from trued.agents.driver.reply_format import BrokenReply, parse_reply
 from trued.wire import Capabilities, EmitAgentEvent, Order, Report
 
-# None. A program that wants to continue a session can do that itself: it gets the session's id, and can store what it
-# needs in its HOME.
+# No capabilities are declared. A program that wants to continue a session can do that itself: it gets the session's id,
+# and can store what it needs in its HOME.
 CAPABILITIES = Capabilities()
 
 
@@ -64,7 +64,8 @@ def _order_json(order: Order) -> bytes:
 
 
 def _find_program(program: str, folder: Path) -> str:
-    """The program's path; "" if not found. A name with a slash is relative to the clone, others are found on PATH."""
+    """The program's path; "" if there is none. A name with a slash is relative to the clone; any other name is looked
+    up on PATH."""
     if "/" not in program:
         return shutil.which(program) or ""
     path = folder / program

@@ -68,8 +68,8 @@ class ScriptedRuntime:
 
 
 class ScriptedProcess:
-    """The runtime of `scripted:FILE.py[#NAME]`. In a confined process, it calls the function NAME of the file;
-    without NAME, the function with the role's name."""
+    """The runtime of `scripted:FILE.py[#NAME]`. In a confined process, it calls the function NAME of the file. Without
+    NAME, it calls the function with the role's name, in which "_" stands for "-"."""
 
     def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch

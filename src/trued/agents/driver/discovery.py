@@ -11,7 +11,7 @@ from pathlib import Path
 
 from trued.support.path_sets import lies_inside, outermost_paths
 
-# Beginnings of paths of system folders with programs. Every sandbox shows them, so they are not listed once more.
+# System folders with programs. Every sandbox shows them, so `readable` does not list them.
 SYSTEM_PROGRAM_PREFIXES = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 SHELVES = ("bin", ".bin", "sbin", "shims")  # folders with programs and links to programs
 LINKS = 40  # links that are followed, as in the kernel
@@ -28,8 +28,8 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """Find the program on PATH, and the folders that it must be able to read, which never include HOME itself or a
-    folder above it. None if it is not installed."""
+    """Find the program on PATH, and the folders that it must be able to read. HOME itself and the folders above it are
+    never among them. None if the program is not installed."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     found_path = shutil.which(program, path=path)
     if not found_path:
@@ -123,8 +123,9 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """The folder that the program needs: for an npm package its `node_modules`, or pnpm's store; for Python the virtual
-    environment; else the program's own folder. Yields nothing if that is one of `SHELVES`, HOME, or above HOME."""
+    """The folder that the program needs. For an npm package it is its `node_modules`, or pnpm's store; for a program in
+    a Python virtual environment, the environment; for any other program, its own folder, unless that is one of
+    `SHELVES`. Nothing is yielded for HOME or a folder above it."""
     program = Path(real)
     if "node_modules" in program.parts:
         modules = Path(*program.parts[: program.parts.index("node_modules") + 1])

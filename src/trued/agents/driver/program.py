@@ -101,7 +101,8 @@ def done_report(
 
 
 def report_if_failed(order: Order, ended: ProgramExit) -> Report | None:
-    """The report on a program that did not exit with code 0; None if it did."""
+    """The report on a program that failed: it was ended from outside, was never started, or did not exit with code 0.
+    None if the program succeeded."""
     if ended.kind:
         return failed_report(order, ended.kind, ended.why, reaped=ended.reaped)
     if ended.code != 0:

@@ -12,8 +12,9 @@ def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str,
     """The program to start, and the paths outside the clone that it may see: its own, and absolute paths in its
     arguments.
 
-    An agent could have written what is in the clone. So a program in the clone is not run outside the sandbox, and a
-    link in the clone makes no other path visible."""
+    An agent could have written what is in the clone. So a program in the clone is not run here, outside the sandbox, to
+    ask for its folders; and a link in the clone makes no other path visible.
+    """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [
         value for value in values if value.startswith("/") and Path(value).exists() and not _is_within(value, clone)

@@ -143,7 +143,8 @@ STATUS = re.compile(
 
 
 def _error_kind(low: str, status: int) -> tuple[str, str]:
-    """The kind, and the phrase that shows it. The status decides, unless a phrase is more specific."""
+    """The kind of the error, and the phrase that shows it; both are "" if the text shows none. The status decides,
+    unless a phrase is more specific. `low`: the text in lower case."""
     for kind, phrases in (("budget", BUDGET), ("context", CONTEXT), ("credit", CREDIT)):
         phrase = _first_phrase(phrases, low)
         if phrase and not (kind == "credit" and _means_rate_limit(phrase, low)):
@@ -189,7 +190,7 @@ def _daily_quota_reset(low: str, now: float) -> float:
 
 
 def _status(low: str) -> int:
-    """The status that the text itself names; 0 if none."""
+    """The HTTP status that the text itself names; 0 if it names none."""
     status = STATUS.search(low)
     return int(next(filter(None, status.groups()))) if status else 0
 

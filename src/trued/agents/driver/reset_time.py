@@ -84,7 +84,8 @@ def is_plausible(time: float, now: float) -> bool:
 
 
 def duration_seconds(duration: str) -> float:
-    """`6m0s`, `3 days 4 hours 9 minutes`, `174ms`, `an hour` in seconds; nan for anything else."""
+    """The seconds in a duration such as `6m0s`, `3 days 4 hours 9 minutes`, `174ms` or `an hour`; nan for anything
+    else."""
     parts = [(1.0 if part[0].isalpha() else float(part), unit.lower()) for part, unit in PARTS.findall(duration)]
     return (
         sum(number * UNITS["ms" if unit.startswith(("ms", "mil")) else unit[0]] for number, unit in parts) or math.nan
@@ -184,8 +185,8 @@ def _days(match: "re.Match[str]", today: datetime) -> list[datetime]:
 
 
 def _moments(wall: datetime, tz: tzinfo | None) -> tuple[float, float]:
-    """The first and second moment of a wall-clock time, in epoch seconds. They differ only when clocks are set back. A
-    time that is skipped when clocks are set forward means the time after the jump."""
+    """The two moments at which clocks show this time, in epoch seconds. They are the same, unless clocks are set back
+    at that time. A time that is skipped when clocks are set forward means the time after the jump."""
     first, second = _epoch(wall, tz), _epoch(wall.replace(fold=1), tz)
     return first, max(first, second)
 
@@ -225,8 +226,8 @@ def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
 
 
 def _moment(value: str, now: float, scale: float = 1.0) -> float:
-    """Read seconds from now, epoch seconds or milliseconds, a duration, or a date of HTTP or RFC 3339; 0 for anything
-    else."""
+    """The time that a value names, in epoch seconds; 0 if it names none. The value may be a number of seconds from now,
+    epoch seconds or milliseconds, a duration, or a date of HTTP or RFC 3339."""
     if not value or len(value) > 64:
         return 0.0
     if re.fullmatch(r"\d{1,13}(?:\.\d{1,9})?", value):

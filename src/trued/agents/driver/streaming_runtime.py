@@ -171,7 +171,7 @@ def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
 
 
 def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
-    """The report on an agent that ended without reporting the end of its turn; stderr might show why."""
+    """The report on an agent that ended without reporting the end of its turn. Its stderr might show why."""
     from trued.agents.driver.provider_errors import parse_refusal  # loaded only after a failure
 
     code = ended.code or 0

@@ -22,7 +22,8 @@ SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are 
 
 @dataclass
 class Transcript:
-    """Collects what an agent reports: its adapter folds each event into it, and `emit` reports the news at once."""
+    """Collects what an agent reports: its adapter folds each event into it, and `emit` passes on what is new at
+    once."""
 
     order: Order
     emit: EmitAgentEvent

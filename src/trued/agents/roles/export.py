@@ -44,7 +44,8 @@ def export_text(role: Role, form: RoleFormat) -> str:
 
 
 def with_mark(fields: Iterable[str], text: str) -> str:
-    """A file with these fields and this text, and a hash that shows whether it was changed."""
+    """The text of a file: these fields as its front matter, a mark, and this text. By the mark, a hash, `is_unchanged`
+    recognises whether the file was changed."""
     head = "".join(f"{line}\n" for line in fields)
     plain = f"---\n{head}---\n\n{text}"
     return f"---\n{head}{_mark(plain)}---\n\n{text}"
@@ -66,8 +67,8 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 
 
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
-    """Write the files. If a file that trued did not write, or that was changed, would be overwritten, raises BadInput
-    and writes none, unless `force`."""
+    """Write the files. Raises BadInput and writes none if that would overwrite a file that trued did not write, or one
+    that was changed since. With `force` such files are overwritten."""
     todo = [export for export in exports if export.state != "same"]
     if differing := [str(export.path) for export in todo if export.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")

@@ -28,7 +28,8 @@ SECTION = re.compile(
 def plan_section(exports: Iterable[Export], form: RoleFormat, top: Path) -> Export:
     """The tool's instructions file with a section about these exports, added at its end or replaced in its place.
 
-    Raises BadInput if the file has the beginning of a section and no end, or cannot be read.
+    Raises BadInput if the file cannot be read, is a link that leads out of `top`, or has the beginning of a section
+    without its end.
     """
     path = top / FILES[form.name]
     if not path.resolve().is_relative_to(top.resolve()):

@@ -29,7 +29,8 @@ def role_files(project: Path) -> Iterator[tuple[Path, RoleFormat | None]]:
 
 
 def lint_role_file(path: Path, form: RoleFormat | None = None, *, shown: str = "") -> list[RoleFinding]:
-    """Check one role file. `form`: its format; None: the format that its folder implies."""
+    """Check one role file, and return what is wrong or not used. `form`: the file's format; None: the format that its
+    folder implies. `shown`: the file's name in findings."""
     form, shown = form or format_of(path), shown or str(path)
     try:
         text = read_text(path, shown)

@@ -1,4 +1,4 @@
-"""Reads role files of other tools: fields that have a meaning here are used, the others are noted."""
+"""Reads role files of other tools. Fields that have a meaning here are used; all other fields are noted."""
 
 import re
 from collections.abc import Iterator
@@ -196,7 +196,8 @@ class _Tools:
         return tools | {"read"} if tools else tools  # searching and editing imply reading
 
     def _denied(self) -> set[str]:
-        """Tools that are denied completely; a pattern such as `Bash(rm *)` does not deny the tool."""
+        """Tools that the role loses, because they are denied completely. A pattern such as `Bash(rm *)` denies no
+        tool."""
         names = list[str]()
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
@@ -237,7 +238,7 @@ class _Tools:
         return allowed | (usual - denied)
 
     def _denied_by(self, key: str, names: list[str]) -> set[str]:
-        """Return the tools that a role does not have if it may not use the tools called `names`. Adds notes."""
+        """The tools that a role loses if it may not use the tools called `names`. Adds notes."""
         denied = set[str]()
         for tool in TOOLS:
             same_tool = [name for name in names if neutral_tool(name) == tool]

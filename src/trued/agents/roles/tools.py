@@ -63,7 +63,7 @@ _SIZE = {word: size for size, words in _SIZES.items() for word in words.split()}
 
 
 def size_of(model: str) -> str:
-    """small, medium or large for the model of a role; "" if unknown."""
+    """The size of the model that a role names: small, medium or large; "" if it is unknown."""
     sizes = {_SIZE[word] for word in re.findall(r"[a-z]+", model.lower()) if word in _SIZE}
     return next((size for size in _SIZES if size in sizes), "")
 
@@ -93,7 +93,8 @@ def is_denied(tool: str, names: Iterable[str]) -> bool:
 
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
-    """Whether denying `tool` denies more than `names`: another program has further names for the tool."""
+    """Whether leaving out `tool` denies more than `names`. That is so unless `names` contain the tool's own name, or
+    all names that Claude Code or OpenCode has for it."""
     denied = {_word(name) for name in names}
     return tool not in denied and not any(
         {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)
@@ -101,7 +102,7 @@ def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
 
 
 def _word(name: str) -> str:
-    """A tool's name without its limits and the group that precedes it, in lower case."""
+    """A tool's name in lower case, without its limits in parentheses and without the group before a slash."""
     return name.partition("(")[0].rpartition("/")[2].strip().lower()
 
 

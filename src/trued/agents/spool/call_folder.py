@@ -90,7 +90,8 @@ class CallFolder:
 
     async def prepare_start(self) -> bool:
         """With the lock held: end the processes that an earlier start left; return whether to start an agent now.
-        Raises Diverged if the folder contains another order."""
+        Raises Diverged if the folder contains another order, and StateFailed if supervisors keep ending before they
+        start an agent."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         begun = _count_lines(self.path / "starts")
@@ -213,14 +214,14 @@ def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dic
 
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
-    """The attempts of a call, with their folders, in the order of their starts. A call that continued after a wait or a
-    question has several."""
+    """The attempts of a call, each with its number and folder, in the order of their starts. A call that continued
+    after a wait or a question has further orders; their attempts are among them."""
     folders = [path for path in spool.glob(f"{folder_name(key)}.*") if path.is_dir() and path.suffix[1:].isdigit()]
     return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
 
 
 def _began(folder: Path) -> tuple[float, int]:
-    """A sort key: when an attempt was first started; attempts that were never started come last, by their numbers."""
+    """A sort key: when an attempt was first started. Attempts that were never started come last, by their numbers."""
     return next(iter(_start_times(folder)), float("inf")), int(folder.suffix[1:])
 
 

@@ -30,8 +30,8 @@ CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True
 
 
 class Spool:
-    """A runtime whose calls survive its process. If an order was started before, its existing report is returned, its
-    running call is adopted, or its dead call is restarted."""
+    """A runtime whose calls survive its process. An order that was started before is not started anew: its report is
+    returned, its running call is adopted, or its dead call is restarted."""
 
     def __init__(
         self,
@@ -90,8 +90,8 @@ class Spool:
         return report
 
     async def stop_all(self) -> int:
-        """End every agent of this run and its descendants, whoever started them. Return how many processes supervisors
-        had left behind when they ended."""
+        """End every agent of this run and its descendants, whoever started them. Returns how many processes supervisors
+        had left, so that they had to be ended here."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
         await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])

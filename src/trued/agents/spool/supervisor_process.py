@@ -84,8 +84,8 @@ class Supervisor:
         return self._process.wait()
 
     async def _first_line(self) -> str:
-        """The first line that the supervisor prints; if it ends before, what it printed; if it prints nothing for
-        READY_S, a sentence that says so."""
+        """The first line that the supervisor prints. If it ends before a whole line, what it has printed; if no line
+        comes within READY_S, a sentence that says so."""
         stream = self._process.stdout
         if stream is None:
             return ""

@@ -120,8 +120,8 @@ def reserve_disk_space(folder: Path) -> None:
 
 
 def _count_start(folder: Path) -> int:
-    """Add a line for this start to the file `starts`; return the number of lines. A call without that file never
-    started its agent."""
+    """Add a line for this start to the file `starts`; return the number of lines. Without that file, the call's agent
+    was never started."""
     try:
         with (folder / "starts").open("a+", encoding="utf-8") as file:
             file.write(f"{time.time():.3f} {os.getpid()}\n")
@@ -140,7 +140,7 @@ def _session(folder: Path) -> str:
 
 
 def _remember_session(folder: Path, session: str) -> None:
-    """Save the session's id in the file `session`: if that exists, the session can be resumed."""
+    """Save the session's id in the file `session`. If the file exists, the session can be resumed."""
     try:
         with (folder / "session").open("w", encoding="utf-8") as file:
             file.write(session)

@@ -148,8 +148,8 @@ class Launcher:
                 (self._folder / "strays").write_text("\n".join(strays))
 
     def _end(self, agent: "_AgentProcess") -> int:
-        """End the process tree. The result is how many processes outlived the program; those that end with the sandbox
-        do not count."""
+        """End the process tree. Returns how many processes outlived the program, without those that end with the
+        sandbox."""
         if agent.code is None:
             agent.end(GRACE_S)
         for _ in range(SETTLE):
@@ -292,8 +292,9 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The name of the known agent that this process runs; "" if it runs none, or is part of the ordered agent. If the
-    ordered agent has started its own program again through a shell or a tool, that is another agent."""
+    """The name of the known agent that this process runs, if it is an agent that should not be there; otherwise "". The
+    processes of the ordered agent may be there. But if that agent starts its own program again through a shell or a
+    tool, the new process is another agent."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name

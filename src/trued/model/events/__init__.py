@@ -51,8 +51,8 @@ class JournalEvent(BaseModel):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self | None:
-        """Read a stored object. A field that is missing or of another type, as in older journals, becomes empty. None
-        if the object cannot be read even so."""
+        """Read a stored object. A field that is missing or has another type, as in older journals, gets its default or
+        an empty value. None if the object cannot be read even so."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:
@@ -70,7 +70,7 @@ class JournalEvent(BaseModel):
 
 
 class UnknownEvent(JournalEvent):
-    """An event that no class is known for: of another version, or emitted by an agent's runtime."""
+    """An event without a class: it is from another version, or an agent's runtime emitted it."""
 
     name: str
     data: dict[str, Any] = {}

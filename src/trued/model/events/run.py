@@ -49,7 +49,7 @@ class WorkingTreeDirty(JournalEvent, kind="working tree is dirty", omits=("place
 
 
 class ForeignRoleUsed(JournalEvent, kind="role of another tool"):
-    """A role is played by the rules of a role file written for another tool."""
+    """A role is played by a role file that was written for another tool."""
 
     role: str
     origin: str

@@ -15,7 +15,7 @@ from trued.model import Comment, Goal, Plan, Role, Task
 from trued.support.plain_text import printable_line
 
 SUBJECT_LIMIT = 60_000  # characters of a brief's subject; the rest is cut
-CONTEXT_LIMIT = 20_000  # characters of each other quoted text
+CONTEXT_LIMIT = 20_000  # characters of every other quoted text
 FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # these never change, so later turns omit them
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
@@ -95,7 +95,7 @@ def quoted(text: str, limit: int) -> str:
 
 
 def readable(value: object) -> str:
-    """A value as a person would write it: fields by name, items as a list, empty ones left out."""
+    """A value as a person would write it: its fields by name, without empty ones, and items as a list."""
     return "\n".join(_value_lines(value))
 
 

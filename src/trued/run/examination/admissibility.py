@@ -86,9 +86,9 @@ class CaseRules:
         return f"{requirement.text}\n{self.words}" if requirement.parts else requirement.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """Apply the rules to all replies of one examiner. `doubts`: those of the second examiner. A case to which it
-        gives another answer is dropped. So are the cases of a requirement that it is not sure of, if the others show as
-        much."""
+        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that it
+        answers differently is dropped. The cases of which it is not sure are dropped if the requirement's other cases
+        show as much."""
         proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
         proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -138,8 +138,8 @@ class CaseRules:
     def _without_vacuous_cases(
         self, name: str, items: Sequence[_Item], interface: Sequence[str]
     ) -> tuple[list[_Item], list[Fault]]:
-        """The items without the cases that a mutant passes (see `proof/cases/mutants.py`), and what is wrong with these
-        cases. An exchange that a mutant passes stays as set-up for later ones."""
+        """The items without their vacuous cases (those that a mutant passes; see `proof/cases/mutants.py`), and the
+        faults of these cases. A vacuous exchange stays as set-up for later exchanges."""
         numbered = [(item, number, case) for item in items for number, case in proving_cases(item.run)]
         reasons = passing_mutants([case for _, _, case in numbered], interface)
         vacuous = [(item.origin, number) for (item, number, _), reason in zip(numbered, reasons, strict=True) if reason]
@@ -198,8 +198,8 @@ class CaseRules:
     ) -> tuple[Proposed | None, list[Fault]]:
         """The part of a proposal that can be run, and why the rest cannot.
 
-        Each exchange is judged separately. One that shows little is kept as set-up for the others; one that cannot be
-        run is dropped, together with all exchanges after it.
+        Each exchange is judged separately. One that shows little is kept as set-up for the other exchanges. One that
+        cannot be run is dropped, together with all exchanges after it.
         """
 
         def fault(what: str) -> list[Fault]:
@@ -248,8 +248,8 @@ class CaseRules:
         return why_strange(case, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
-        """Whether the examiner may call this requirement background: it is a single sentence without cases, and a part
-        of the requirement that stands for the whole source."""
+        """Whether the examiner may call this requirement background. It may if the requirement is a single sentence
+        without cases, and a part of the requirement that stands for the whole source."""
         whole = any(aside.requirement in requirement.parts for requirement in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
@@ -310,15 +310,17 @@ def _split(proposal: Proposed) -> Iterator[Proposed]:
 
 def _trimmed(proposal: Proposed, cases: Sequence[Case]) -> Proposed | None:
     """The proposal with these exchanges, up to the last one that shows something; None if no exchange shows anything.
-    (Set-up after that one would prepare nothing.)"""
+    (Set-up at the end would prepare nothing.)"""
     last = max((number for number, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
     return proposal.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
 
 
 def _without_doubted(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """The proposal without its doubted cases; None if nothing is left. `what`: the kind of doubt that counts,
-    "otherwise" (the second examiner gives another answer) or "unsure". A doubted exchange stays as set-up for later
-    ones."""
+    """The proposal without its doubted cases; None if nothing is left. A doubted exchange stays as set-up for later
+    ones.
+
+    `what`: the kind of doubt that counts, "otherwise" (the second examiner gives another answer) or "unsure".
+    """
     numbers = {doubt.number for doubt in doubts if doubt.of == origin and doubt.what == what}
     if not numbers or not run.cases:
         return None if numbers else run

@@ -170,8 +170,8 @@ class ExaminerConversation:
         return weighed
 
     async def _with_server(self) -> Requirements:
-        """The requirements. If a case needs a server and the user names none, with the server that the base's files
-        show: it was tried on the base, unlike a server that an agent names."""
+        """The requirements. If a case needs a server and the user names none, they get the server that the base's files
+        show. That server was tried on the base, unlike a server that an agent names."""
         if not self._needs_server:
             return self.asked
         return self.asked.model_copy(update={"serve": (await self._server()).serve})
@@ -357,11 +357,11 @@ def _doubt_note(proposal: Proposed, case: Case | BrowserCheck, what: str, why: s
 
 
 def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
-    """A session with the second examiner: the agent that the settings name, else an agent of another vendor than the
-    examiner's, if possible one whose vendor builds nothing. None if there is no such agent.
+    """A session with the second examiner: the agent that the settings name, or else an agent of another vendor than the
+    examiner's. None if there is no such agent.
 
-    If the examiner's own vendor builds nothing, no agent of a building vendor is chosen. `always` (for disputed cases):
-    instead of None, a fresh session with the examiner's own agent.
+    An agent whose vendor builds nothing is preferred. An agent of a building vendor is chosen only if the examiner's
+    vendor builds, too. `always` (for disputed cases): instead of None, a fresh session with the examiner's own agent.
     """
     context = steps.context
     agent = context.settings.agents.get(SECOND, "") or _blind_agent(context, examiner) or (examiner if always else "")

@@ -20,8 +20,9 @@ async def with_existing_tests(
     prove.
 
     The tests are not a requirement: they have no grade, and if they fail they refute every requirement. `sealed`: the
-    requirements come from a contract, or a person adds to one. Then an agent's requirement without a check stays
-    without one: a person who adopts it accepts its words, not a check that an agent could choose by these words.
+    requirements come from a contract, or a person adds to one. Then a requirement that an agent wrote without a check
+    gets none here. A person who adopted it accepted its words; the agent could have chosen words that call for a weak
+    check.
     """
     tools = await own_tools(workspace, workspace.base)
     on_base = await workspace.blobs(workspace.base)
@@ -106,7 +107,7 @@ def _suites_like(check: Check, tools: OwnTools) -> list[Check]:
 
 
 def _same_run(call: RunnerCall, check: TestsCheck, tools: OwnTools) -> bool:
-    """Whether the command runs the whole suite, ignoring verbosity flags."""
+    """Whether the command runs the whole suite `check`, ignoring verbosity flags."""
     suite = tools.runner(check.command)
     return suite is not None and _what_is_run(call) == _what_is_run(suite)
 

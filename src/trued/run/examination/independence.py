@@ -1,4 +1,5 @@
-"""Whether an agent's cases are independent: its vendor differs from that of every agent that writes code."""
+"""Whether cases by agents are independent: their author, or an agent that confirmed them, is of another vendor than all
+agents that plan and build."""
 
 from collections.abc import Iterable, Set
 
@@ -16,7 +17,7 @@ def implementer_vendors(context: RunContext) -> set[str]:
 
 def authors_of(requirements: Iterable[Requirement], role: str) -> dict[str, Author]:
     """Check → author, for the checks that a plan brings with its requirements, if an agent of this role wrote the plan.
-    Empty if `role` is "": then the user wrote it."""
+    Manual checks are left out. Empty if `role` is "": then the user wrote the plan."""
     checks = (
         [check for requirement in requirements for check in requirement.checks if not isinstance(check, ManualCheck)]
         if role

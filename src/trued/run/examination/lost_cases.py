@@ -14,10 +14,10 @@ COUNTING = (Base.RED, Base.UNJUDGED)  # what could not be judged may still turn 
 
 
 def lost_cases(before: Contract, after: Contract, requirement: str, goal_text: str) -> tuple[LostCases, ...]:
-    """For each clause and entry point of the requirement: how many of the agents' cases were lost since it was
-    first sealed. Only cases that can prove something count: those that do not pass on the base.
+    """For each clause and entry point of the requirement: how many of the agents' cases it has lost since it was first
+    sealed. Only cases that can prove something count: those that do not pass on the base.
 
-    The cases of a requirement that consists of others can quote `goal_text`.
+    A case of a requirement that consists of others may quote `goal_text`, too.
     """
     requirement_then, requirement_now = (
         next(candidate for candidate in contract.requirements if candidate.id == requirement)

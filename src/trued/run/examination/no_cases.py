@@ -22,8 +22,8 @@ async def examine_before_work(steps: Steps, requirements: Requirements, *, prova
     If there is still none, a person decides: ask again, build the work without cases, or stop.
 
     `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
-    Then, and with the setting `without_cases`, the first result is returned, with or without cases.
-    Raises `Waiting` if there is no answer, `Stopped` if the person decides to stop.
+    If so, or with the setting `without_cases`, the first result is returned even if it has no cases. Raises `Waiting`
+    if there is no answer, `Stopped` if the person decides to stop.
     """
     examination, context = await examine(steps, requirements), steps.context
     if provable or context.settings.without_cases or not examination.is_fruitless:
@@ -42,7 +42,7 @@ async def examine_before_work(steps: Steps, requirements: Requirements, *, prova
 
 async def _examine_again(steps: Steps, requirements: Requirements, before: Examination) -> Examination:
     """Ask the next examiner for cases for the same requirements, in a session that knows nothing of the earlier
-    ones."""
+    examinations."""
     agent = _next_agent(steps, before)
     examination = await ExaminerConversation(steps.below("again").apart(), requirements, agent=agent).run()
     sessions = (*before.sessions, *examination.sessions)

@@ -54,8 +54,8 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
 
 
 async def replace_case(steps: Steps, contract: Contract, disclosed: FailingCase) -> Contract:
-    """The contract with new cases in place of the disclosed one and of every equal one, whichever requirement it
-    belongs to. A case without a replacement is recorded as lost."""
+    """The contract with new cases in place of the disclosed one, and of every case that the disclosed one gives away,
+    in any requirement. A case without a replacement is recorded as lost."""
     known = contract.model_copy(update={"disclosed": (*contract.disclosed, disclosed.case)})
     requirements = [
         requirement for requirement in contract.requirements if _cases_known_from(contract, requirement, disclosed.case)
@@ -121,7 +121,7 @@ def _not_disclosed(cases: Sequence[Case], disclosed: Sequence[Case]) -> Iterator
 
 
 def _cases_known_from(contract: Contract, requirement: Requirement, disclosed: Case) -> list[Case]:
-    """The agents' cases of a requirement whose results are known to whoever was shown the case `disclosed`."""
+    """The agents' cases of a requirement whose results are known to somebody who was shown the case `disclosed`."""
     checks = [check for check in requirement.checks if check_hash(check) in contract.authors]
     cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
     return [case for case in cases if is_known_from(disclosed, case) and not getattr(case, "setup", False)]

@@ -1,4 +1,4 @@
-"""The second examiner answers the inputs of cases blind; its answers are compared with the author's. Pure."""
+"""Has a second examiner answer the inputs of cases blind, and compares its answers with the author's. Pure."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class Doubt(Value):
     why: str = ""
 
 
-STATUS = "another status"  # a doubt about a set-up exchange: its status is no longer checked, and no new case is needed
+STATUS = "another status"  # why a set-up exchange is doubted: its status is no longer checked; it needs no new case
 SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
@@ -60,12 +60,14 @@ def cases_of(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
 
 
 def proving_cases(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
-    """The cases that show something, with their indexes; the others only prepare them."""
+    """The cases of a proposal that show something, with their indexes. Set-up, which only prepares other cases, is left
+    out."""
     return [(place, case) for place, case in enumerate(cases_of(proposed)) if not getattr(case, "setup", False)]
 
 
 def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
-    """The exchange as set-up for others: only its expected status is checked, and with `status=False` nothing."""
+    """The exchange as set-up for other exchanges. Of its expectations only the status is kept; with `status=False`,
+    none."""
     kept = {"status": case.status} if status and case.status is not None else {}
     return HttpCase(http=case.http, within_s=case.within_s, setup=True, **kept)
 
@@ -128,8 +130,9 @@ def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
 
 
 def _may_be_one_call(first: CallCase, second: CallCase) -> bool:
-    """Whether both give the same arguments, as far as can be told without the names of the parameters: one may give
-    some by name, in any order, that the other gives by position."""
+    """Whether both cases may pass the same arguments. One may pass by name what the other passes by position. Parameter
+    names are unknown here, so a named value matches any equal value that the other call passes in a further
+    position."""
     fewer, more = sorted((first, second), key=lambda case: len(case.args))
     number = len(fewer.args)
     only_named = {name: value for name, value in fewer.kwargs.items() if name not in more.kwargs}
@@ -146,7 +149,7 @@ def _may_be_one_call(first: CallCase, second: CallCase) -> bool:
 
 
 def _may_be_one_response(first: HttpCase, second: HttpCase) -> bool:
-    """Whether no expectation of one contradicts the other's. What only one of them expects contradicts nothing."""
+    """Whether one response could meet the expectations of both: whatever both of them expect is the same."""
     pairs: list[tuple[Any, Any]] = [
         (first.status, second.status),
         (first.json_, second.json_),

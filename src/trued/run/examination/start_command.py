@@ -30,7 +30,7 @@ class FoundServer(Value):
 
 
 def needs_server(checks: Iterable[Check]) -> bool:
-    """Whether the checks contain a page or an HTTP exchange."""
+    """Whether one of the checks opens a page or makes an HTTP exchange."""
     return any(
         isinstance(check, BrowserCheck)
         or (isinstance(check, ExamplesCheck) and any(isinstance(case, HttpCase) for case in check.cases))

@@ -1,6 +1,6 @@
 """Finds the test suites of a commit, and its own commands for build, lint and types.
 
-The tests of each project folder run in this folder; what belongs to no project folder runs at the top.
+The tests of each project folder run in that folder. Tests outside all project folders run in the root folder.
 """
 
 import posixpath
@@ -41,7 +41,7 @@ _Blobs: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class OwnTools:
-    """What a commit has of its own to check itself."""
+    """The checks that a commit itself offers: its test suites, and its commands for build, lint and types."""
 
     # by kind: tests, build, lint, types, dependencies, unchanged dependencies
     checks: Mapping[str, tuple[Check, ...]]
@@ -99,7 +99,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
 
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs, folders: Collection[str]) -> Iterator[Check]:
-    """The suites of each project folder, and those of the files that are in none."""
+    """The suites of each project folder, and those of the files outside all project folders."""
     commands_by_folder = {folder: await _suites_in(workspace, commit, blobs, folder, folders) for folder in folders}
     folders_with_suites = [folder for folder, commands in commands_by_folder.items() if commands]
     top = await _suites_in(workspace, commit, blobs, "", folders, apart=folders_with_suites)
@@ -157,8 +157,8 @@ async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: 
 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
-    """Whether any of these files contains a test. All that are named like tests are read, because any number of empty
-    ones may come first."""
+    """Whether any of these files is named like a test and contains one. Every file with such a name is read, because
+    any number of empty ones may come first."""
     texts = await workspace.read_all(commit, [path for path in paths if is_named_like_a_test(path)])
     return any(has_tests(path, text) for path, text in texts.items())
 

@@ -89,9 +89,9 @@ def _is_foreign_test(path: str) -> bool:
 async def tests_without_runner(
     workspace: Workspace, commit: str, blobs: Mapping[str, str], scripts: Mapping[str, str]
 ) -> list[str]:
-    """Files that hold tests, by name or content, but that the engine cannot run. These are tests in other languages, if
-    no manifest shows a suite of them; tests that are no code (`.feature`); notebooks and settings of a CI that test
-    something; and shell scripts that start no test runner known to the engine."""
+    """Files that hold tests, by name or content, but that the engine cannot run: tests in other languages, if no
+    manifest shows their suite; tests that are no code (`.feature`); notebooks and settings of a CI that test something;
+    and shell scripts that start no test runner known to the engine."""
     foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)]
     data = await data_of_tests(workspace, commit, foreign)
     foreign = [path for path in foreign if path not in data][:MOST_NAMED]

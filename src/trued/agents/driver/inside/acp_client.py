@@ -44,7 +44,7 @@ def emit(event: str, **data: Any) -> None:
 
 
 class Client:
-    """Answers the agent's requests for permission, and no others: it offers neither files nor a terminal."""
+    """Answers the agent's requests for permission, and refuses all others: it offers neither files nor a terminal."""
 
     def __init__(self, kinds: list[str], events: "PluginEvents") -> None:
         self._kinds, self._events = set(kinds), events
@@ -123,7 +123,7 @@ class PluginEvents:
             self.read()
 
     def read(self) -> None:
-        """Read and handle the new lines."""
+        """Read and handle the new lines. Raises AgentRefused if the agent is about to wait for long."""
         if self._file is None or not self._file.exists():
             return
         with self._file.open("rb") as file:

@@ -93,7 +93,7 @@ def action(name: str, arguments: dict[str, str]) -> dict[str, str]:
 
 
 async def stay_on(address: str, route: Any) -> None:
-    """Abort a request to another origin than that of this address."""
+    """Let a request through if it goes to the origin of `address`, or is a `data:` or `blob:` URL; abort any other."""
     url = route.request.url
     same_site = origin(url) == origin(address) or url.startswith(("data:", "blob:"))
     await (route.continue_() if same_site else route.abort())

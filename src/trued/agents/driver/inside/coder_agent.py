@@ -172,8 +172,8 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model can
-        have overwritten the file."""
+        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model
+        could have overwritten the file."""
         try:
             return bool(self._history())
         except (OSError, ValueError):
