@@ -252,8 +252,8 @@ def _stored_events(
     lean: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Event]:
-    """A run's events in order. With `follow`, also new ones, as long as a process drives the run or a worker may take
-    it from a queue. While the run waits in a queue, `warn` is called with each new reason for waiting."""
+    """A run's events in order. With `follow`, also new events, as long as a process drives the run or the run is in a
+    worker's queue. While it waits in the queue, `warn` is called with each new reason for waiting."""
     last, due, printed = 0, time.monotonic() + QUEUE_S, ""
     while True:
         if warn and time.monotonic() >= due:

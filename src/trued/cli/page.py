@@ -73,7 +73,7 @@ def page(
     if host and not look:
         what = "at 127.0.0.1 a browser also sends the page's cookie to every other server on that address"
         raise BadInput(what, "--host", "add --look: then whoever gets the cookie can change nothing")
-    with open_store():  # converts a journal of an earlier version, which the page could not do: it converts nothing
+    with open_store():  # converts a journal of an earlier version; the page itself only reads, so it could not
         pass
     from trued.page.server import PageOptions, PageServer  # imported here, because it loads a web server
 
