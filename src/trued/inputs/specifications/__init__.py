@@ -57,8 +57,8 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
 
 
 def read_specification(path: str, text: str) -> Requirements:
-    """Read requirements from one file, in the first format that finds any: first the formats that match its path, then
-    Spec Kit, OpenSpec and checklist. Raises BadInput if none does."""
+    """Read requirements from one file, in the first format that finds any. The formats that match its path are tried
+    first, then Spec Kit, OpenSpec and checklist. Raises BadInput if no format finds any."""
     spots = [source for group in GROUPS for source in group if source.matching_paths([path.lstrip("/"), _tail(path)])]
     by_shape = [source for source in (SpecKit(), OpenSpec()) if source.recognises(text)]
     for source in (*spots, *by_shape, Checklist()):
