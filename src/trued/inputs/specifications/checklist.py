@@ -108,7 +108,7 @@ def _refuse_without_words(block: List, path: str) -> None:
 
 
 def _plain_items(item: Item) -> Iterator[Item]:
-    """The item and the items nested in it. An item with a box or a number is left out, with all that is nested in it."""
+    """The item and the items nested in it. An item with a box or a number is left out, with all items nested in it."""
     if _words_of(item) is None and _numbered_words_of(item) is None:
         yield item
         for below in item.items:
