@@ -215,8 +215,8 @@ def _call(reader: Reader, record: RunRecord, all_calls: tuple[ReportedCall, ...]
 
 
 def _gaps_in_brief(reader: Reader, record: RunRecord, call: ReportedCall, material: Material) -> list[str]:
-    """The gaps that the call's brief quotes. They are from the newest verdict and from the newest verdict of the call's
-    own scope: while several agents work, the two can differ."""
+    """The gaps that the call's brief quotes. Only two verdicts are searched for gaps: the newest of the run, and the
+    newest of the call's own scope. While several agents work, the two can differ."""
     brief, _ = reader.texts(record, call)
     indexes = range(len(material.proofs)) if brief else range(0)
     in_scope = [index for index in indexes if scope_of(material.proofs[index].key) == scope_of(call.key)]
