@@ -33,7 +33,7 @@ NAMES = {
     "pictures": ("pictures", "expected_pictures", "screenshots", "images"),
     "preview": ("preview", "preview_url"),
 }
-# Names of fields about the ticket itself, which ask for nothing. `is_header_field` knows more of them (status, owner, …).
+# Names of fields about the ticket itself, which ask for nothing. `is_header_field` knows others (status, owner, …).
 _RECORD_WORDS = (
     "reporter parent children resolution resolved closed severity milestone url html_url self watchers "
     "votes comments attachments history changelog links relations related watches worklog subtasks "
