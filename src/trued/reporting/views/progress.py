@@ -168,8 +168,8 @@ class Progress:
             self.names[scope_of(key)] = title
 
     def settle(self) -> None:
-        """Close the open proofs that have grades, and the seal. Called when no check runs any more: an agent or a person
-        is asked, the work has landed, or the run has ended."""
+        """Close the open proofs that have grades, and the seal. Called when no check runs any more: an agent or a
+        person is asked, the work has landed, or the run has ended."""
         for name in list(self._open):
             row = self.rows[name]
             if isinstance(row, Checks) and (row.grades or row.key == SEAL):
