@@ -85,8 +85,8 @@ def branch_tip(record: RunRecord) -> str:
 def newest(record: RunRecord, tip: str | None = None) -> str:
     """The run's newest commit: the tip of its branch, or the recorded head if the tip does not descend from it.
 
-    They differ if a killed engine could not record its last commit. "" before the first commit. `tip`: the tip, if the
-    caller knows it already.
+    The tip can be newer than the recorded head: a killed engine may not have recorded its last commit. "" before the
+    first commit. `tip`: the tip, if the caller knows it already.
     """
     tip = branch_tip(record) if tip is None else tip
     known = record.head or record.base

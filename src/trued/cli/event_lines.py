@@ -73,7 +73,7 @@ def _call_facts(event: JournalEvent) -> str | None:
 
 
 def _start_facts(event: JournalEvent) -> str | None:
-    """The facts of a run's begin, or of a server that the engine found a start command for; None for other events."""
+    """The facts about a run's beginning, or about the server that the engine found; None for other events."""
     if isinstance(event, run.RunBegan):
         facts = (f"branch {line(event.branch)}" if event.branch else "", f"sandbox {line(event.level)}")
         return ", ".join(filter(None, (f"{line(event.title, LENGTH)} ({line(event.workflow)})", *facts)))

@@ -261,7 +261,7 @@ def _stored_events(
             if why and why != printed:
                 warn(line(why, 600))
             printed = why
-        # read before the events, so that none of the last ones is missed when the driver ends
+        # read before the events: if the driver ends in between, its last events are still read
         driven = store.journal.driver(record.id)
         for event in store.journal.events(record.id, last, lean=lean):
             last = event.id
@@ -378,7 +378,8 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
 
 
 def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff of the work, then that of the files that the engine owns; None if the repository lacks the commits."""
+    """The diff of the work, then that of the files that the engine owns. None if git fails, for example because the
+    repository lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = [
         "git",

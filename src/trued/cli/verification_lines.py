@@ -186,7 +186,7 @@ class VerifyProgress:
                 pass
 
     def _show_progress(self, sentence: str, *, passing: bool = False) -> None:
-        """Show a sentence; on plain output, which keeps every line, only if it is not `passing` (soon out of date)."""
+        """Show a sentence. `passing`: it is soon out of date, so plain output, which keeps all lines, leaves it out."""
         if self._status:
             self._status.update(Text(sentence))  # as Text, because rich would read markup in a plain string
         elif not passing:

@@ -139,7 +139,7 @@ class CheckedReceipt:
     """A receipt to check. With a bundle, the receipt's statement is proven again in a clone.
 
     Only the command's options select the sandbox. Other people wrote the bundle's commands, so the user's settings must
-    not allow them a weaker one.
+    not weaken their sandbox.
     """
 
     path: Path
