@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 SHORTEST = 2  # fewest words of a clause; a shorter piece is an item of an enumeration, and stays with the clause before
-MEANINGFUL = 2  # an unquoted remainder with at least this many words of meaning counts as a clause of its own
+MEANINGFUL = 2  # an unquoted remainder counts as a clause if it has at least this many words that mean something
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
 # A route, a function or a file: GET /books/<id>, `slug(text)`, slug(text), src/slug.js, slug.py

@@ -59,7 +59,7 @@ class _OpenSpecFile:
     name: str = ""  # id of the current requirement
     found: list[Requirement] = field(default_factory=list)
     open: bool = False  # whether text that follows belongs to the last requirement
-    level: int = 0  # of the heading of the last requirement, or of the last scenario without a requirement above it
+    level: int = 0  # level of the heading of the last requirement, or of the last scenario without a requirement above
     inside: bool = False  # whether this part of the file holds requirements
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read, or that ask for nothing
     # for each sentence that only says that a command passes: its requirement's index in `found`, words, line and check

@@ -71,7 +71,7 @@ class _SpeckitFile:
     story: str = ""
     section: str = ""  # the value in ASKING for the last heading or label; "" if it has none
     begun: int = 0  # how many requirements were found before this section
-    level: int = 0  # of the heading to which the section, or the open requirement, belongs
+    level: int = 0  # level of the heading to which the section, or the open requirement, belongs
     open: bool = False  # whether text outside of sections belongs to the last requirement
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read
     asides: set[int] = field(default_factory=set)  # numbers of the lines about the specification or the work

@@ -193,7 +193,7 @@ class _NamedFields:
 
     def entries(self, part: str) -> list[tuple[str, int]]:
         """The entries of a list, or the one entry of a field that is no list, each with its line number. Raises
-        BadInput for entries that are no text."""
+        BadInput for an entry that is neither text nor a number."""
         value = self._value(part)
         if value is None:
             return []
