@@ -217,7 +217,7 @@ def _refusal(status: int) -> Response:
 
 
 async def _body(request: BrowserRequest, receive: Receive, within_s: float) -> bytes:
-    """The whole body of a request. Raises BodyRefused if it is too large or does not arrive in time."""
+    """The whole body of a request. Raises BodyRefused if it is too large, incomplete or too slow."""
     length = request.one(b"content-length")
     if length.isdigit() and int(length) > MOST_BODY:
         raise BodyRefused(413)

@@ -54,7 +54,7 @@ TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 AT_ONCE = 8_000
 LAST_S = 5.0  # timeout for sending the final state to open pages
 TRIES = 20  # random ports that are tried: each may be taken on one of the two addresses
-NEWS = 5  # notifications that are shown by a tab at the same time
+NEWS = 5  # a tab shows at most this many notifications at the same time
 ID = re.compile("[0-9]{1,15}", re.ASCII)
 NO_PAGES = ("/live", "/pieces", "/waits")  # addresses that the script requests; no person reads their error messages
 # Errors of a machine without IPv6. They are ignored, because no other process can listen there, either.

@@ -218,7 +218,7 @@ def _clone_of(store: RunStore, record: RunRecord, call: ReportedCall) -> Path | 
 
 
 def _first_found(store: RunStore, record: RunRecord, read: Callable[[str], Found | None]) -> Found | None:
-    """What `read` finds in the run's store, else in the repository itself; None if it finds nothing there, either."""
+    """What `read` finds in the run's private git store, otherwise in the user's repository; None if nothing in both."""
     own, repository = Store(Path(record.repository), store.home, record.id).folder, Path(record.repository)
     inside = repository / ".git"
     places = [str(place) for place in (own, inside if inside.exists() else repository) if place.exists()]

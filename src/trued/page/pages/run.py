@@ -175,8 +175,8 @@ def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[s
 
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
-    """Screenshots from the newest verdict's evidence about a requirement; if none of that evidence may be shown, from
-    all its evidence. Before the run has ended, evidence that may quote a held-out case is not shown."""
+    """Screenshots from the newest verdict's evidence about a requirement; if there is none that may be shown, from all
+    evidence of that verdict. Before the run has ended, evidence that may quote a held-out case is not shown."""
     all_evidence = material.verdict.evidence if material.verdict else ()
     for facts in (evidence_about(all_evidence, {requirement}), all_evidence):
         if visible := [fact for fact in facts if material.ended or not fact.may_quote_held_out]:
