@@ -29,7 +29,7 @@ from trued.reporting.views.ledger import NOT_CHECKED_YET, not_judged_yet
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # room for one output, in characters: the most, and the least
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
-MOST_ROWS = 1_000  # room for rows of met requirements; unmet ones have twice as much, and may take all of it
+MOST_ROWS = 1_000  # rows for met requirements; unmet ones get twice as many, and those of met ones if they need them
 # Room for evidence, in HTML elements: the most, and the least. A browser lays out a page of 30,000 elements without a
 # delay, but needs 20 s for 700,000.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
@@ -362,7 +362,7 @@ def _facts(fact: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def _expected_output(case: Case) -> str:
-    """What a command line must print; "" for other cases, whose description says it already."""
+    """The input, exit code and output of a `run` case; "" for other cases, whose description has it already."""
     if not isinstance(case, RunCase):
         return ""
     inputs = [f"stdin {case.stdin!r}"] if case.stdin else []

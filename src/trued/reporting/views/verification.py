@@ -66,8 +66,8 @@ class Verification:
     def has_failed(self, judged: Judged) -> bool:
         """Whether a requirement is refuted, has gaps, or does not hold; False if it could not be judged.
 
-        A quick verdict is an exception: in it no requirement holds, even if all its checks passed, so a requirement
-        that only does not hold has not failed.
+        In a quick verdict no requirement holds, even if all its checks passed. There, a requirement has failed only if
+        it is refuted or has gaps.
         """
         if judged.grade is Grade.UNJUDGED:
             return False
