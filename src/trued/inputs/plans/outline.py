@@ -168,7 +168,7 @@ class Outline:
             self.found.append(DraftCriterion(kind, text, self.section, line))
 
     def _take(self, text: str, line: int) -> None:
-        """Keep a text as a criterion, part of a chunk or unread, depending on its label and section. Drop background."""
+        """Keep a text as a criterion, part of a chunk or unread, depending on label and section. Drop background."""
         kind, chunk = self.label or self.section.kind, self._chunk()
         if kind in CRITERIA:
             self.found.append(DraftCriterion(kind, text, self.section, line))
