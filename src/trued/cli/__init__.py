@@ -1,4 +1,4 @@
-"""The command line. Each module holds a few commands. It is loaded only when one of them runs, so help is instant."""
+"""The command line. Each module holds a few commands and is loaded only when one of them runs, so help is instant."""
 
 import gc
 import io

@@ -150,7 +150,7 @@ def _variants(
 def _existing_comparison(store: RunStore, arguments: Sequence[str]) -> Comparison | None:
     """The comparison that the command's `arguments` name: by its id, or as two or more runs. Without arguments,
     this repository's newest comparison. None if the only argument is a goal to run. Raises BadInput for a single run,
-    and if nothing fits."""
+    for an unknown run, and if this repository has no comparison yet."""
     if not arguments:
         return _newest_comparison(store)
     if len(arguments) > 1:
@@ -194,8 +194,8 @@ def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The workflows to run: the named ones; if only agents (`casts`) are named, the default workflow. If neither is
-    named, the default workflow and the baseline. None stands for the default workflow of the input."""
+    """The workflows to run: those in `named`. If none is named: the default workflow if `casts` names agents to
+    compare, otherwise the default workflow and the baseline. None stands for the input's default workflow."""
     if named or casts:
         return list(named) or [None]
     baseline = next(workflow.name for workflow in descriptors() if workflow.is_baseline)

@@ -14,10 +14,10 @@ from trued.model import RunRecord
 from trued.reporting.views.run_rows import all_as_seen
 from trued.support.user_git import ask_git
 
-if TYPE_CHECKING:  # at run time, only the functions that open runs import it: help stays quick without it
+if TYPE_CHECKING:  # at run time, only the functions that open runs import it, so that help stays quick
     from trued.engine.run_store import RunStore
 
-SHOWN = 200  # completions that are offered: a longer list is not read
+SHOWN = 200  # at most this many completions are offered: nobody reads a longer list
 
 
 @contextmanager
@@ -83,9 +83,11 @@ def branch_tip(record: RunRecord) -> str:
 
 
 def newest(record: RunRecord, tip: str | None = None) -> str:
-    """The run's newest commit: the tip of its branch if that descends from the recorded head (a killed engine may not
-    have recorded its last commit); else the recorded head, which is "" before the first commit. `tip`: the tip, if the
-    caller knows it already."""
+    """The run's newest commit: the tip of its branch, or the recorded head if the tip does not descend from it.
+
+    The tip can be newer than the recorded head: a killed engine may not have recorded its last commit. "" before the
+    first commit. `tip`: the tip, if the caller knows it already.
+    """
     tip = branch_tip(record) if tip is None else tip
     known = record.head or record.base
     if tip in ("", record.base, known):

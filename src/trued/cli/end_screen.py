@@ -29,11 +29,11 @@ BY_PEOPLE = ("accepted ", "the contract is approved ")  # the first words of rea
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing that a person has to do: why, what to look at first, and the command that does it."""
+    """One thing that a person has to do, and the command that does it."""
 
-    what: str
+    what: str  # what has to be done, and why
     command: str
-    details: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()  # what to look at first
     otherwise: str = ""  # the command for the opposite decision, such as `trued reject`
 
 
@@ -67,9 +67,11 @@ class EndScreen:
     # -- results -------------------------------------------------------------------------------------------------------
 
     def results(self) -> Iterator[tuple[str, str, str, str]]:
-        """Rows of results: mark, grade, requirements, reason. First met requirements (✓), then those that only lack
-        something (○), both grouped by grade and reason; then at most ROWS that failed (✗), one row each. What `needs`
-        lists is left out."""
+        """The result of each requirement that `needs` does not list, as rows of mark, grade, requirements and reason.
+
+        Met requirements (✓) come first, then those that lack only a person's decision (○); both are grouped by grade
+        and reason. Then come the others (✗): one row each, at most ROWS, and a row that counts the rest.
+        """
         alike: dict[tuple[str, str], list[str]] = {}
         for row in filter(self.is_met, self.rows):
             first = str(row["why"]).partition(";")[0]

@@ -40,7 +40,7 @@ def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
 
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
-    """An event's most important facts, as text; None if its kind has no such text: then its line shows all fields."""
+    """An event's most important facts, as text. None if its kind has no such text; its line then shows all fields."""
     texts = (read(event) for read in (_call_facts, _start_facts, _proof_facts, _run_facts))
     shared = next((text for text in texts if text is not None), None)
     workflow_text = view.describe(event) if shared is None else None
@@ -73,7 +73,7 @@ def _call_facts(event: JournalEvent) -> str | None:
 
 
 def _start_facts(event: JournalEvent) -> str | None:
-    """The facts of an event about how the run, or the project for checks, is started; None for other events."""
+    """The facts about a run's beginning, or about the server that the engine found; None for other events."""
     if isinstance(event, run.RunBegan):
         facts = (f"branch {line(event.branch)}" if event.branch else "", f"sandbox {line(event.level)}")
         return ", ".join(filter(None, (f"{line(event.title, LENGTH)} ({line(event.workflow)})", *facts)))

@@ -111,7 +111,10 @@ def _merged(checkout: Checkout, tip: str, work: str) -> Iterator[str]:
 
 @contextmanager
 def _requirements_file(checkout: Checkout, base: str, named: Path | None) -> Iterator[Path]:
-    """The requirements file; text from the environment variable goes to a temporary file outside the repository."""
+    """Yield the requirements file: `named`, or a temporary file with the text of the environment variable.
+
+    Raises BadInput if there is neither, or if `named` is in the repository and differs from the version of `base`.
+    """
     if named is not None:
         if (path := named.resolve()).is_relative_to(checkout.root):
             _check_unchanged(checkout, base, path)

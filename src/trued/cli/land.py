@@ -20,7 +20,7 @@ from trued.model import Grade, RunRecord, Verdict
 from trued.reporting.views.ledger import ledger
 from trued.support.plurals import few
 
-MOST_NAMED = 6  # requirements that a sentence names
+MOST_NAMED = 6  # a sentence names at most this many requirements
 
 app = typer.Typer(rich_markup_mode=None)
 

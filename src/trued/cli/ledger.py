@@ -24,7 +24,7 @@ from trued.reporting.views.run_rows import as_seen
 from trued.support.durations import duration
 from trued.support.plain_text import plain
 
-if TYPE_CHECKING:  # at run time, only the commands that need it import it: help stays quick without it
+if TYPE_CHECKING:  # at run time, only the functions that need these modules import them, so that help stays quick
     from trued.engine.last_verification import LastVerification
     from trued.engine.run_store import RunStore
     from trued.reporting.views.verification import Verification

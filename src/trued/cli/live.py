@@ -25,7 +25,7 @@ from trued.workflows.view import view_of
 PER_SECOND = 4  # how often the tree is redrawn; more often would only use CPU
 HANGING = 4  # the rest of a wrapped line is indented this many columns further than its beginning
 NARROWEST = 40
-AT_ONCE = 12  # a scope with more rows than this has its finished rows printed for good; only the others are redrawn
+AT_ONCE = 12  # in a scope with more rows than this, finished rows are printed for good and only the others redrawn
 
 
 class Screen(Protocol):
@@ -40,7 +40,7 @@ class Screen(Protocol):
 
 
 class Lines:
-    """Plain lines, for logs, pipes and CI. What another line says, too, is left to `trued logs`."""
+    """Prints plain lines, for logs, pipes and CI. Routine events are left out; `trued logs` lists them."""
 
     def __init__(self, workflow: str = "") -> None:
         self._console, self._view = err(), view_of(workflow)
@@ -70,8 +70,8 @@ class Lines:
 
 
 def _is_routine(event: Event) -> bool:
-    """Whether the event is a step on the way to another, whose line says more: a call's process, a check that ran as it
-    should, a requirement's grade (the verdict has them all)."""
+    """Whether the line of a later event says more: the event is the start of a call's process, a check run that counts,
+    or the grade of one requirement (the verdict's line has all grades)."""
     if event.kind == CheckRan.KIND:
         return not event.data.get("void")
     return event.kind in (CallStarted.KIND, RequirementJudged.KIND)
@@ -160,8 +160,9 @@ class LiveTree:
         self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
-        """Print for good what will no longer change: scopes in which nothing is running (except the latest one), and
-        the finished rows of a long scope. `everything`: print all rows, before a question or at the end."""
+        """Print for good the rows that will no longer change: those of scopes in which nothing is running (except the
+        latest scope), and the finished rows of a long scope. `everything`: print all rows, before a question or at the
+        end."""
         if everything:
             self._seen.settle()
         for scope, names in self._unprinted_rows():

@@ -252,8 +252,8 @@ def _stored_events(
     lean: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Event]:
-    """A run's events in order. With `follow`, also new ones, as long as a process drives the run or a worker may take
-    it from a queue. While the run waits in a queue, `warn` is called with each new reason for waiting."""
+    """A run's events in order. With `follow`, also new events, as long as a process drives the run or the run is in a
+    worker's queue. While it waits in the queue, `warn` is called with each new reason for waiting."""
     last, due, printed = 0, time.monotonic() + QUEUE_S, ""
     while True:
         if warn and time.monotonic() >= due:
@@ -261,7 +261,7 @@ def _stored_events(
             if why and why != printed:
                 warn(line(why, 600))
             printed = why
-        # read before the events, so that none of the last ones is missed when the driver ends
+        # read before the events: if the driver ends in between, its last events are still read
         driven = store.journal.driver(record.id)
         for event in store.journal.events(record.id, last, lean=lean):
             last = event.id
@@ -378,7 +378,8 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
 
 
 def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff of the work, then that of the files that the engine owns; None if the repository lacks the commits."""
+    """The diff of the work, then that of the files that the engine owns. None if git fails, for example because the
+    repository lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = [
         "git",

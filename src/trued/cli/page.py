@@ -73,7 +73,7 @@ def page(
     if host and not look:
         what = "at 127.0.0.1 a browser also sends the page's cookie to every other server on that address"
         raise BadInput(what, "--host", "add --look: then whoever gets the cookie can change nothing")
-    with open_store():  # converts a journal of an earlier version, which the page could not do: it converts nothing
+    with open_store():  # converts a journal of an earlier version; the page itself only reads, so it could not
         pass
     from trued.page.server import PageOptions, PageServer  # imported here, because it loads a web server
 
@@ -156,7 +156,8 @@ def _terminal() -> TerminalHere | None:
 
 
 def _open(no_open: bool, path: Path) -> None:
-    """Open the file that logs in to the page. Without a desktop, or with `no_open`, print its address instead."""
+    """Open the entry file, which logs the browser in to the page. With `no_open`, or if no program can open it, print
+    the file's address instead."""
     opener = find_opener()
     # other users can read this command: the file's name is not secret, only the login code in the file is
     if no_open or not has_desktop() or opener is None or not open_file(opener, path):

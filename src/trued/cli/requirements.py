@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 group = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(group, name="requirements", help="Write a requirements file: a scaffold, or a run's approved cases")
 
-MOST_SOURCES = 400  # files that are searched for entry points
+MOST_SOURCES = 400  # at most this many files are searched for entry points
 TEXT_BYTES = 200_000
 
 Output = Annotated[
@@ -150,10 +150,10 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
-    """The requirements with the checks that may count as the user's own, and why others are left out.
+    """The requirements with the checks that may count as the user's own, and the reasons why others are left out.
 
-    A requirement without such a check is usually left out. If it covers an exported requirement or is a part of one, it
-    is exported with a manual check: without it, proof of the other requirement would also seem to prove this one.
+    A requirement without such a check is usually left out. But if it covers an exported requirement or is a part of
+    one, it is exported with a manual check: otherwise proof of that requirement would seem to prove this one, too.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

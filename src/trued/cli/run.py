@@ -197,7 +197,7 @@ def resume(
 
 
 def _refuse_options_of_driver(run_id: str, *, yes: bool, wait: bool | None) -> None:
-    """Refuse options that only this process could follow, for a run that workers drive."""
+    """Refuse --yes and --wait for a run that workers drive: only a process that drives the run can follow them."""
     if yes or wait is not None:
         what = f"workers drive run {run_id} with the options that it was started with"
         raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
@@ -211,7 +211,7 @@ def _put_again(
     rounds: int,
     reopened: Sequence[str] = (),
 ) -> None:
-    """Record what a person gives a run, and put it into its queue again, so that a worker continues it."""
+    """Record a person's additions to a run, and put the run into its queue again, so that a worker continues it."""
     Engine(store).record_additions(run_id, more=more, rounds=rounds, who=whoami(), reopened=reopened)
     store.journal.put(run_id)
 
@@ -365,8 +365,8 @@ def drive(
 
 
 def _choice_sentence(goal: str, record: RunRecord) -> str:
-    """A sentence on which workflow was chosen for the input, and how to choose another; "" if the settings name it, or
-    if the sentence is not needed."""
+    """Which workflow was chosen for a file or for a goal in words, and how to get another. "" for other goals, such as
+    a ticket's key, and if the settings name the workflow."""
     settings = load_settings({}, os.environ, Path(record.repository), user_config(os.environ))
     if "workflow" in settings.model_fields_set:
         return ""

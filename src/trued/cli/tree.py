@@ -142,7 +142,7 @@ def window(quota: QuotaReported) -> str:
 
 
 def waiting(seen: Progress, now: float | None = None) -> str:
-    """What the run is waiting for, in one line; "" if for nothing."""
+    """What the run is waiting for, in one line; "" if it waits for nothing."""
     now = now or time.time()
     if seen.question:
         return f"waiting for you: {sentences_line(seen.question[1], 200)}"

@@ -83,8 +83,8 @@ def _print_requirement(console: Console, verification: Verification, row: Judged
 
 
 def _print_suite(console: Console, verification: Verification, suite: Judged) -> None:
-    """Print the existing tests: they have no grade, they pass or fail. A failing test that a requirement names refutes
-    this requirement, not the existing tests."""
+    """Print the result of the existing tests, which have no grade: they pass or fail. A failing test that a requirement
+    names refutes that requirement, not the existing tests."""
     checks = verification.checks(suite)
     has_failing = any(check.failing for check in checks)
     mark, style = ("✗", "red") if not suite.holds else ("○", "yellow") if has_failing else ("✓", "green")
@@ -186,7 +186,7 @@ class VerifyProgress:
                 pass
 
     def _show_progress(self, sentence: str, *, passing: bool = False) -> None:
-        """Show a sentence; one that is only passing is not shown where each line stays."""
+        """Show a sentence. `passing`: it is soon out of date, so plain output, which keeps all lines, leaves it out."""
         if self._status:
             self._status.update(Text(sentence))  # as Text, because rich would read markup in a plain string
         elif not passing:

@@ -27,7 +27,7 @@ from trued.model import Grade
 from trued.reporting.views.verification import Verification, verification_data
 from trued.support import atomic_files
 
-if TYPE_CHECKING:  # at run time, only the functions that need it import it: help stays quick without it
+if TYPE_CHECKING:  # at run time, only the functions that need these modules import them, so that help stays quick
     from trued.engine.receipts import ReceiptCheck
     from trued.engine.verify import VerifyRequest, VerifyResult
 
@@ -136,8 +136,11 @@ def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckedReceipt:
-    """A receipt to check. With a bundle, its statement is proven again in a clone. Only the options select the sandbox:
-    others wrote the bundle's commands, so the user's settings must not lower it."""
+    """A receipt to check. With a bundle, the receipt's statement is proven again in a clone.
+
+    Only the command's options select the sandbox. Other people wrote the bundle's commands, so the user's settings must
+    not weaken their sandbox.
+    """
 
     path: Path
     bundle: Path | None

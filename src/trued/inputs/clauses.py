@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 SHORTEST = 2  # fewest words of a clause; a shorter piece is an item of an enumeration, and stays with the clause before
-MEANINGFUL = 2  # an unquoted remainder with at least this many words of meaning counts as a clause of its own
+MEANINGFUL = 2  # an unquoted remainder counts as a clause if it has at least this many words that mean something
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
 # A route, a function or a file: GET /books/<id>, `slug(text)`, slug(text), src/slug.js, slug.py
@@ -43,9 +43,8 @@ def clauses(text: str) -> list[str]:
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
     """The parts of the text that no quotation covers, verbatim.
 
-    The text before or after a quotation is such a part only if it has at least MEANINGFUL words of meaning outside
-    code; "and", "the" and the like have none. For a clause that no quotation touches, one word of meaning is enough, or
-    code.
+    The text before or after a quotation counts if it has at least MEANINGFUL words outside code that mean something
+    ("and" and "the" do not). A clause that no quotation touches counts if it has one such word, or code.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)
@@ -91,9 +90,11 @@ def _meaningful_words(text: str) -> list[str]:
 
 
 def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
-    """Whether `rest`, a part that no quotation covers, only says where something is. Then it consists of names of
-    routes, functions and files, and of words without meaning; and `is_used` is true for each name. An example:
-    "`slug(text)` in src/slug.js"."""
+    """Whether `rest`, a part that no quotation covers, only says where something is: "`slug(text)` in src/slug.js".
+
+    That is so if it has names of routes, functions or files, `is_used` is true for each of them, and the other words
+    are words such as "in" or "the".
+    """
     names = [found.strip("`") for found in _NAME.findall(rest)]
     return bool(names) and all(map(is_used, names)) and not _meaningful_words(_NAME.sub(" ", rest))
 

@@ -45,8 +45,8 @@ LONGEST = 4_000  # maximum length of one field, in characters
 MOST = 200  # maximum number of values of one field
 LINE = 500  # maximum length of one line in the terminal, in characters
 NAME = 80  # maximum length of a person's name, in characters
-IDS = 30  # requirements that are named when the whole contract is approved; the others are counted
-MARKS = 3  # accents of one letter that are kept
+IDS = 30  # when the whole contract is approved, at most this many requirements are named; the others are counted
+MARKS = 3  # at most this many accents of one letter are kept
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 
@@ -302,7 +302,8 @@ class Actions:
     def _command_action(
         self, description: str, command: tuple[str, ...], *, needs_confirmation: bool = False, started: str = ""
     ) -> Action:
-        """An action that starts this command. `started`: the sentence that it returns if the command runs on."""
+        """An action that starts this command. `started`: what it returns if the command is still running after
+        AT_ONCE_S."""
 
         def do(store: RunStore) -> str:
             return self._start(command, started)

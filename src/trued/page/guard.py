@@ -148,9 +148,10 @@ class PageGate:
         return _refusal(403)
 
     def _refuse_unexpected(self, request: BrowserRequest) -> Response | None:
-        """Refuse a request that the page's own script would not send; None if it may pass. It refuses other
-        methods, bad paths, too many headers, a POST that is not JSON from this origin, and with `look` any POST but the
-        login.
+        """Refuse a request that the page's own script would not send; None if it may pass.
+
+        It refuses methods other than GET and POST, bad paths, too many headers, a POST that is not JSON from this
+        origin, and with `look` any POST but the login.
         """
         if request.method not in ("GET", "POST"):
             return _refusal(405)
@@ -216,7 +217,7 @@ def _refusal(status: int) -> Response:
 
 
 async def _body(request: BrowserRequest, receive: Receive, within_s: float) -> bytes:
-    """The whole body of a request. Raises BodyRefused if it is too large or does not arrive in time."""
+    """The whole body of a request. Raises BodyRefused if it is too large, incomplete or too slow."""
     length = request.one(b"content-length")
     if length.isdigit() and int(length) > MOST_BODY:
         raise BodyRefused(413)

@@ -46,14 +46,14 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
-BEGUN = 2  # half-read runs that are kept without a tab; they are read for their line in the list
+BEGUN = 2  # at most this many half-read runs are kept that no tab shows; they are read for their line in the list
 STORY = 80  # lines of a run's story that are kept, the newest
 BATCH = 1_000  # events that one query reads
 TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
 PROOFS = 64  # whole verdicts that are cached
 DRAW_S = 2.0  # how old a picture of a whole run may be on a page that is made several times a second
 # Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
-# For an event that ends a call's wait, only the time is kept; the call's row has the rest.
+# Of an event that ends a call's wait, only the time is kept; the call's row has its other facts.
 TIMES = {event.KIND for event in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
 READ = {
     CallWaits.KIND,
@@ -639,8 +639,8 @@ class Reader:
         return self._comparisons.get(comparison.id, Stamped).get(stamp, lambda: compare(self.store, comparison))
 
     def outside_journal(self) -> tuple[int, tuple[tuple[str, int | str], ...]]:
-        """What changes without an event: the size of the transcripts shown last, who drives each run, and what each
-        queued run waits for."""
+        """Facts that change without an event: the size of the transcripts shown last, who drives each run, and what
+        each queued run waits for."""
         written = sum(transcript.written for transcript in self._transcripts.values())
         if self.is_empty:
             return written, ()

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-# events that are folded for one request (in a quarter of a second); the next one continues
+# at most this many events are folded for one request, in a quarter of a second; the next request continues
 AT_ONCE = 8_000
 LAST_S = 5.0  # timeout for sending the final state to open pages
 TRIES = 20  # random ports that are tried: each may be taken on one of the two addresses
-NEWS = 5  # notifications that are shown by a tab at the same time
+NEWS = 5  # a tab shows at most this many notifications at the same time
 ID = re.compile("[0-9]{1,15}", re.ASCII)
 NO_PAGES = ("/live", "/pieces", "/waits")  # addresses that the script requests; no person reads their error messages
 # Errors of a machine without IPv6. They are ignored, because no other process can listen there, either.
@@ -306,8 +306,8 @@ class PageServer:
         return HTMLResponse(document(view, address, can_act=not self.options.look))
 
     async def pieces(self, request: Request) -> Response:
-        """All pieces of a page, for a tab that gets no stream. If other tabs have a stream of this page, all show the
-        same."""
+        """All pieces of a page, for a tab that gets no stream. If other tabs have a stream of this page, this tab gets
+        the pieces that they show."""
         address = request.query_params.get("address", "")
         painting = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
         return Response(painting.message, media_type="application/json")

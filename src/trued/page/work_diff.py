@@ -1,5 +1,5 @@
-"""Reads what a run changed, file by file, what an agent has changed in its clone, and whether there is a server to
-look at. Runs no hook or filter."""
+"""Reads diffs: of the files that a run changed, and of an agent's clone. Finds out whether the work has a server that a
+person can look at. Runs no hook or filter."""
 
 import json
 import re
@@ -218,7 +218,7 @@ def _clone_of(store: RunStore, record: RunRecord, call: ReportedCall) -> Path | 
 
 
 def _first_found(store: RunStore, record: RunRecord, read: Callable[[str], Found | None]) -> Found | None:
-    """What `read` finds in the run's store, else in the repository itself; None if it finds nothing there, either."""
+    """What `read` finds in the run's private git store, otherwise in the user's repository; None if nothing in both."""
     own, repository = Store(Path(record.repository), store.home, record.id).folder, Path(record.repository)
     inside = repository / ".git"
     places = [str(place) for place in (own, inside if inside.exists() else repository) if place.exists()]
@@ -259,8 +259,8 @@ def _git(
     within_s: float = WITHIN_S,
     most: int = MOST,
 ) -> bytes | None:
-    """What git prints, but at most `most` bytes; then it is killed. None if it fails, or takes longer than
-    `within_s`. `fed`: its input."""
+    """The output of git, at most its first `most` bytes: git is killed once it has printed that many. None if git fails
+    or takes longer than `within_s`. `fed`: git's input."""
     command, environment = git_command([f"--git-dir={place}", *words]), {**git_environment(), **(variables or {})}
     try:
         with (

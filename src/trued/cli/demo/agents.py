@@ -115,7 +115,7 @@ def purple_team_b(order: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def begin(order: dict[str, Any]) -> str:
-    """Print a line that `bill.py` counts, so that a repeated call would show up; return the chunk's id."""
+    """Print a line that `bill.py` counts, so that a repeated call shows up; report usage; return the chunk's id."""
     print(f"bill {uuid.uuid4().hex} {order['key']}", flush=True)
     order["usage"](
         tokens_in=len(order["brief"]) // 4, tokens_out=120, peak=len(order["brief"]) // 4 + 120, estimated=True

@@ -11,7 +11,7 @@ from pathlib import Path
 from trued.errors import BadInput
 
 HERE = Path(__file__).parent
-# git ignores the user's settings, so that none of their hooks runs and no commit is signed
+# make git ignore the user's settings, so that none of their hooks runs and no commit is signed
 NO_CONFIG = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 AUTHOR = ("-c", "user.name=You", "-c", "user.email=you@localhost", "-c", "init.defaultBranch=main")
 

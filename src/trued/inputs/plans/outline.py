@@ -168,7 +168,7 @@ class Outline:
             self.found.append(DraftCriterion(kind, text, self.section, line))
 
     def _take(self, text: str, line: int) -> None:
-        """Take text outside of lists and tables: a criterion, background, part of a chunk, or unread."""
+        """Keep a text as a criterion, part of a chunk or unread, depending on label and section. Drop background."""
         kind, chunk = self.label or self.section.kind, self._chunk()
         if kind in CRITERIA:
             self.found.append(DraftCriterion(kind, text, self.section, line))

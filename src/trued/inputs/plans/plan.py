@@ -197,8 +197,8 @@ def _within_chunk(section: PlanSection | None) -> bool:
 
 
 def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
-    """What every agent may read of the text outside of phases: problem, goals, non-goals, constraints, ship criteria,
-    and unread text."""
+    """The text outside of phases that every agent may read: problem, goals, non-goals, constraints, ship criteria, and
+    unread text, up to CONTEXT_LIMIT."""
     parts: list[str] = []
     unread = {passage.line for passage in outline.unread}
     size = 0

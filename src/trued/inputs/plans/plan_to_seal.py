@@ -30,7 +30,7 @@ def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
     each requirement, so one for each line would be too many.) The text is verbatim; the place is that of the first
     line.
 
-    A line whose words are in `covered` stays a requirement of its own.
+    A line stays a requirement of its own if its words are in `covered`, or if it is above the first section.
     """
     apart = {comparable(text) for entry in covered for text in (entry, entry.partition(":")[2])}
     starts = [block.line for block in parse(plan.text) if isinstance(block, Heading) and block.level <= SECTION_LEVEL]

@@ -90,7 +90,8 @@ def with_user_commands(kind: ProjectKind, commands: Commands) -> ProjectKind:
 
 
 def files_to_read(paths: Collection[str]) -> tuple[str, ...]:
-    """The files whose text is needed: manifests, and a few tests of each project."""
+    """The files whose text is needed: manifests, Makefiles, the usual programs (`main.py`, `app.py`), and a few tests
+    of each project."""
     by_folder = folders([path for path in paths if not _UNSEEN.search(path)], DEEP)
     names = {name for folder, inside in by_folder.items() for name in _files_to_read_in(folder, inside)}
     return tuple(sorted(names))

@@ -23,7 +23,7 @@ MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 PLACEHOLDER = "no test specified"  # `npm init` writes it into a test script that only fails
 _TARGET = re.compile(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)
 _READ = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "yarn.lock")
-_WORD = re.compile(r"[A-Za-z0-9]")  # a requirement begins with it, and no option of pip does
+_WORD = re.compile(r"[A-Za-z0-9]")  # how a requirement begins; an option of pip begins with "-"
 _PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
 
 

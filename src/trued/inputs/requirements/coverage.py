@@ -72,7 +72,8 @@ def _with_manual_checks_only(requirement: Requirement) -> Requirement:
 def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
     """These requirements, each with the visible checks that the same requirement has in `planned`.
 
-    If a requirement covers others in `planned`, it also gets their browser checks: one that fails refutes it.
+    If one of them covers another planned requirement, it also gets that requirement's browser checks: a browser check
+    that fails then refutes it.
     """
     planned = tuple(planned)
     checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
@@ -103,8 +104,8 @@ def with_visible_checks(requirements: Requirements, planned: Iterable[Requiremen
 
 
 def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """Only those requirements whose whole text asks that a command succeeds, each with that command as its check and
-    with `keep`: a command that succeeds on the base must still succeed."""
+    """Only the requirements whose whole text asks that a command succeeds. Each gets the command as its check, and
+    `keep`: a command that succeeds on the base must still succeed."""
     quoted = [(requirement, quoted_command(requirement.text)) for requirement in requirements if not requirement.parts]
     return tuple(
         requirement.model_copy(update={"checks": (CommandCheck(command=command),), "keep": True})
@@ -122,7 +123,7 @@ def _covering(planned: Requirement, users_own: Iterable[Requirement]) -> str:
 
 
 def _with_parts(requirements: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """Make all other requirements the parts of `whole` (an id), the requirement for the whole source."""
+    """Make all other requirements parts of the requirement for the whole source. `whole`: the id of that one."""
     parts = tuple(requirement.id for requirement in requirements if requirement.id != whole)
     return tuple(
         requirement.model_copy(update={"parts": parts}) if requirement.id == whole and parts else requirement
@@ -186,8 +187,10 @@ class _Words:
         self.met: set[str] = set()  # names of covered criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
-        """Mark as covered what an entry of `by.covers` names: a task, criteria, or the whole goal. Returns the id of
-        that task, or else the entry. Raises BadInput if it names nothing."""
+        """Mark as covered the task, the criteria or the whole goal that an entry of `by.covers` names.
+
+        Returns the task's id, or the entry itself if it names no task. Raises BadInput if it names nothing.
+        """
         if (task := self.tasks.get(one_line(entry).casefold())) is not None:
             self.done.add(task)
             return task

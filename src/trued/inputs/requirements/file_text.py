@@ -117,7 +117,7 @@ def scaffold_text(
 
 
 def _arguments(command: str) -> list[str]:
-    """The command as a list of arguments: its words, or a shell with it if it needs one."""
+    """The command as a list of arguments: its words, or a call of `sh` if it needs a shell."""
     try:
         words = shlex.split(command)
     except ValueError:

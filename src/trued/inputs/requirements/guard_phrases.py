@@ -9,7 +9,7 @@ _EVERY = (
     r"(?:all |every |the |of |our |your |its |existing |current |old |other |previous |unit |project's |base's |own )*"
 )
 _GREEN = r"(?:pass(?:es|ing)?|green|succeeds?|work(?:s|ing)?|clean|unbroken|unchanged)"
-# kind → the whole sentence, without its full stop. A sentence that says more is an ordinary requirement.
+# kind → patterns of a whole sentence, without its full stop. A sentence that says more is an ordinary requirement.
 PATTERNS: dict[str, tuple[str, ...]] = {
     "tests": (
         rf"{_EVERY}(?:tests?|test suite|test cases|suite) {_STILL}{_GREEN}",

@@ -30,7 +30,7 @@ def expand_home(path: str) -> Path:
 
 
 def check_agent(agent: str) -> str:
-    """Return the agent. Raises RuleBroken for one that could never start, before a run is stored."""
+    """Return the agent unchanged. Raises RuleBroken if it could never start, so that no run with it is stored."""
     kind, _, rest = agent.partition(":")
     then = "write command:PROGRAM ARGS"
     try:

@@ -37,7 +37,7 @@ GROUPS: tuple[tuple[SpecificationFormat, ...], ...] = ((OwnFile(),), (SpecKit(),
 
 
 def find_specifications(paths: Iterable[str]) -> dict[str, SpecificationFormat]:
-    """Path → format that reads it, from the first group that matches any path; empty if none does."""
+    """Path → format that reads it, from the first group with a format that matches a path; empty if there is none."""
     listed = sorted(paths)
     for group in GROUPS:
         if taken := {path: source for source in group for path in source.matching_paths(listed)}:
@@ -57,8 +57,8 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
 
 
 def read_specification(path: str, text: str) -> Requirements:
-    """Read requirements from one file, in the first format that finds any: first the formats that match its path, then
-    Spec Kit, OpenSpec and checklist. Raises BadInput if none does."""
+    """Read requirements from one file, in the first format that finds any. The formats that match its path are tried
+    first, then spec-kit, OpenSpec and checklist. Raises BadInput if no format finds any."""
     spots = [source for group in GROUPS for source in group if source.matching_paths([path.lstrip("/"), _tail(path)])]
     by_shape = [source for source in (SpecKit(), OpenSpec()) if source.recognises(text)]
     for source in (*spots, *by_shape, Checklist()):

@@ -1,4 +1,4 @@
-"""A plain Markdown checklist: each `- [ ]` or `- [x]` is a requirement, and so is whatever else looks like one."""
+"""A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -54,7 +54,7 @@ def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requireme
         numbered += [(words, min(lines))] if words and read.isdisjoint(lines) else []
         read |= lines
     numbered += unread_items(text, read, numbered_words)
-    items += [found for found in numbered if number_of(found[0]) not in known]  # else it is only mentioned
+    items += [found for found in numbered if number_of(found[0]) not in known]  # a line may mention a known number
     return [
         requirement_of(f"{prefix}{number}", words, path, line, whole_command(words))
         for number, (words, line) in enumerate(sorted(items, key=lambda found: found[1]), 1)
@@ -62,7 +62,7 @@ def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requireme
 
 
 def _listed(blocks: Sequence[Block], words_of: Callable[[Item], str | None]) -> Iterator[tuple[str, set[int]]]:
-    """Words and lines of each list item for which `words_of` has words, with the plain items below it."""
+    """Words and lines of each list item for which `words_of` returns text, together with the plain items below it."""
     for block in blocks:
         for item in block.walk() if isinstance(block, List) else ():
             if (words := words_of(item)) is not None:
@@ -72,8 +72,8 @@ def _listed(blocks: Sequence[Block], words_of: Callable[[Item], str | None]) -> 
 
 
 def _below_headings(blocks: Sequence[Block], lines: list[str], read: set[int]) -> Iterator[tuple[str, set[int]]]:
-    """Words and lines of each heading that begins with a number, with what is below it and was not read. A short one
-    with nothing but boxes below it is only their title: it has no words."""
+    """Words and lines of each heading that begins with a number such as FR-001, together with the unread lines below
+    it. If all lines below a short heading were read, the heading is only their title, and its words are ""."""
     for at, heading in enumerate(blocks):
         title = numbered_words(heading.words.raw) if isinstance(heading, Heading) else None
         if title and isinstance(heading, Heading):
@@ -100,7 +100,7 @@ def _numbered_words_of(item: Item) -> str | None:
 
 
 def _refuse_without_words(block: List, path: str) -> None:
-    """Raise BadInput if a list ends with a box that has no words, although a text follows that may be meant."""
+    """Raise BadInput if the list ends with a box without words: the paragraph below the list may be meant for it."""
     *_, last = block.walk()
     if _words_of(last) == "" and not last.more:
         then = "write what must hold beside the box, or remove the box"
@@ -108,7 +108,7 @@ def _refuse_without_words(block: List, path: str) -> None:
 
 
 def _plain_items(item: Item) -> Iterator[Item]:
-    """The item and those nested in it, as far as they have no box and no number."""
+    """The item and the items nested in it. An item with a box or a number is left out, with all items nested in it."""
     if _words_of(item) is None and _numbered_words_of(item) is None:
         yield item
         for below in item.items:

@@ -35,7 +35,7 @@ def command_checks(words: Words) -> tuple[Check, ...]:
 
 
 def whole_command(text: str) -> tuple[Check, ...]:
-    """The check of a text that says nothing but that a command passes."""
+    """The check of a text that says only that a command passes; none for any other text."""
     return command_checks(Words(raw=text))
 
 

@@ -59,12 +59,12 @@ class _OpenSpecFile:
     name: str = ""  # id of the current requirement
     found: list[Requirement] = field(default_factory=list)
     open: bool = False  # whether text that follows belongs to the last requirement
-    level: int = 0  # of the heading of the last requirement, or of the last scenario without a requirement above it
+    level: int = 0  # level of the heading of the last requirement, or of the last scenario without a requirement above
     inside: bool = False  # whether this part of the file holds requirements
-    lines: set[int] = field(default_factory=set)  # those that were read, or that ask for nothing
-    # of each sentence that only says that a command passes: the requirement that it is in, its words, line and check
+    lines: set[int] = field(default_factory=set)  # numbers of the lines that were read, or that ask for nothing
+    # for each sentence that only says that a command passes: its requirement's index in `found`, words, line and check
     commands: list[tuple[int, str, int, tuple[Check, ...]]] = field(default_factory=list)
-    nongoal: int = 0  # the level of the heading that says that what is below is no goal; 0 if none does
+    nongoal: int = 0  # the level of the heading under which the current text is a non-goal; 0 if there is none
 
     def read(self, text: str) -> list[Requirement]:
         refuse_open_comment(text, self.file)
@@ -76,12 +76,12 @@ class _OpenSpecFile:
         read = self.lines | {requirement.source.line for requirement in self.found}
         known = {number_of(requirement.text) for requirement in self.found}
         for words, line in unread_items(text, read, numbered_words):
-            if number_of(words) not in known:  # else it is only mentioned
+            if number_of(words) not in known:  # a line may mention the number of a known requirement
                 self._add_words(words, line)
         return sorted(self.found, key=lambda one: one.source.line)
 
     def read_structure(self, text: str) -> list[Requirement]:
-        """Read what is below headings of this format, and no boxes elsewhere."""
+        """Read the requirements below this format's headings. Boxes elsewhere are not read."""
         for block in parse(text):
             if isinstance(block, Heading):
                 self._take_heading(block)
@@ -143,8 +143,8 @@ class _OpenSpecFile:
         self.commands += [(len(self.found) - 1, words, line, checks)] if checks else []
 
     def _give_checks(self) -> None:
-        """Give each command to the requirement that says nothing else below a short title; otherwise the sentence that
-        names it is one more requirement: a command shows nothing about the words beside it."""
+        """Give each command to its requirement if that says nothing else below a short title. Otherwise the command's
+        sentence becomes a requirement of its own, because a command shows nothing about the words beside it."""
         for at, words, line, checks in self.commands:
             main = self.found[at]
             title, _, below = main.text.partition("\n")

@@ -16,8 +16,8 @@ class OwnFile:
         return tuple(path for path in paths if _is_ours(path))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
-        """The requirements of all these files, with all that any of them sets up. If several name a server, the first
-        counts."""
+        """The requirements of all these files, with their environments and interfaces. If several files name a server,
+        the first counts."""
         parts = [parse_requirements(text, path) for path, text in files.items()]
         environment = Environment()
         for part in parts:

@@ -71,11 +71,11 @@ class _SpeckitFile:
     story: str = ""
     section: str = ""  # the value in ASKING for the last heading or label; "" if it has none
     begun: int = 0  # how many requirements were found before this section
-    level: int = 0  # of the heading to which the section, or the open requirement, belongs
+    level: int = 0  # level of the heading to which the section, or the open requirement, belongs
     open: bool = False  # whether text outside of sections belongs to the last requirement
-    lines: set[int] = field(default_factory=set)  # those that were read
-    asides: set[int] = field(default_factory=set)  # those about the specification or the work
-    aside: int = 0  # the level of the heading, or label, above such lines; 0 if there is none
+    lines: set[int] = field(default_factory=set)  # numbers of the lines that were read
+    asides: set[int] = field(default_factory=set)  # numbers of the lines about the specification or the work
+    aside: int = 0  # the level of the heading or label that begins such lines; 0 if the current block is not below one
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 
@@ -89,7 +89,7 @@ class _SpeckitFile:
         return sorted(self.found, key=lambda requirement: requirement.source.line)
 
     def read_structure(self, text: str) -> list[Requirement]:
-        """Read what has a number or is in a section that asks, and no boxes elsewhere."""
+        """Read text with a number such as FR-001, and sections that ask for something. Boxes elsewhere are not read."""
         lines = split_lines(text)
         for block in parse(text):
             before = list(self.found)
@@ -238,7 +238,7 @@ def _section_of(title: str) -> str:
 
 
 def _is_aside(title: str) -> bool:
-    """Whether what is below this heading or label is about the specification or the work, not about what must hold."""
+    """Whether the text below this heading or label is about the specification or the work, not about what must hold."""
     if any(phrase in title.lower() for phrase in ASIDE) or is_header_field(title):
         return True
     return section_kind(title) in ("aside", "problem", "nongoal")

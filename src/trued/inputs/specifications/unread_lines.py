@@ -35,7 +35,7 @@ def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None
             if begun:
                 words, line = (bare(part) if found is None else found).strip(" |"), number
                 depth = len(bullet[1]) if bullet else 0
-            elif is_read or (not words and _OTHER.match(part)):  # the words of an empty box may be below it, not there
+            elif is_read or (not words and _OTHER.match(part)):  # an empty box's words are in no heading and no table
                 line = 0
             elif line and not is_rule:
                 words = f"{words} {bare(part)}".strip()
@@ -49,7 +49,7 @@ def bare(line: str) -> str:
 
 
 def _parts(line: str, words_of: Callable[[str], str | None]) -> Iterator[str]:
-    """The line, cut before tags that an item follows."""
+    """The line, cut before each tag after which an item begins."""
     start = 0
     tags = list(_TAGS.finditer(line))
     ends = [*(tag.start() for tag in tags), len(line)][1:]

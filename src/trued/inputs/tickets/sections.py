@@ -168,8 +168,8 @@ def _is_bold(block: Paragraph) -> bool:
 
 
 def is_hint(part: str, text: str) -> bool:
-    """Whether a text is only a hint: names of areas, an address, or pictures. What says more about them asks for
-    something: "`tiny.py`: no list is doubled"."""
+    """Whether a text is only a hint: names of areas, an address, or pictures. A text that says more about them asks for
+    something, such as "`tiny.py`: no list is doubled"."""
     if part not in HINTS:
         return False
     bare = _SHOWN_NAME.sub(_NAME, text)

@@ -33,7 +33,7 @@ NAMES = {
     "pictures": ("pictures", "expected_pictures", "screenshots", "images"),
     "preview": ("preview", "preview_url"),
 }
-# Fields about the ticket, not about what is asked. Those of `is_header_field` (status, owner, …) are others.
+# Names of fields about the ticket itself, which ask for nothing. `is_header_field` knows others (status, owner, …).
 _RECORD_WORDS = (
     "reporter parent children resolution resolved closed severity milestone url html_url self watchers "
     "votes comments attachments history changelog links relations related watches worklog subtasks "
@@ -193,7 +193,7 @@ class _NamedFields:
 
     def entries(self, part: str) -> list[tuple[str, int]]:
         """The entries of a list, or the one entry of a field that is no list, each with its line number. Raises
-        BadInput for entries that are no text."""
+        BadInput for an entry that is neither text nor a number."""
         value = self._value(part)
         if value is None:
             return []

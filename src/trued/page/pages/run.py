@@ -175,8 +175,8 @@ def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[s
 
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
-    """Screenshots from the newest verdict's evidence about a requirement; if none of that evidence may be shown, from
-    all its evidence. Before the run has ended, evidence that may quote a held-out case is not shown."""
+    """Screenshots from the newest verdict's evidence about a requirement; if there is none that may be shown, from all
+    evidence of that verdict. Before the run has ended, evidence that may quote a held-out case is not shown."""
     all_evidence = material.verdict.evidence if material.verdict else ()
     for facts in (evidence_about(all_evidence, {requirement}), all_evidence):
         if visible := [fact for fact in facts if material.ended or not fact.may_quote_held_out]:
@@ -215,8 +215,8 @@ def _call(reader: Reader, record: RunRecord, all_calls: tuple[ReportedCall, ...]
 
 
 def _gaps_in_brief(reader: Reader, record: RunRecord, call: ReportedCall, material: Material) -> list[str]:
-    """The gaps that the call's brief quotes. They are from the newest verdict and from the newest verdict of the call's
-    own scope: while several agents work, the two can differ."""
+    """The gaps that the call's brief quotes. Only two verdicts are searched for gaps: the newest of the run, and the
+    newest of the call's own scope. While several agents work, the two can differ."""
     brief, _ = reader.texts(record, call)
     indexes = range(len(material.proofs)) if brief else range(0)
     in_scope = [index for index in indexes if scope_of(material.proofs[index].key) == scope_of(call.key)]

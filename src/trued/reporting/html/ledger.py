@@ -29,7 +29,7 @@ from trued.reporting.views.ledger import NOT_CHECKED_YET, not_judged_yet
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # room for one output, in characters: the most, and the least
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
-MOST_ROWS = 1_000  # rows of met requirements, and twice as many of unmet ones, which may also take the room of met ones
+MOST_ROWS = 1_000  # rows for met requirements; unmet ones get twice as many, and those of met ones if they need them
 # Room for evidence, in HTML elements: the most, and the least. A browser lays out a page of 30,000 elements without a
 # delay, but needs 20 s for 700,000.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
@@ -157,8 +157,8 @@ def row_of(material: Material, name: str) -> LedgerRow | None:
 
 
 def ledger(material: Material) -> Ledger:
-    """Every requirement with its evidence, in the order of the contract. If there is not enough room, unmet
-    requirements come first, and others have their evidence in one line or are left out."""
+    """Every requirement with its evidence, in the order of the contract. If there is not enough room for all, unmet
+    requirements come first, and the last ones have their evidence in one line or are left out."""
     accept, every = material.settings.accept, _judgements(material)
     sealed = {requirement.id: requirement for requirement in material.contract.every} if material.contract else {}
     is_met = {judged.id: _is_met(judged, accept) for judged in every}
@@ -292,7 +292,7 @@ def _counts(fact: Evidence) -> str:
 
 
 class _TrialMaker:
-    """Turns evidence into trials for the report, without what may quote cases that are still held out."""
+    """Turns evidence into trials for the report, without texts that may quote cases that are still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         # imported here, because only evidence that is shown in full needs it
@@ -362,7 +362,7 @@ def _facts(fact: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def _expected_output(case: Case) -> str:
-    """What a command line must print; "" for other cases, whose description says it already."""
+    """The input, exit code and output of a `run` case; "" for other cases, whose description has it already."""
     if not isinstance(case, RunCase):
         return ""
     inputs = [f"stdin {case.stdin!r}"] if case.stdin else []

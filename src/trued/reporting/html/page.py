@@ -213,7 +213,8 @@ def _says(material: Material, grades: Counter[str]) -> str:
 
 
 def _not_checked(material: Material, verdict: Verdict) -> Iterator[str]:
-    """What no check covers; while cases are held out, only how many notes there are, since a note can quote a case."""
+    """The notes about what no check covers. While cases are held out, only the number of notes is shown, because a note
+    can quote a case."""
     if material.holds_out:
         if verdict.undecided:
             number = counted(len(verdict.undecided), "note")

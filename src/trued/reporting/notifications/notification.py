@@ -122,7 +122,8 @@ def _notification_kind(state: str, grades: Mapping[str, Grade], accept: Grade) -
 
 
 def _last_grades(verdicts: Iterable[Event], until: int) -> dict[str, Grade]:
-    """Requirement → grade, from the last verdict on the whole work; with `until`, the last before this event."""
+    """Requirement → grade, from the last verdict on the whole work. `until`: only verdicts before the event with this
+    id count; 0: all count."""
     final = [event for event in verdicts if is_final_verdict(event.key) and (not until or event.id < until)]
     last = VerdictReached.read(final[-1]) if final else None
     return {row.id: Grade(row.grade) for row in (last.requirements or ()) if row.grade} if last else {}

@@ -1,4 +1,4 @@
-"""Delivers notifications: a bell, a desktop message, a command, a webhook. Never harms, delays or fails a run."""
+"""Delivers notifications: a bell, a desktop message, a command, a webhook. None delays a run or makes it fail."""
 
 import contextlib
 import json

@@ -99,8 +99,8 @@ def _pictures(facts: Iterable[Evidence], *, over: bool) -> list[dict[str, Any]]:
 
 
 def evidence(fact: Evidence, numbers: CaseNumbers, *, over: bool) -> dict[str, Any]:
-    """One run of one check. `numbers`: see `case_numbers`. Unless the run is `over` (see `ledger`), what may quote
-    held-out cases is left out."""
+    """One run of one check. `numbers`: see `case_numbers`. Texts that may quote held-out cases are left out, unless the
+    run is `over` (see `ledger`)."""
     shown, tried = fact.shown(over=over), in_order(fact, numbers)
     row = shown.model_dump(mode="json", exclude={"tried", "output"})
     row["passed"] = sum(case.outcome is Outcomes.PASSED for case in fact.tried)

@@ -168,7 +168,8 @@ class Progress:
             self.names[scope_of(key)] = title
 
     def settle(self) -> None:
-        """Close open proofs that have grades. Called when an agent works or a person is asked: no proof runs then."""
+        """Close the open proofs that have grades, and the seal. Called when no check runs any more: an agent or a
+        person is asked, the work has landed, or the run has ended."""
         for name in list(self._open):
             row = self.rows[name]
             if isinstance(row, Checks) and (row.grades or row.key == SEAL):

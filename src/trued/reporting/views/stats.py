@@ -81,7 +81,7 @@ def since(text: str, now: float) -> float:
 
 @dataclass(slots=True)
 class Total:
-    """Runs added up. A run counts once in each total that it took part in."""
+    """Runs added up. Each run counts once, even if several parts of it are added."""
 
     name: str
     runs: int = 0

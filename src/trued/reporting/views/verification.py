@@ -64,8 +64,11 @@ class Verification:
         return QUICK_NOTE in self.verdict.undecided
 
     def has_failed(self, judged: Judged) -> bool:
-        """Whether something of a requirement failed, or is disputed or missing. What was only not looked at, or not
-        closely enough, has not failed: no requirement of a quick verdict holds, even if all its checks passed."""
+        """Whether a requirement is refuted, has gaps, or does not hold; False if it could not be judged.
+
+        In a quick verdict no requirement holds, even if all its checks passed. There, a requirement has failed only if
+        it is refuted or has gaps.
+        """
         if judged.grade is Grade.UNJUDGED:
             return False
         return judged.grade is Grade.REFUTED or bool(judged.gaps) or not (judged.holds or self.is_quick)
