@@ -88,7 +88,7 @@ def _is_covered(path: str, name: str, superseded: Collection[str]) -> bool:
 
 
 def _altered(path: str, before: str, after: str, gained: Counter[str]) -> set[str]:
-    """The names of what is altered; `WHOLE` if that has no name."""
+    """The names of the altered functions and classes of a file; `WHOLE` if the file itself is altered."""
     if path.endswith(".py"):
         old, new = parse(before), parse(after)
         if old is not None and new is not None:
@@ -259,7 +259,8 @@ def _text(node: ast.AST) -> str:
 
 
 def _pieces_gained(before: Mapping[str, str], after: Mapping[str, str]) -> Counter[str]:
-    """How many more times each top-level function or class, by its code, is in Python files after the change."""
+    """Code of a top-level function or class → how many copies of it the change adds to Python files. Copies that it
+    removes from other files are not subtracted, so a piece that was moved counts as added."""
     gained = Counter[str]()
     for path, text in after.items():
         if path.endswith(".py"):

@@ -113,10 +113,12 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
 
 
 def check_names(record: RunRecord, contract: Contract, change: ContractChange, listed: Sequence[Requirement]) -> None:
-    """Raise BadInput if an id occurs twice, if the change names an unknown requirement, or if it leaves none.
+    """Raise BadInput if an id occurs twice, if the change names an unknown requirement, or if no requirement would be
+    left.
 
     `contract`: the contract so far. `listed`: the requirements of the changed contract, before any is removed. A
-    requirement to remove may be in either of the two; all others that the change names must be in `listed`.
+    requirement to remove may be in either of the two. Every other requirement that the change names must be in
+    `listed`.
     """
     ids = [requirement.id for requirement in listed]
     if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:

@@ -296,8 +296,8 @@ async def write_receipt(
 
 
 async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
-    """Write a receipt of the run's final verdict, with the approvals that apply. Raises BadInput if there is none
-    yet."""
+    """Write a receipt of the run's final verdict, with the approvals that apply. Raises BadInput if the run has no
+    final verdict yet."""
     contract, verdict = store.contract(run_id), store.verdict(run_id)
     if contract is None or verdict is None or not store.final_verdict(run_id):
         raise BadInput(

@@ -296,8 +296,8 @@ class RunStore:
         return [Verdict.model_validate_json(verdict) for verdict in found]
 
     def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
-        """The evidence of all verdicts of the run, each piece once: first of the verdicts on single tasks, then of all
-        verdicts on the finished work, oldest first."""
+        """The evidence of all verdicts of the run, each piece once: first that of the verdicts on single tasks, then
+        that of all verdicts on the finished work, oldest first."""
         keys = [key for key, _, _ in self.journal.steps(run_id, FINISH, AMENDMENT)]
         found = [(key, self.journal.step(run_id, key)) for key in keys if is_final_verdict(key) or is_amendment(key)]
         whole = [self._read_verdict(key, text) for key, text in found if text]

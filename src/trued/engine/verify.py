@@ -97,8 +97,8 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
 
 @asynccontextmanager
 async def _probe_machine(request: VerifyRequest) -> AsyncIterator[None]:
-    """Try the sandbox and find the interpreter while the `async with` block reads the commits. Both results, or their
-    errors, are cached for the whole process, so that later callers get them at once."""
+    """Try the sandbox and find the interpreter while the `async with` block reads the commits. The results are cached
+    for the whole process, so that later callers get them at once. Errors are ignored here: a later call raises them."""
     level = asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
     probes = asyncio.gather(level, find_interpreter(), return_exceptions=True)
     try:

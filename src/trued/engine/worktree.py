@@ -104,8 +104,8 @@ class Checkout:
         return self._git_output("merge-base", first, other)
 
     def start(self) -> str:
-        """Where the work on this branch began, by the order that `verify` uses: the merge base with its upstream or a
-        main branch, else HEAD."""
+        """The commit at which the work on this branch began: its merge base with its upstream or a main branch, tried
+        in the order that `verify` uses; HEAD if there is none."""
         branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
@@ -169,7 +169,7 @@ class Checkout:
         return tuple(made_commit for made_commit in dict.fromkeys(made) if made_commit not in before)
 
     def _moves_of_heads(self, busy: Collection[str]) -> list[list[Move]]:
-        """What the reflogs of HEAD say, for each worktree."""
+        """The newest reflog entries of HEAD in each worktree that is not `busy`."""
         logs = [(str(self.common.parent), self.common / "logs" / "HEAD")]  # a list, so that none hides another
         for folder in self.common.glob("worktrees/*"):
             place = next(iter(_words(folder / "gitdir", lines=True)), "")

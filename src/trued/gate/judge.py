@@ -36,7 +36,8 @@ class JudgedTree:
     commit: str
     dirty: bool = False
     notes: tuple[str, ...] = ()
-    lacks_machine: bool = False  # nothing failed; what could not be judged lacks what the base's checks lacked, too
+    # nothing failed, and everything that the checks lack here was already missing for the checks on the base
+    lacks_machine: bool = False
 
     @property
     def passed(self) -> bool:

@@ -171,7 +171,7 @@ class GateStore:
         return TurnLog(self.folder / "turns", session)
 
     def busy_worktrees(self, session: str) -> set[str]:
-        """Worktrees in which other sessions work. Their own turns are judged."""
+        """Worktrees in which other sessions work. Changes there are judged when the turns of those sessions end."""
         return roots_of_others(self.folder / "turns", session)
 
     def record(self, what: str, **data: Any) -> None:

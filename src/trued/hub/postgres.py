@@ -338,8 +338,8 @@ class PostgresJournal(JournalQueries):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write; or none of them, if `approve` would not
-        record one. Returns that one, or None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
+        record nothing and return that one. Returns None if all were recorded."""
         return self._decide(run, decisions, instead=instead)
 
     def _decide(
@@ -519,7 +519,7 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
 
     def spend(self, decide: "Decide") -> "Spend | None":
         """Let `decide` reserve or settle the budget of a call, in one synced transaction; other writers of this run
-        wait. Returns the row that was written; None if `decide` wrote none."""
+        wait. Returns the row that was written; None if `decide` returned None."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 

@@ -127,8 +127,8 @@ def split_lines(text: str) -> list[str]:
 
 
 def without_comments(text: str) -> str:
-    """The text with blanks instead of its comments. What only begins like one (in code, or in a paragraph that does not
-    close it) is text; every line keeps its number."""
+    """The text with blanks in place of its comments, even those that a code block shows; every line keeps its number. A
+    comment that is never closed stays, and so does one in inline code."""
     lines = split_lines(text)
     for token in _commented(text):
         start, end = token.map or (0, 0)

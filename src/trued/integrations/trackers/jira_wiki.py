@@ -32,7 +32,7 @@ def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
 
 
 class _Conversion:
-    """A text as lines of Markdown, with the blocks that nothing ends."""
+    """Converts a text to lines of Markdown. At the end, `fence` and `quoted` are the blocks that nothing closes."""
 
     def __init__(self, text: str, pictures: Mapping[str, str], literal: Collection[int] = ()) -> None:
         """`literal`: the marks, by their number, that open no quotation."""
