@@ -218,7 +218,7 @@ class Engine:
         reopened: Sequence[str] = (),
     ) -> RunRecord:
         """Record the limits, rounds and reopened parts that a person gives a run before it is continued. Raises
-        BadInput for what the run cannot use."""
+        BadInput for an addition that the run cannot use."""
         record = self.store.journal.run(run_id)
         if rounds:
             add_rounds(self.store, record, rounds, who)

@@ -127,7 +127,8 @@ async def check_receipt(
 async def prove_again(
     stated: Statement, sealed: Bundle, request: VerifyRequest, *, home: Path, tell: Emit
 ) -> Statement:
-    """Run all checks again, on base and commit, and return the statement that results."""
+    """Run all checks of the bundle again, on its base and on the receipt's commit. Returns the statement that
+    results."""
     account = stated.predicate.trued
     base, head = [await commit_lookup.find_commit(commit, request.here) for commit in (request.base, request.head)]
     contract = await _contract_with_visibility(sealed, base, head)

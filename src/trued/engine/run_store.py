@@ -142,7 +142,7 @@ class RunStore:
         return HubStore(self.hub_store, self.environ)
 
     def workspace(self, record: RunRecord, inputs: "Inputs") -> "GitWorkspace":
-        """The run's git workspace, as its agents and checks see it."""
+        """The run's git workspace, with the limits on what its agents may read and reach."""
         from trued.wire import Confinement  # imported here, because most commands touch no files of a run
         from trued.workspace.git.workspace import GitWorkspace
 
@@ -305,7 +305,8 @@ class RunStore:
         return tuple({fact.id: fact for verdict in verdicts for fact in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
-        """Requirement → the final verdict; if there is none yet, the newest verdict on a task."""
+        """Requirement → the final verdict; before there is one, the newest verdict on a task that judged this
+        requirement."""
         if final := self.final_verdict(run_id):
             return {requirement.id: final for requirement in final.requirements}
         return {

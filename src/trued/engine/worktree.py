@@ -117,8 +117,8 @@ class Checkout:
         return "".join(named.splitlines()[-1:])
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
-        """A snapshot of what would be committed now, without the engine's own files. `ignored`: ignore rules
-        to use instead of the current ones."""
+        """A snapshot of what would be committed now. `own`: the engine's own files (path → content), left out while
+        they have this content. `ignored`: ignore rules to use instead of the current ones."""
         return await take_snapshot(replace(self.worktree, engine_files=own, ignored=ignored), private)
 
     async def merged(self, private: Path, ours: str, theirs: str) -> str:

@@ -90,8 +90,8 @@ class Judge:
         return await self.judge_snapshot(await self.snapshot())
 
     async def snapshot(self, ignored: bytes | None = None) -> Snapshot:
-        """The working tree as it is now, without the gate's own files. Runs no check. `ignored`: ignore rules to use
-        instead of the present ones."""
+        """The working tree as it is now, without the gate's own files and the user's own settings of Claude Code. Runs
+        no check. `ignored`: ignore rules to use instead of the present ones."""
         installed_files = {
             str(Path(installed.path).relative_to(self.checkout.root)): installed.after
             for installed in self.gate.installed.values()

@@ -79,7 +79,7 @@ class Gate(Value):
 
 
 class StopHistory(Value):
-    """How often one agent session was blocked, and on which tree."""
+    """How many stops of one agent session were blocked in a row, and which tree was judged last."""
 
     blocks: int = 0
     tree: str = ""  # the tree that was judged last

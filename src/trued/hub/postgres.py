@@ -105,7 +105,8 @@ class PostgresJournal(JournalQueries):
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into."""
+        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into. Raises Busy if
+        another process has just added a run with this id."""
         now = self.clock()
         if queue:
             given = record.model_dump(mode="json")
@@ -446,7 +447,7 @@ _NEW_SPENDS = """
 
 
 class PostgresRunJournal(RunQueries[PostgresJournal]):
-    """What one run writes: steps by key, events, questions."""
+    """What one run writes: steps by key, events, questions, spends."""
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         if (known := await self._recorded_step(key, inputs)) is not None:

@@ -42,8 +42,8 @@ def bare(data: Mapping[str, Any]) -> str:
 
 
 def claims(kind: str, data: Mapping[str, Any]) -> str | None:
-    """What histories need of an ended call, as JSON: the claims in its reply, whether it asks something, and whether it
-    reported its tokens. None for other events."""
+    """What histories need to know of an ended call, as JSON: the claims in its reply, whether it asks something, and
+    whether it reported its tokens. None for other events."""
     if kind != CallAnswered.KIND:
         return None
     reply, tokens = data.get("reply"), data.get("tokens")

@@ -195,8 +195,9 @@ class Workers:
             self._database.rows("delete from refusal where run = %s and worker = %s", (run, name))
 
     def take(self, offer: Offer, fits: Callable[[str, int], bool], move: "Move") -> None:
-        """Move drives of runs that fit from the shared queue to the worker's own, oldest first, while it has room. Only
-        one worker moves drives at a time. A worker without room does not read the queue."""
+        """Move drives from the shared queue to the worker's own queue, oldest first, while the worker has room: only
+        drives of runs for which `fits` is true. Only one worker moves drives at a time. A worker without room does not
+        read the queue."""
         own = own_queue(offer.name)
         room = f"select %s - count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
         there = f"""select s.workflow_uuid as drive, r.id as run, r.asked from {DRIVES}
@@ -275,8 +276,8 @@ def _take_reaper_lock(db: Connection) -> bool:
 
 
 def _drives_of_gone_workers(db: Connection) -> dict[str, list[str]]:
-    """The drives of workers that are gone, by the queue to move them to. Running drives of a worker that was started
-    again go to the new process's own queue (it adopts the agents); all others go back to the queue of their run."""
+    """Queue → the drives of gone workers that have to be moved to it. Running drives of a worker that was started again
+    go to the own queue of the new process, which adopts the agents; all others go back to the queue of their run."""
     gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
         (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
         or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""

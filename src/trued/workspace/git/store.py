@@ -115,7 +115,8 @@ class Store:
     async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
         """Copy `base` with its history into the store, after waiting for git processes of a killed engine.
 
-        `beside`: name of a ref → another commit of the same repository, which is also copied.
+        `depth`: how many commits of the history to copy; 0 for all. `beside`: name of a ref → another commit of the
+        same repository, which is also copied.
         """
         await self.git.wait_for_earlier_git()
         self._unlock()
