@@ -308,8 +308,9 @@ class Workspace(Protocol):
         ...
 
     def shown_at(self, room: Path) -> tuple[str, ...]:
-        """The paths inside the sandbox at which commands saw this room: one for commands with `Command.avoided`, one
-        for all others. Empty if no command has run in it, or if the sandbox shows folders only at their own paths."""
+        """The paths inside the sandbox at which commands saw this room: one for commands with `Command.avoided`, and
+        one for all other commands. Empty if no command has run in the room, or if the sandbox shows folders only at
+        their own paths."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:

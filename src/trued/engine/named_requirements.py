@@ -53,8 +53,8 @@ async def folder_in_commits(workspace: GitWorkspace, head: str, folder: Path, ro
 async def with_words_of_base(
     workspace: GitWorkspace, given: Requirements, file: Path, sides: Sequence[NamedCommit]
 ) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements that count, and remarks: those of the file that the user named, and those that the same file has
-    on the base. `sides`: head and base."""
+    """The requirements that count: those of the file that the user named, and those that this file has on the base.
+    Also returns remarks. `sides`: head and base."""
     roots = {side.root.resolve(): name_inside(side.root, file) for side in sides if side.root}
     root, name = next(((root, name) for root, name in roots.items() if name), (Path(), ""))
     if not name:
@@ -86,8 +86,8 @@ async def with_words_of_base(
 def _compared(
     given: Requirements, before: Requirements, name: str, *, is_committed: bool
 ) -> tuple[Requirements, list[str]]:
-    """The requirements that count if the named file differs from its version on the base, and remarks. Of a committed
-    change, only additional requirements count, and they may not supersede existing tests."""
+    """The requirements that count if the named file differs from its version on the base. Of a committed change, only
+    additional requirements count, and they may not supersede existing tests. Also returns remarks."""
     known, found = ({_words_and_checks(one) for one in side.requirements} for side in (before, given))
     lost = counted(len(known - found), "requirement")
     if not is_committed:
