@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than an outage of the database; others wait for a lease to end only if a machine dies
+LEASE_S = 300.0  # far longer than an outage of the database; other drivers wait for its end only if a machine dies
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a worker drives it, now or later

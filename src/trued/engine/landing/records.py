@@ -22,7 +22,7 @@ class LandingRequest(Value):
     way: Literal["", "ff", "merge", "pr"] = ""  # "": fast-forward; if impossible, rebase and prove again first
     draft: bool = False  # open the pull request as a draft, even if the work is not proven
     agree: str = ""  # digest of the sensitive changes that the person agrees to
-    through: str = ""  # a chunk of the plan: land it and those before it, without the rest
+    through: str = ""  # land only this chunk of the plan and the chunks before it
     carry: bool = False  # approvals of single requirements also apply to the rebased commit
     who: str = ""
     commit: str = ""  # the commit that the person looked at: no other is landed
