@@ -136,9 +136,12 @@ def check_names(record: RunRecord, contract: Contract, change: ContractChange, l
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria that the final verdict lists as outside the contract and that `wanted` names, as requirements to
-    add. If a person wrote a criterion that names a command, that command becomes its check. A command in an agent's
-    criterion does not. Raises BadInput for a name that fits no such criterion."""
+    """The criteria that `wanted` names, as requirements to add. Only criteria that the final verdict lists as outside
+    the contract can be named; raises BadInput for any other name.
+
+    If a person wrote a criterion that names a command, that command becomes its check. A command in an agent's
+    criterion does not.
+    """
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {requirement.id for requirement in contract.requirements}

@@ -146,8 +146,9 @@ def open_comment(text: str) -> int:
 
 
 def _blanked(text: str, keep: str = " ") -> str:
-    """The text with `keep` for each character of its comments, except line ends; "" leaves them out whole. A comment
-    that is never closed stays, since it may hide what somebody wants."""
+    """The text with `keep` in place of each character of its comments, except line ends. If `keep` is "", whole
+    comments are left out, with their line ends. A comment that is never closed stays, since it may hide what somebody
+    wants."""
     parts, at = list[str](), 0
     while (start := text.find("<!--", at)) >= 0:
         short = next((mark for mark in ("<!-->", "<!--->") if text.startswith(mark, start)), "")

@@ -97,7 +97,7 @@ class LandingRecord(Value):
 
 
 def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:
-    """The prefix of the journal keys of one landing: unique for commit, target and contract."""
+    """The prefix that the journal keys of one landing share. It is unique for commit, target and contract."""
     return landing_part(onto, digest(commit, tip, contract)[:10])
 
 

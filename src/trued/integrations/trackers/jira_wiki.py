@@ -35,7 +35,7 @@ class _Conversion:
     """Converts a text to lines of Markdown. At the end, `fence` and `quoted` are the blocks that nothing closes."""
 
     def __init__(self, text: str, pictures: Mapping[str, str], literal: Collection[int] = ()) -> None:
-        """`literal`: the marks, by their number, that open no quotation."""
+        """`literal`: the numbers of the marks that are plain text, so that they open no quotation."""
         self.pictures, self.literal, self.marks = pictures, literal, 0
         self.lines: list[str] = []
         self.fence = ""  # the block that is open: code or noformat
