@@ -4,7 +4,7 @@ TruedError
 ├── BadInput        the user can fix it: a file, a flag, a key; says where (file:line) and what to do
 │   └── Untrusted   found in a repository that the user has not trusted yet
 ├── Busy            another process drives this run or has locked the journal
-│   └── Fenced      this process no longer drives the run, since another does: it may write nothing more
+│   └── Fenced      another process has taken over the run: this one may write nothing more
 ├── Postponed       a call has to wait: the hub's limit for its agent is reached, or an earlier attempt might still run
 ├── StateFailed     private state cannot be read or written: disk full, read-only, corrupted
 ├── Diverged        replay reached a step whose inputs differ from those in the journal

@@ -38,8 +38,8 @@ class StoppableRuntime(Runtime, Protocol):
     """A runtime whose calls outlive this process, so that a call can be stopped by a process that did not start it."""
 
     async def stop(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """End the call if it is running. Return its own report if there is one, else a report with state "stopped" and
-        its usage. Repeated calls return the same report."""
+        """End the call if it is running. Return the report that the call wrote. If it wrote none, return one with the
+        state "stopped" and the call's usage. Calling this again returns the same report."""
         ...
 
 
@@ -75,20 +75,22 @@ class Command:
     temporary: Path | None = None  # a folder to move into its TMPDIR; its path in the command line is replaced
     # folders of editable installs: if the room were shown at such a path, code would be imported from it by accident
     avoided: Sequence[str] = ()
-    mount_points: Sequence[str] = ()  # those of `readable` for which the room has an empty folder
-    # folder → its path below HOME, at which the sandbox also shows it, if it can; the command then gets that path
+    mount_points: Sequence[str] = ()  # paths in `readable` for which the room has an empty folder
+    # folder → a path below HOME. If the sandbox can show the folder there, too, the command gets that path.
     aliases: Mapping[str, str] = field(default_factory=dict)
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    # "none", or "loopback": an empty network of its own, or "host": the machine's network, only to prepare a room
+    # "none"; "loopback": an empty network of its own; "host": the machine's network, only to prepare a room
     network: str = "none"
     second: bool = False  # this is the second run: its host name, user, HOME and time zone differ from the first run's
     channel: bool = False  # it gets a pipe for its answers; TRUED_CHANNEL holds the pipe's file descriptor
     ports: Sequence[int] = ()  # the only TCP ports it may use if it has no network of its own
     lists_ports: bool = True  # TRUED_PORTS names the ports that it may use
-    inherited: Sequence[int] = ()  # file descriptors that it gets under the same numbers; closed here once it runs
+    inherited: Sequence[
+        int
+    ] = ()  # file descriptors that it gets under the same numbers; our own are closed once it runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,9 @@ class Workspace(Protocol):
     run.
 
     Most code needs six of these methods. An agent call uses `clone` (a folder for the agent), `commit_clone` (what it
-    left, as a commit) and `publish` (move the run's branch there). A check uses `room` (a clean checkout) and `execute`
-    (a confined command). Calls and checks read files with `read`. The other methods are grouped below by what they work
-    on. Commits are named by their full hash.
+    left, as a commit) and `publish` (move the run's branch to that commit). A check uses `room` (a clean checkout) and
+    `execute` (a confined command). Calls and checks read files with `read`. The other methods are grouped below by what
+    they work on. Commits are named by their full hash.
     """
 
     base: str  # the commit that the run started from
@@ -306,8 +308,9 @@ class Workspace(Protocol):
         ...
 
     def shown_at(self, room: Path) -> tuple[str, ...]:
-        """The paths inside the sandbox at which commands saw this room: one for commands with `Command.avoided`, one
-        for all others. Empty if no command has run in it, or if the sandbox shows folders only at their own paths."""
+        """The paths inside the sandbox at which commands saw this room: one for commands with `Command.avoided`, and
+        one for all other commands. Empty if no command has run in the room, or if the sandbox shows folders only at
+        their own paths."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
@@ -489,15 +492,16 @@ class JournalStore(Protocol):
     # -- events
 
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> "list[Event]":
-        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Continuing
-        after the last id misses no event.
+        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Continuing after the last
+        id misses no event.
 
-        `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
+        `lean`: briefs are left out, and of a reply only the fields that claim a result and the beginning of its
+        `summary` stay.
         """
         ...
 
     def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> "list[Event]":
-        """The newest events of a run, or the newest of those before an id: at most `limit`, oldest first."""
+        """The newest `limit` events of a run, oldest first. `before`: only events before this id; 0 for all."""
         ...
 
     def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> "list[Event]":
@@ -622,8 +626,8 @@ class JournalStore(Protocol):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> "Approval | None":
-        """Record all of these approvals, each with its event, in one write; or none of them, if `approve` would not
-        record one. Returns that one, or None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
+        record nothing and return that one. Returns None if all were recorded."""
         ...
 
     def approvals(self, run: str) -> "list[Approval]":

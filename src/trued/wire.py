@@ -106,7 +106,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """One attempt of one order: what is reserved for it while it is open, and what it used."""
+    """One attempt of one order: its reservation while it is open, and what it used."""
 
     call: str
     attempt: int
@@ -242,7 +242,7 @@ def _build(kind: type[T], data: dict[str, Any]) -> T:
 
 
 def _value(kind: Any, value: Any) -> Any:
-    """The value of a field of this type: JSON has no tuples and no records of its own."""
+    """Convert a value that was read from JSON to the type of its field: a list to a tuple, an object to a record."""
     if isinstance(value, dict) and isinstance(kind, type) and is_dataclass(kind):
         return _build(kind, value)
     return tuple(value) if isinstance(value, list) and get_origin(kind) is tuple else value

@@ -101,8 +101,8 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
 def select_agents(
     settings: Settings, environ: Mapping[str, str], needed: Sequence[str] | None = None
 ) -> tuple[dict[str, str], str]:
-    """Role → agent, and a sentence on the agents that were detected. Agents that the user named take precedence. Raises
-    BadInput if a role needs an agent and none is ready.
+    """Role → agent, and a sentence on the agents that were detected ("" if none had to be). Agents that the user named
+    take precedence. Raises BadInput if a role needs an agent and none is ready.
 
     `needed`: the roles that must have an agent; None: all roles of the workflow.
     """
@@ -157,7 +157,7 @@ def describe_agents(agents: Mapping[str, str]) -> str:
 
 
 def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """Role → agent for a run without --agent: as in the settings; for the other roles, agents that are ready."""
+    """Role → agent for a run without --agent. Roles for which the settings name no agent get agents that are ready."""
     return (
         settings.agents
         if "*" in settings.agents

@@ -1,4 +1,4 @@
-"""Finds existing tests that a change removes or alters, by their texts. Pure.
+"""Finds existing tests that a change removes or alters, by comparing the texts of files. Pure.
 
 Additions do not count (new tests, helpers, imports, cases in a table, lines of data), unless they may keep existing
 tests from running.
@@ -49,8 +49,8 @@ def is_file_of_tests(path: str, content: bytes, collected: Collection[str]) -> b
 
 
 def altered_tests(before: Mapping[str, str], after: Mapping[str, str], superseded: Collection[str]) -> dict[str, str]:
-    """Path → what was done to the existing tests in it. `before` and `after`: path → text of the changed files of
-    tests that each side has. `superseded`: tests, groups of tests or files that need not stay."""
+    """Path → what was done to the existing tests in it. `before` and `after`: path → text of each changed file of
+    tests, before and after the change. `superseded`: tests, groups of tests or files that need not stay."""
     moved = dict(_moved(before, after))
     pieces_gained = _pieces_gained(before, after)
     found: dict[str, str] = {}
@@ -83,12 +83,12 @@ def _superseded_in(path: str, superseded: Collection[str]) -> set[str]:
 
 
 def _is_covered(path: str, name: str, superseded: Collection[str]) -> bool:
-    """Whether a superseded class has this method."""
+    """Whether this method belongs to a superseded class."""
     return any(name.startswith(f"{one}.") for one in _superseded_in(path, superseded))
 
 
 def _altered(path: str, before: str, after: str, gained: Counter[str]) -> set[str]:
-    """The names of what is altered; `WHOLE` if that has no name."""
+    """The names of the altered functions and classes of a file; `WHOLE` if the file itself is altered."""
     if path.endswith(".py"):
         old, new = parse(before), parse(after)
         if old is not None and new is not None:
@@ -179,7 +179,7 @@ def _is_no_part_of_tests(node: ast.stmt) -> bool:
 
 
 def _may_skip(function: _Function) -> bool:
-    """Whether a new helper or fixture may skip tests. A new test may skip itself."""
+    """Whether this new function, a helper or a fixture, may skip existing tests. A new test can skip only itself."""
     names = [node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)]
     names += [node.id for node in ast.walk(function) if isinstance(node, ast.Name)]
     return not function.name.startswith("test") and any(map(_SKIPS.fullmatch, names))
@@ -234,7 +234,7 @@ def _is_grown(old: ast.AST, new: ast.AST) -> bool:
 
 
 def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
-    """Each name that an import binds, with what it stands for."""
+    """Each name that an import in the scope binds, with what is imported; "" if that is the module of this name."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Import):
             yield from ((one.asname or one.name.split(".")[0], one.name if one.asname else "") for one in node.names)
@@ -259,7 +259,8 @@ def _text(node: ast.AST) -> str:
 
 
 def _pieces_gained(before: Mapping[str, str], after: Mapping[str, str]) -> Counter[str]:
-    """How many more times each top-level function or class, by its code, is in Python files after the change."""
+    """Code of a top-level function or class → how many copies of it the change adds to Python files. Copies that it
+    removes from other files are not subtracted, so a piece that was moved counts as added."""
     gained = Counter[str]()
     for path, text in after.items():
         if path.endswith(".py"):

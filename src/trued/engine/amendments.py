@@ -113,10 +113,12 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
 
 
 def check_names(record: RunRecord, contract: Contract, change: ContractChange, listed: Sequence[Requirement]) -> None:
-    """Raise BadInput if an id occurs twice, if the change names an unknown requirement, or if it leaves none.
+    """Raise BadInput if an id occurs twice, if the change names an unknown requirement, or if no requirement would be
+    left.
 
     `contract`: the contract so far. `listed`: the requirements of the changed contract, before any is removed. A
-    requirement to remove may be in either of the two; all others that the change names must be in `listed`.
+    requirement to remove may be in either of the two. Every other requirement that the change names must be in
+    `listed`.
     """
     ids = [requirement.id for requirement in listed]
     if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:
@@ -134,9 +136,12 @@ def check_names(record: RunRecord, contract: Contract, change: ContractChange, l
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria that the final verdict lists as outside the contract and that `wanted` names, as requirements to
-    add. If a person wrote a criterion that names a command, that command becomes its check. A command in an agent's
-    criterion does not. Raises BadInput for a name that fits no such criterion."""
+    """The criteria that `wanted` names, as requirements to add. Only criteria that the final verdict lists as outside
+    the contract can be named; raises BadInput for any other name.
+
+    If a person wrote a criterion that names a command, that command becomes its check. A command in an agent's
+    criterion does not.
+    """
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {requirement.id for requirement in contract.requirements}

@@ -51,7 +51,8 @@ class PreparedRun:
 
 
 def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[PreparedRun]:
-    """Check all variants as far as possible before anything is written. Raises BadInput."""
+    """Prepare one run for each variant; nothing is written. Raises BadInput if one of them could not start, or if the
+    variants do not differ."""
     if len(variants) < FEWEST:
         what = "a comparison needs at least two variants"
         raise BadInput(what, then="name two: -w purple -w solo, or --with claude --with codex")

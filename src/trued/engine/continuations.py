@@ -65,7 +65,8 @@ def editable_copy(store: RunStore, record: RunRecord) -> Path | None:
 
 
 def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
-    """Reopen parts of the work by editing the live copy. Raises BadInput for an unknown name."""
+    """Reopen parts of the work by editing the live copy. Raises BadInput for an unknown name, and for a run whose
+    workflow or state does not allow this."""
     workflow = descriptor(record.workflow)
     if not workflow.reopen:
         raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")

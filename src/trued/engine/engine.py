@@ -218,7 +218,7 @@ class Engine:
         reopened: Sequence[str] = (),
     ) -> RunRecord:
         """Record the limits, rounds and reopened parts that a person gives a run before it is continued. Raises
-        BadInput for what the run cannot use."""
+        BadInput for an addition that the run cannot use."""
         record = self.store.journal.run(run_id)
         if rounds:
             add_rounds(self.store, record, rounds, who)
@@ -391,7 +391,8 @@ class Engine:
         )
 
     def _agent_variables(self, inputs: Inputs, agent: str) -> dict[str, str]:
-        """The environment variables that an agent may see: those of the settings, and those of its own login."""
+        """The environment variables that an agent may see: the ones named in the settings, and the ones for its
+        login."""
         login = login_of(agent, inputs.settings.login_of(agent), self.store.environ, user_home(self.store.environ))
         names = (*inputs.settings.variables, *login.variables)
         return {name: self.store.environ[name] for name in names if name in self.store.environ}

@@ -104,7 +104,7 @@ def _state_lines(record: RunRecord) -> Iterator[str]:
 
 
 def _given_up(events: Iterable[Event]) -> Iterator[str]:
-    """Branches with work that was set aside."""
+    """A line for each branch that keeps work which was set aside."""
     for _, event in of_kind(events, WorkSetAside):
         if event.branch:
             yield f"- work that was given up is kept on {event.branch}, at {event.head}"
@@ -129,7 +129,7 @@ def _requirements(facts: HandoverFacts) -> Iterator[str]:
 
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:
-    """The agents' calls and the engine's verdicts, in order."""
+    """A line for each agent call, each verdict of the engine, and each round without progress, in order."""
     for stored in events:
         key = _short_line(stored.key)
         if answer := CallAnswered.read(stored):

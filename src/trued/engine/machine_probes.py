@@ -1,4 +1,4 @@
-"""Tries the sandbox and the interpreter while the caller still loads the modules that prove."""
+"""Tries the sandbox and looks for the interpreter in threads, while the caller loads the modules that prove."""
 
 import asyncio
 import contextlib
@@ -11,8 +11,11 @@ from trued.workspace.sandbox.levels import choose_level
 
 
 def begin_probes(sandbox: str, *, allow_unsandboxed: bool) -> None:
-    """Begin both probes in threads, and do not wait for them. Their results are cached for the whole process, so
-    whoever asks for them later gets them at once, or waits for the rest. Errors are raised there, not here."""
+    """Start one thread that tries the sandbox, and one that looks for the interpreter; do not wait for them.
+
+    `choose_level` and `find_interpreter` cache their results for the whole process. So a later call returns at once, or
+    when the thread has finished. Errors are ignored here: a later call raises them.
+    """
     Thread(target=_try_sandbox, args=(sandbox, allow_unsandboxed)).start()
     Thread(target=_try_interpreter).start()
 

@@ -1,7 +1,8 @@
 """The file or folder that the user names with `--requirements`, if it is in the repository.
 
 A file outside the repository is the user's own, and counts as it is. So do uncommitted changes of a file in the
-repository. What was committed since the base can only add: otherwise the author of the head would choose what counts.
+repository. Changes that were committed since the base can only add requirements: otherwise the author of the head would
+choose what counts.
 """
 
 import base64
@@ -24,14 +25,16 @@ FEW = 3  # at most this many files are named in a remark
 
 
 async def place_in_commit(workspace: GitWorkspace, commit: str, name: str) -> str:
-    """Where this name leads in the commit, by the commit's own links; "" if it leads out of it."""
+    """The path to which this name leads in the commit, following the symbolic links of the commit; "" if it leads out
+    of the commit."""
     targets = await workspace.read_all(commit, await workspace.symbolic_links(commit))
     return name_in_commit(name, {path: target.decode(errors="replace") for path, target in targets.items()}) or ""
 
 
 async def folder_in_commits(workspace: GitWorkspace, head: str, folder: Path, roots: Iterable[Path | None]) -> str:
-    """The path of a folder in base and head, with a slash at its end; "" for the whole repository. If the base has the
-    folder, links lead where they lead on the base. Raises BadInput if the folder is in none of the working trees."""
+    """The path of a folder in base and head, with a slash at its end; "" for the whole repository. Symbolic links are
+    followed as on the base or, if the base lacks the folder, as on the head. Raises BadInput if the folder is in none
+    of the working trees."""
     names = (name_inside(root, folder) for root in roots if root)
     if (name := next((name for name in names if name is not None), None)) is None:
         raise BadInput(
@@ -50,8 +53,8 @@ async def folder_in_commits(workspace: GitWorkspace, head: str, folder: Path, ro
 async def with_words_of_base(
     workspace: GitWorkspace, given: Requirements, file: Path, sides: Sequence[NamedCommit]
 ) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements of a file that the user named, with those that it has on the base, and remarks. `sides`: head
-    and base."""
+    """The requirements that count: those of the file that the user named, and those that this file has on the base.
+    Also returns remarks. `sides`: head and base."""
     roots = {side.root.resolve(): name_inside(side.root, file) for side in sides if side.root}
     root, name = next(((root, name) for root, name in roots.items() if name), (Path(), ""))
     if not name:
@@ -83,8 +86,8 @@ async def with_words_of_base(
 def _compared(
     given: Requirements, before: Requirements, name: str, *, is_committed: bool
 ) -> tuple[Requirements, list[str]]:
-    """The requirements that count of a file that differs from the base's, and remarks. Of a change that was committed,
-    only further requirements count; they may not replace existing tests."""
+    """The requirements that count if the named file differs from its version on the base. Of a committed change, only
+    additional requirements count, and they may not supersede existing tests. Also returns remarks."""
     known, found = ({_words_and_checks(one) for one in side.requirements} for side in (before, given))
     lost = counted(len(known - found), "requirement")
     if not is_committed:

@@ -76,7 +76,8 @@ def _tabled(model: str) -> Price | None:
 
 
 def _names(model: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """The known names for this model, longest first: its name, with or without the date or revision at the end."""
+    """The names in `known` that fit this model, longest first: its own name, and names that lack only its date or
+    revision."""
     fitting = (name for name in known if model.startswith(name) and _SAME.fullmatch(model[len(name) :]))
     yield from sorted(fitting, key=len, reverse=True)
 

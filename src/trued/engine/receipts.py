@@ -127,7 +127,8 @@ async def check_receipt(
 async def prove_again(
     stated: Statement, sealed: Bundle, request: VerifyRequest, *, home: Path, tell: Emit
 ) -> Statement:
-    """Run all checks again, on base and commit, and return the statement that results."""
+    """Run all checks of the bundle again, on its base and on the receipt's commit. Returns the statement that
+    results."""
     account = stated.predicate.trued
     base, head = [await commit_lookup.find_commit(commit, request.here) for commit in (request.base, request.head)]
     contract = await _contract_with_visibility(sealed, base, head)
@@ -296,8 +297,8 @@ async def write_receipt(
 
 
 async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
-    """Write a receipt of the run's final verdict, with the approvals that apply. Raises BadInput if there is none
-    yet."""
+    """Write a receipt of the run's final verdict, with the approvals that apply. Raises BadInput if the run has no
+    final verdict yet."""
     contract, verdict = store.contract(run_id), store.verdict(run_id)
     if contract is None or verdict is None or not store.final_verdict(run_id):
         raise BadInput(

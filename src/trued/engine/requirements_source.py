@@ -34,7 +34,8 @@ def load_named_requirements(path: Path) -> Requirements:
 
 
 def read_requirements(path: str, text: str) -> Requirements:
-    """Read the text of such a file, without the files that its checks take from folders beside it."""
+    """Read the text of a requirements file or of a specification in Markdown. Files that its checks take from folders
+    beside it are not read."""
     if PurePosixPath(path).suffix.lower() in MARKDOWN:
         from trued.inputs import specifications as sources  # imported here, because only Markdown needs it
 

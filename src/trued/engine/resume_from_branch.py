@@ -60,7 +60,8 @@ def find_branch_to_continue(
     root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
 ) -> ContinuedBranch | None:
     """The branch to continue; None to start at HEAD. It is the branch that the user named, if any. Otherwise it is the
-    branch of a run that has this specification and is not in the journal.
+    branch of an earlier run with this specification: a cancelled run, or one that the journal does not know and whose
+    work has not landed.
 
     `state`: the file by which a workflow recognises its branches. The base is the user's `base`, else the journal's,
     else what git shows (`find_branch_start`).
@@ -103,8 +104,8 @@ def _continued_branch(root: Path, left: EarlierRunBranch, known: KnownRuns, base
 
 
 def _find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """The branch with what an earlier run left on it; None if no run did, for the user's own branches, and for work
-    that a run set aside."""
+    """What an earlier run left on this branch. None if no run left anything there, if the branch is the user's own, or
+    if it keeps work that a run set aside."""
     return find_earlier_run(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 

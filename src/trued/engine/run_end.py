@@ -1,4 +1,4 @@
-"""Records how a run ended, and updates the files in which people read that."""
+"""Records how a run ended, and updates the files that tell people about it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +33,7 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
 
 
 def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
-    """`conclude_run` after a person's decision or amendment, on a run that nobody drives. Three kinds of runs are not
-    concluded:
+    """Conclude a run that nobody drives, after a person's decision or amendment. Three kinds of runs are not concluded:
 
     - A run that continued to work after its final verdict, and halted, is left as it is: its newer work and the
       objections to it are judged only when it is resumed.

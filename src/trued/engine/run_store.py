@@ -142,7 +142,7 @@ class RunStore:
         return HubStore(self.hub_store, self.environ)
 
     def workspace(self, record: RunRecord, inputs: "Inputs") -> "GitWorkspace":
-        """The run's git workspace, as its agents and checks see it."""
+        """The run's git workspace, with the limits on what its agents may read and reach."""
         from trued.wire import Confinement  # imported here, because most commands touch no files of a run
         from trued.workspace.git.workspace import GitWorkspace
 
@@ -296,8 +296,8 @@ class RunStore:
         return [Verdict.model_validate_json(verdict) for verdict in found]
 
     def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
-        """The evidence of all verdicts of the run, each piece once: first of the verdicts on single tasks, then of all
-        verdicts on the finished work, oldest first."""
+        """The evidence of all verdicts of the run, each piece once: first that of the verdicts on single tasks, then
+        that of all verdicts on the finished work, oldest first."""
         keys = [key for key, _, _ in self.journal.steps(run_id, FINISH, AMENDMENT)]
         found = [(key, self.journal.step(run_id, key)) for key in keys if is_final_verdict(key) or is_amendment(key)]
         whole = [self._read_verdict(key, text) for key, text in found if text]
@@ -305,7 +305,8 @@ class RunStore:
         return tuple({fact.id: fact for verdict in verdicts for fact in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
-        """Requirement → the final verdict; if there is none yet, the newest verdict on a task."""
+        """Requirement → the final verdict; before there is one, the newest verdict on a task that judged this
+        requirement."""
         if final := self.final_verdict(run_id):
             return {requirement.id: final for requirement in final.requirements}
         return {

@@ -73,7 +73,8 @@ class Travel:
     # -- fetching ------------------------------------------------------------------------------------------------------
 
     async def bring(self, store: Store) -> None:
-        """Fetch sent work that this machine lacks, by hash. Raises StateFailed if the store does not have it."""
+        """Fetch sent work that this machine lacks, by hash. If nothing was sent yet, mark this machine as the one where
+        the run was begun. Raises StateFailed if the store does not have the work."""
         sent = self.sent()
         if not sent:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

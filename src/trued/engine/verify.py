@@ -97,8 +97,8 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
 
 @asynccontextmanager
 async def _probe_machine(request: VerifyRequest) -> AsyncIterator[None]:
-    """Try the sandbox and find the interpreter while the `async with` block reads the commits. Both results, or their
-    errors, are cached for the whole process, so that later callers get them at once."""
+    """Try the sandbox and find the interpreter while the `async with` block reads the commits. The results are cached
+    for the whole process, so that later callers get them at once. Errors are ignored here: a later call raises them."""
     level = asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
     probes = asyncio.gather(level, find_interpreter(), return_exceptions=True)
     try:
@@ -214,8 +214,8 @@ async def _lacking_commits(base: NamedCommit, head: NamedCommit) -> str:
 
 
 def _because_tests_fail(verdict: Verdict, why: str) -> Verdict:
-    """The verdict with this reason, if there is one, wherever existing tests fail: in the suites that fail, and in the
-    requirements that only these refute. The tests may belong to commits of other people that the head lacks."""
+    """The verdict, with the reason `why` (unless it is "") wherever existing tests fail: in the suites that fail, and
+    in the requirements that only these refute. The tests may belong to commits of other people that the head lacks."""
     if not why:
         return verdict
 
@@ -241,7 +241,7 @@ async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: Named
 async def temporary_workspace(
     request: VerifyRequest, home: Path, base: NamedCommit, *others: NamedCommit
 ) -> AsyncIterator[GitWorkspace]:
-    """A private store with only these commits, removed afterwards."""
+    """A workspace whose private store has only these commits. Both are removed at the end of the `async with` block."""
     hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
     async with _verification_folder(home) as place:
         repository = base.root or base.git

@@ -104,8 +104,8 @@ class Checkout:
         return self._git_output("merge-base", first, other)
 
     def start(self) -> str:
-        """Where the work on this branch began, by the order that `verify` uses: the merge base with its upstream or a
-        main branch, else HEAD."""
+        """The commit at which the work on this branch began: its merge base with its upstream or a main branch, tried
+        in the order that `verify` uses; HEAD if there is none."""
         branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
@@ -117,8 +117,8 @@ class Checkout:
         return "".join(named.splitlines()[-1:])
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
-        """A snapshot of what would be committed now, without the engine's own files. `ignored`: ignore rules
-        to use instead of the current ones."""
+        """A snapshot of what would be committed now. `own`: the engine's own files (path → content), left out while
+        they have this content. `ignored`: ignore rules to use instead of the current ones."""
         return await take_snapshot(replace(self.worktree, engine_files=own, ignored=ignored), private)
 
     async def merged(self, private: Path, ours: str, theirs: str) -> str:
@@ -169,7 +169,7 @@ class Checkout:
         return tuple(made_commit for made_commit in dict.fromkeys(made) if made_commit not in before)
 
     def _moves_of_heads(self, busy: Collection[str]) -> list[list[Move]]:
-        """What the reflogs of HEAD say, for each worktree."""
+        """The newest reflog entries of HEAD in each worktree that is not `busy`."""
         logs = [(str(self.common.parent), self.common / "logs" / "HEAD")]  # a list, so that none hides another
         for folder in self.common.glob("worktrees/*"):
             place = next(iter(_words(folder / "gitdir", lines=True)), "")
@@ -198,9 +198,9 @@ class Checkout:
         return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
-        """The repositories inside this one (submodules and others) whose files are not those of the commit that this
-        repository names for them: path → hash of their present tree. It is "" if a repository cannot be read, or is not
-        among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
+        """Path → hash of the present tree, for each repository inside this one (a submodule or any other) whose files
+        differ from the commit that this repository names for it. The hash is "" if that repository cannot be read, or
+        is not among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
         there = [path for path in taken.inner if os.path.lexists(self.root / path / ".git")]
         trees = {path: await self._tree_inside(path, taken.inner[path], private) for path in there[:MOST_INSIDE]}
         return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")

@@ -127,7 +127,8 @@ async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why:
 
 
 async def attest_requirement(site: GateSite, requirement: str, *, who: str, why: str, emit: Emit) -> Gate:
-    """Record that a person accepts one requirement, for the working tree in its current state only."""
+    """Record that a person accepts one requirement, for the working tree in its current state only. Raises BadInput if
+    the requirement is unknown, or if a check refutes it."""
     gate = existing_gate(site)
     known = [contracted.id for contracted in site.store.contract(gate).requirements]
     if requirement not in known:

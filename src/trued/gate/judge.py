@@ -36,7 +36,8 @@ class JudgedTree:
     commit: str
     dirty: bool = False
     notes: tuple[str, ...] = ()
-    lacks_machine: bool = False  # nothing failed; what could not be judged lacks what the base's checks lacked, too
+    # nothing failed, and everything that the checks lack here was already missing for the checks on the base
+    lacks_machine: bool = False
 
     @property
     def passed(self) -> bool:
@@ -89,8 +90,8 @@ class Judge:
         return await self.judge_snapshot(await self.snapshot())
 
     async def snapshot(self, ignored: bytes | None = None) -> Snapshot:
-        """The working tree as it is now, without the gate's own files. Runs no check. `ignored`: ignore rules to use
-        instead of the present ones."""
+        """The working tree as it is now, without the gate's own files and the user's own settings of Claude Code. Runs
+        no check. `ignored`: ignore rules to use instead of the present ones."""
         installed_files = {
             str(Path(installed.path).relative_to(self.checkout.root)): installed.after
             for installed in self.gate.installed.values()

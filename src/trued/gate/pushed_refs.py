@@ -8,7 +8,7 @@ from trued.errors import BadInput
 from trued.gate.judge import Judge, JudgedTree
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-MOST_BYTES = 16 * 2**20  # bytes of git's input; the refs after a cut would not be checked
+MOST_BYTES = 16 * 2**20  # longer input of git is refused, because cutting it off would leave refs unchecked
 
 
 @dataclass(frozen=True, slots=True)

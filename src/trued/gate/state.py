@@ -79,7 +79,7 @@ class Gate(Value):
 
 
 class StopHistory(Value):
-    """How often one agent session was blocked, and on which tree."""
+    """How many stops of one agent session were blocked in a row, and which tree was judged last."""
 
     blocks: int = 0
     tree: str = ""  # the tree that was judged last
@@ -171,7 +171,7 @@ class GateStore:
         return TurnLog(self.folder / "turns", session)
 
     def busy_worktrees(self, session: str) -> set[str]:
-        """Worktrees in which other sessions work. Their own turns are judged."""
+        """Worktrees in which other sessions work. Changes there are judged when the turns of those sessions end."""
         return roots_of_others(self.folder / "turns", session)
 
     def record(self, what: str, **data: Any) -> None:

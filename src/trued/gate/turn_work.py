@@ -27,8 +27,8 @@ class TurnWork:
 
 
 async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
-    """The working tree as it is now, and the work that this tree does not contain: on branches, in other worktrees, and
-    in repositories nested in the working tree. `busy`: worktrees in which other sessions work."""
+    """The working tree as it is now, and the work that this tree does not contain: on branches, under tags, in other
+    worktrees, and in repositories nested in the working tree. `busy`: worktrees in which other sessions work."""
     checkout, taken = judge.checkout, await judge.snapshot()
     others = [root for root in map(str, checkout.worktrees()) if root != str(checkout.root)]
     seen = [root for root in others if root not in busy][:MOST_WORKTREES]
@@ -54,7 +54,8 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Collection[str] = ()) -> TurnWork:
     """What to judge: the worktree in which the turn ends and the one in which it began, if they changed. If neither has
     new files, the work may be elsewhere: other worktrees that changed, and commits with new files. Nothing if the turn
-    changed no file. `busy`: worktrees in which other sessions work, whose own turns are judged."""
+    changed no file. `busy`: worktrees in which other sessions work; they are left out, because those sessions judge
+    them."""
     root_here = str(judge.checkout.root)
     started = judge if began.root == root_here else _judge_at(began.root, judge)
     taken_there = taken if started is judge else await started.snapshot() if started else None
@@ -85,7 +86,8 @@ async def _changed_inside(began: Beginning, judge: Judge, taken: Snapshot) -> tu
 
 
 async def _has_changed(began: Beginning, judge: Judge, snapshot: Snapshot) -> bool:
-    """Whether the files of the worktree differ from those at the beginning."""
+    """Whether the worktree has work that it did not have at the beginning: other files, or files that new ignore rules
+    hide. A checkout of a commit from before is no work."""
     checkout = judge.checkout
     before = {**began.elsewhere, began.root: began.tree}.get(str(checkout.root))
     if snapshot.tree != before:

@@ -151,8 +151,8 @@ class Database:
         return True
 
     def migrate(self, then: Callable[[Connection], None] | None = None) -> None:
-        """Create or migrate the tables, and call `then` if they were migrated, in the same transaction. If `read_only`,
-        only check that they are those of this version."""
+        """Create the tables, or migrate them if they have an older format. After migrating, call `then` in the same
+        transaction. If `read_only`, only check that the tables have the format of this version."""
         if self.read_only:
             self._check(self._version_found())
             return

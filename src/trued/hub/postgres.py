@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than an outage of the database; others wait for a lease to end only if a machine dies
+LEASE_S = 300.0  # far longer than an outage of the database; other drivers wait for its end only if a machine dies
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a worker drives it, now or later
@@ -105,7 +105,8 @@ class PostgresJournal(JournalQueries):
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into."""
+        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into. Raises Busy if
+        another process has just added a run with this id."""
         now = self.clock()
         if queue:
             given = record.model_dump(mode="json")
@@ -338,8 +339,8 @@ class PostgresJournal(JournalQueries):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write; or none of them, if `approve` would not
-        record one. Returns that one, or None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
+        record nothing and return that one. Returns None if all were recorded."""
         return self._decide(run, decisions, instead=instead)
 
     def _decide(
@@ -446,7 +447,7 @@ _NEW_SPENDS = """
 
 
 class PostgresRunJournal(RunQueries[PostgresJournal]):
-    """What one run writes: steps by key, events, questions."""
+    """What one run writes: steps by key, events, questions, spends."""
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         if (known := await self._recorded_step(key, inputs)) is not None:
@@ -519,7 +520,7 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
 
     def spend(self, decide: "Decide") -> "Spend | None":
         """Let `decide` reserve or settle the budget of a call, in one synced transaction; other writers of this run
-        wait. Returns the row that was written; None if `decide` wrote none."""
+        wait. Returns the row that was written; None if `decide` returned None."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 

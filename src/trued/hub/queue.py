@@ -35,8 +35,8 @@ NO_PICKLE = """
 
 
 def prepare_queue(database: Database, worker_role: str) -> None:
-    """Create or migrate DBOS's tables, for the owner and this role. The tables refuse pickled rows, because a worker
-    that reads one could run any code.
+    """Create or migrate DBOS's tables, for the owner and this role. The tables refuse pickled rows, because a row of
+    that kind could run any code in the worker that reads it.
 
     Safe to repeat. Raises StateFailed if it fails.
     """

@@ -15,8 +15,8 @@ ESTIMATED = "estimated"  # stored beside the claims: false if the agent itself r
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
-    """An event's data as JSON, without its brief, and with only the claims and the beginning of the summary of its
-    reply; None if nothing is left out."""
+    """An event's data as JSON, without its brief; of its reply, only the fields that claim a result and the beginning
+    of `summary`. None if nothing is left out."""
     if kind == "asked":
         return _compact({name: value for name, value in data.items() if name != "brief"})
     if kind != "answered":
@@ -42,8 +42,8 @@ def bare(data: Mapping[str, Any]) -> str:
 
 
 def claims(kind: str, data: Mapping[str, Any]) -> str | None:
-    """What histories need of an ended call, as JSON: the claims in its reply, whether it asks something, and whether it
-    reported its tokens. None for other events."""
+    """What histories need to know of an ended call, as JSON: the claims in its reply, whether it asks something, and
+    whether it reported its tokens. None for other events."""
     if kind != CallAnswered.KIND:
         return None
     reply, tokens = data.get("reply"), data.get("tokens")

@@ -27,8 +27,8 @@ CLEAR = 500  # at most this many ended drives are removed at a time
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
 
-# A look at a queue ends after this time, so that the lease is renewed. The next look knows the runs that this one
-# checked, and gets further.
+# A look at a queue ends after this time, so that the lease is renewed. The next look gets further, because the results
+# of this look's checks are remembered.
 LOOKING_S = 5.0
 
 PROGRAMS = ("acp", "command", "scripted")  # kinds of agents that run whatever program the asker names
@@ -110,7 +110,7 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
 
 
 class Workers:
-    """The rows of all workers. If a worker joins under the name of an older one, the older one loses its work."""
+    """The rows of all workers. If a worker joins under the name of an older one, the older one loses its drives."""
 
     def __init__(self, database: Database, lease_s: float) -> None:
         self._database, self._lease_s = database, lease_s
@@ -195,8 +195,9 @@ class Workers:
             self._database.rows("delete from refusal where run = %s and worker = %s", (run, name))
 
     def take(self, offer: Offer, fits: Callable[[str, int], bool], move: "Move") -> None:
-        """Move drives of runs that fit from the shared queue to the worker's own, oldest first, while it has room. Only
-        one worker moves drives at a time. A worker without room does not read the queue."""
+        """Move drives from the shared queue to the worker's own queue, oldest first, while the worker has room: only
+        drives of runs for which `fits` is true. Only one worker moves drives at a time. A worker without room does not
+        read the queue."""
         own = own_queue(offer.name)
         room = f"select %s - count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
         there = f"""select s.workflow_uuid as drive, r.id as run, r.asked from {DRIVES}
@@ -275,8 +276,8 @@ def _take_reaper_lock(db: Connection) -> bool:
 
 
 def _drives_of_gone_workers(db: Connection) -> dict[str, list[str]]:
-    """The drives of workers that are gone, by the queue to move them to. Running drives of a worker that was started
-    again go to the new process's own queue (it adopts the agents); all others go back to the queue of their run."""
+    """Queue → the drives of gone workers that have to be moved to it. Running drives of a worker that was started again
+    go to the own queue of the new process, which adopts the agents; all others go back to the queue of their run."""
     gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
         (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
         or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""
@@ -305,8 +306,12 @@ def _fence(db: Connection) -> None:
 
 
 def _put_again(db: Connection) -> None:
-    """Put runs that somebody asked for, or that were abandoned, into their queues, if they have neither drive nor
-    driver. Also give waiting drives of an earlier format the current one, so that workers take them."""
+    """Put runs into their queues that somebody asked for, or that were abandoned, if they have neither drive nor
+    driver.
+
+    Before that, mark waiting drives of an earlier format with the current one, so that workers take them, and remove
+    the refusals of runs that no worker will drive.
+    """
     relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
         where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608
     live = f"select 1 from {DRIVES} where r.id = run.id and {LIVE}"  # noqa: S608  (constants)

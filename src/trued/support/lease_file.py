@@ -1,4 +1,5 @@
-"""LeaseFile: until when the agents of a run may work. The run's driver writes it; the agents' supervisors read it."""
+"""LeaseFile: a file that says until when the agents of a run may work. The run's driver writes it; the agents'
+supervisors read it."""
 
 import time
 from pathlib import Path

@@ -127,8 +127,8 @@ def split_lines(text: str) -> list[str]:
 
 
 def without_comments(text: str) -> str:
-    """The text with blanks instead of its comments. What only begins like one (in code, or in a paragraph that does not
-    close it) is text; every line keeps its number."""
+    """The text with blanks in place of its comments, even those that a code block shows; every line keeps its number. A
+    comment that is never closed stays, and so does one in inline code."""
     lines = split_lines(text)
     for token in _commented(text):
         start, end = token.map or (0, 0)
@@ -146,8 +146,9 @@ def open_comment(text: str) -> int:
 
 
 def _blanked(text: str, keep: str = " ") -> str:
-    """The text with `keep` for each character of its comments, except line ends; "" leaves them out whole. A comment
-    that is never closed stays, since it may hide what somebody wants."""
+    """The text with `keep` in place of each character of its comments, except line ends. If `keep` is "", whole
+    comments are left out, with their line ends. A comment that is never closed stays, since it may hide what somebody
+    wants."""
     parts, at = list[str](), 0
     while (start := text.find("<!--", at)) >= 0:
         short = next((mark for mark in ("<!-->", "<!--->") if text.startswith(mark, start)), "")

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-# How a sum is known → its mark: computed from a price table; at most this much, because the price is unknown.
+# How a sum is known → its mark. "computed": from a price table. "ceiling": at most this much, as the price is unknown.
 MARKS = {"computed": "~", "ceiling": "≤"}
 LEAST_CERTAIN_FIRST = ("ceiling", "computed", "reported")
 
 
 def least_certain(costs: Iterable[str]) -> str:
-    """How a sum of these costs is known: by its least certain part; "" if it is known of none of them."""
+    """How a sum of these costs is known: like its least certain part. "" if that is unknown for all of them."""
     known = set(costs)
     return next((kind for kind in LEAST_CERTAIN_FIRST if kind in known), "")
 

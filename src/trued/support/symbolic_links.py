@@ -8,10 +8,11 @@ LINKS = 40  # more links than this lead in a circle
 
 
 def name_inside(folder: Path, path: Path) -> str | None:
-    """What the path is called below the folder, "" for the folder itself; None if it does not lead there.
+    """The name of a path below the folder: "" for the folder itself, None if the path does not lead into the folder.
 
-    Links on the way to the folder are followed, but none below it: somebody may have put one in the place of what the
-    caller means."""
+    Symbolic links on the way to the folder are followed, those below it are not: somebody may have put a link in place
+    of the file or folder that the caller means.
+    """
     top, here, links = folder.resolve(), Path("/"), 0
     waiting = [*reversed(path.absolute().parts[1:])]
     while True:
@@ -31,7 +32,8 @@ def name_inside(folder: Path, path: Path) -> str | None:
 
 
 def name_in_commit(name: str, links: Mapping[str, str]) -> str | None:
-    """Where a name leads in a commit with these links (path → target); None if they lead out of it or in a circle."""
+    """The path to which a name leads in a commit with these symbolic links (path → target). None if it leads out of the
+    commit or in a circle."""
     here, followed = list[str](), 0
     waiting = [*reversed(PurePosixPath(name).parts)]
     while waiting:

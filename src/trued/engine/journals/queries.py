@@ -23,7 +23,7 @@ from trued.model.step_keys import JUDGED
 if TYPE_CHECKING:
     from trued.wire import Spend
 
-# The rows of runs that began at a time or later; the second value is their workflow, or "" for every workflow.
+# A condition for rows of runs. Its values: the time at or after which the run began, and its workflow ("" for all).
 OF_RUNS_SINCE = "run in (select id from run where created_at >= ? and workflow = coalesce(nullif(?, ''), workflow))"
 
 
@@ -34,8 +34,8 @@ class Dialect:
     number: str  # a column of every table: rows that were written later have higher numbers
     position: str  # a function: where a text (1st argument) has another one (2nd) for the first time; 0 if nowhere
     role: str  # the role in an event's data
-    lean: str  # an event's data without its brief, and of its reply only the claims and the beginning of the summary
-    bare: str  # those facts in an event's data that contain no text of the agent or its provider
+    lean: str  # an event's data as `JournalStore.events` describes it
+    bare: str  # only the facts in an event's data that contain no text of the agent or its provider
 
 
 class JournalQueries(ABC):
@@ -84,12 +84,13 @@ class JournalQueries(ABC):
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
         """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
 
-        `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
+        `lean`: briefs are left out, and of a reply only the fields that claim a result and the beginning of its
+        `summary` stay.
         """
         return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
 
     def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> list[Event]:
-        """The newest events of a run, or the newest of those before an id: at most `limit`, oldest first."""
+        """The newest `limit` events of a run, oldest first. `before`: only events before this id; 0 for all."""
         where, values = ("run = ? and id < ?", (run, before)) if before else ("run = ?", (run,))
         return self._events(where, values, limit=limit, newest=True, lean=lean)
 
@@ -251,8 +252,9 @@ def _marks(values: Sequence[object]) -> str:
 
 
 def _in_lower_case(text: str, word: str) -> tuple[str, list[str]]:
-    """SQL for a text in which a word in lower case can be looked for, and its values. `lower` alone folds only ASCII
-    letters in SQLite, and in some locales of Postgres; so the word's other letters are replaced one by one."""
+    """SQL that turns a text into lower case, to search it for `word`, and the values for its marks. In SQLite, and in
+    some locales of Postgres, `lower` folds only ASCII letters. So the other letters of the word are replaced one by
+    one."""
     others = [letter for letter in dict.fromkeys(word.lower()) if not letter.isascii()]
     letters = [(capital, other) for other in others if len(capital := other.upper()) == 1 and capital != other]
     folded = f"{'replace(' * len(letters)}lower({text}){', ?, ?)' * len(letters)}"

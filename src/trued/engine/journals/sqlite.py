@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 READ_CACHE_KIB = 512
 BUSY_S = 20.0  # how long to wait for another process to finish a write; no write of trued takes that long
 
-# LEAN: an event's data without its brief, and with only the claims and the beginning of the summary of its reply. What
-# is left out is nine tenths of a journal.
+# LEAN: an event's data without its brief; of its reply, only the fields that claim a result and the beginning of
+# `summary`. The omitted texts are nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
@@ -315,8 +315,8 @@ class SqliteJournal(JournalQueries):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write; or none of them, if `approve` would not
-        record one. Returns that one, or None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
+        record nothing and return that one. Returns None if all were recorded."""
         now = self.clock()
         with self.writing(self._synced) as db:
             for approval, _ in () if instead else decisions:

@@ -1,4 +1,4 @@
-"""Asks a person for consent to changes of files that tools execute or trust automatically, and of existing tests."""
+"""Asks a person for consent to changes of existing tests, and of files that tools execute or trust automatically."""
 
 from trued.engine.altered_tests import ALTERED, REMOVED
 from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult

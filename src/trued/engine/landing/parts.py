@@ -1,5 +1,5 @@
-"""Lands the first chunks of a plan without the rest: takes the commit that the last of them was judged on, and proves
-it again."""
+"""Lands the first chunks of a plan without the later ones: takes the commit on which the last of these chunks was
+judged, and proves it again."""
 
 from dataclasses import replace
 
@@ -21,8 +21,8 @@ from trued.workspace.git import rebase
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
     """The context for landing everything up to this chunk: with its commit, its contract, and the open objections.
 
-    Raises BadInput if the plan has no such chunk, nobody has worked on it, its commit also holds work on other chunks,
-    or a part of it has no requirement of its own.
+    Raises BadInput if the plan has no such chunk, if nothing was built for it, if its commit also holds work on other
+    chunks, or if no requirement covers one of the chunks and criteria that would land.
     """
     record, plan = context.record, _plan(context)
     ids = [task.id for task in plan.tasks]

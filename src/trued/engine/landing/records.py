@@ -22,7 +22,7 @@ class LandingRequest(Value):
     way: Literal["", "ff", "merge", "pr"] = ""  # "": fast-forward; if impossible, rebase and prove again first
     draft: bool = False  # open the pull request as a draft, even if the work is not proven
     agree: str = ""  # digest of the sensitive changes that the person agrees to
-    through: str = ""  # a chunk of the plan: land it and those before it, without the rest
+    through: str = ""  # land only this chunk of the plan and the chunks before it
     carry: bool = False  # approvals of single requirements also apply to the rebased commit
     who: str = ""
     commit: str = ""  # the commit that the person looked at: no other is landed
@@ -97,7 +97,7 @@ class LandingRecord(Value):
 
 
 def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:
-    """The prefix of the journal keys of one landing: unique for commit, target and contract."""
+    """The prefix that the journal keys of one landing share. It is unique for commit, target and contract."""
     return landing_part(onto, digest(commit, tip, contract)[:10])
 
 

@@ -12,7 +12,7 @@ _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
 _FENCES = ("code", "noformat")
 _QUOTATIONS = ("quote", "panel")
 _BLOCKS = (*_FENCES, *_QUOTATIONS)
-MOST_UNENDED = 20  # at most this many marks of quotations that nothing ends are left as they are
+MOST_UNENDED = 20  # at most this many marks that begin a quotation, and that nothing ends, stay in the text
 # The mark of a block, at any place in a line; text in {{code}} is skipped.
 _MARK = re.compile(rf"\{{\{{(?:(?!\{{\{{).){{1,500}}?\}}\}}|(?<!\\)\{{({'|'.join(_BLOCKS)})(?::([^}}]{{0,500}}))?\}}")
 _PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")
@@ -32,10 +32,10 @@ def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
 
 
 class _Conversion:
-    """A text as lines of Markdown, with the blocks that nothing ends."""
+    """Converts a text to lines of Markdown. At the end, `fence` and `quoted` are the blocks that nothing closes."""
 
     def __init__(self, text: str, pictures: Mapping[str, str], literal: Collection[int] = ()) -> None:
-        """`literal`: the marks, by their number, that open no quotation."""
+        """`literal`: the numbers of the marks that are plain text, so that they open no quotation."""
         self.pictures, self.literal, self.marks = pictures, literal, 0
         self.lines: list[str] = []
         self.fence = ""  # the block that is open: code or noformat

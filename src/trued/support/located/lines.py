@@ -111,7 +111,8 @@ class _Scanner:
                 self.pair(table)
 
     def header(self) -> Spot:
-        """Read `[table]` or `[[array of tables]]` and return its path. The latter begins the array's next element."""
+        """Read `[table]` or `[[array of tables]]` and return its path. Double brackets begin the next element of the
+        array."""
         line, brackets = self.line, 2 if self.text.startswith("[[", self.at) else 1
         self.at += brackets
         *around, last = self.keys("]")

@@ -280,8 +280,8 @@ async def _reaches_any(named: NamedCommit, blobs: set[str]) -> bool:
 
 
 async def is_tracked(named: NamedCommit, path: Path) -> bool:
-    """Whether the history of the commit has a file at this path of the working tree, or where links in that tree lead
-    from it, whatever its content."""
+    """Whether the history of the commit has a file at this path of the working tree, or at the path to which links in
+    the working tree lead from it. The content of the file does not matter."""
     names = {name_inside(named.root, one) for one in (path, path.resolve())} if named.root else set[str | None]()
     if not (inside := sorted(name for name in names if name)):
         return False

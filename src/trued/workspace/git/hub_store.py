@@ -160,8 +160,8 @@ class HubStore:
         return tuple(path for path in named if path.is_file())
 
     def _ssh_in_settings(self) -> str:
-        """`core.sshCommand` in the settings of the user and the machine; "" if it is not set. A repository's own does
-        not count."""
+        """`core.sshCommand` in the settings of the user and the machine; "" if it is not set. A repository's own
+        setting does not count."""
         if self.address.startswith("http"):
             return ""
         command = git_command(["--git-dir=/nonexistent", "config", "--get", "core.sshCommand"])
@@ -221,7 +221,8 @@ class HubStore:
     # -- git over the network ------------------------------------------------------------------------------------------
 
     async def _run_with_retries(self, arguments: Sequence[str], doing: str, local: "Store | None" = None) -> str:
-        """Run git and return its output; retry while the store does not answer, for at most `patience_s`."""
+        """Run git and return its output; retry while the store does not answer, for at most `patience_s`. Raises
+        StateFailed after that time, or if the store refuses."""
         until, may_begin_again = time.monotonic() + self.patience_s, True
         silence_s = self.silence_s
         while True:

@@ -47,7 +47,7 @@ _HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
 
 
 class TargetBranch:
-    """The branch of the user's repository that a commit of the store is landed on."""
+    """The branch of the user's repository on which a commit of the store lands."""
 
     def __init__(self, store: Store, branch: str, environ: Mapping[str, str]) -> None:
         self.store, self.branch, self.ref = store, branch, f"refs/heads/{branch}"

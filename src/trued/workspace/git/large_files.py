@@ -2,8 +2,8 @@
 the user's repository.
 
 A large file is copied only if the base also refers to it. A submodule is copied only if the base has one at the same
-path, and then at the commit that the checkout's own commit names. Everything else stays as it is committed: a pointer
-or an empty folder.
+path; its commit is the one that the checked-out commit names. Everything else stays as it is committed: a pointer or an
+empty folder.
 """
 
 import asyncio

@@ -115,7 +115,8 @@ class Store:
     async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
         """Copy `base` with its history into the store, after waiting for git processes of a killed engine.
 
-        `beside`: name of a ref → another commit of the same repository, which is also copied.
+        `depth`: how many commits of the history to copy; 0 for all. `beside`: name of a ref → another commit of the
+        same repository, which is also copied.
         """
         await self.git.wait_for_earlier_git()
         self._unlock()
@@ -330,8 +331,8 @@ class Store:
     async def restore_paths(
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Give `fixed` paths the content that they have in `head`. Returns the new tree, and what was undone: for each
-        of these paths that differed, what `tree` had there (None: nothing)."""
+        """Give `fixed` paths the content that they have in `head`. Returns the new tree and, for each path that was
+        changed back, what `tree` had there (None: nothing)."""
         wrong = [path for path in await self._changed_paths(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
@@ -340,8 +341,8 @@ class Store:
     async def keep_only_paths(
         self, tree: str, head: str, only: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Take the `only` paths from `tree`, and all others from `head`. Returns the new tree, and what was undone: for
-        each other path that differed, what `tree` had there (None: nothing)."""
+        """Take the `only` paths from `tree`, and all other paths from `head`. Returns the new tree and, for each path
+        that was changed back, what `tree` had there (None: nothing)."""
         differing = await self._changed_paths(head, tree)
         wanted = [path for path in differing if includes_path(only, path)]
         made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)

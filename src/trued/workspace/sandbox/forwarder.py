@@ -1,5 +1,5 @@
-"""Runs in a server's sandbox and starts the server. The engine sends it stream sockets; it connects each of them to the
-server's port.
+"""The forwarder runs in a server's sandbox and starts the server. The engine sends stream sockets to the forwarder,
+which connects each of them to the server's port.
 
 Python reads this file from standard input: `python -I -S -c … CONTROL PORT -- PROGRAM ARGUMENT…`. It uses the standard
 library only. CONTROL is the socket over which the engine sends stream sockets. When CONTROL is closed, everything ends.

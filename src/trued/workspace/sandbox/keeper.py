@@ -96,7 +96,7 @@ def _become(script: str, arguments: list[str], keeper: int) -> None:
 
 
 def _join_new_keyring() -> None:
-    """Give this process a session keyring of its own. A keyring outlives a sandbox: in that of the user's login, code
+    """Give this process a new session keyring. A keyring outlives a sandbox. In the keyring of the user's login, code
     under test could leave what it saw for the next agent, and find the user's keys."""
     if number := KEYCTL.get(os.uname().machine):
         ctypes.CDLL(None).syscall(number, JOIN_SESSION_KEYRING, None)  # fails only if the kernel has no keyrings

@@ -56,8 +56,9 @@ def surroundings_for(*, second: bool) -> CheckSurroundings:
 
 
 def usual_home(shown: Iterable[str], *, second: bool) -> str:
-    """The path of HOME inside the sandbox: that of the user's own HOME if possible, in the second turn that of another
-    user. `shown`: folders that the sandbox shows at their own paths; HOME cannot be inside one of them."""
+    """The path of HOME inside the sandbox: the path of the user's own HOME if possible; in the second turn, the path of
+    another user's HOME. `shown`: folders that the sandbox shows at their own paths; HOME cannot be inside one of
+    them."""
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
     fits = (
         _PLAIN.fullmatch(home)
