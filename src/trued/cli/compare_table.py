@@ -11,8 +11,8 @@ from rich.text import Text
 
 from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line, spent
 from trued.cli.terminal import out
+from trued.reporting.views.comparison import peak_contexts
 from trued.support.durations import duration
-from trued.support.plurals import counted
 from trued.support.token_count import token_count
 
 RunFigures: TypeAlias = Mapping[str, Any]
@@ -22,7 +22,6 @@ NAME, NARROW, GAP = 80, 18, 3
 LINE = 600  # maximum length of a note, in characters
 NONE = "–"
 ALIKE = "proven (shared)"  # name of a row: how many of the requirements that all contracts share are proven
-ROLES = 8  # the peak context is listed for at most this many roles, the largest first
 
 
 def _size(number: int, *, estimated: bool) -> Text:
@@ -71,7 +70,7 @@ def print_table(data: Mapping[str, Any]) -> None:
         else:
             for text in _text_table(runs, rows):
                 console.print(text, soft_wrap=True)
-    for note in (*_peaks(data["runs"]), *data["notes"]):
+    for note in (*peak_contexts(data["runs"]), *data["notes"]):
         console.print(Text(line(note, LINE), "dim"), soft_wrap=not console.is_terminal)
 
 
@@ -112,14 +111,3 @@ def _text_table(runs: Sequence[RunFigures], rows: Sequence[str]) -> Iterator[Tex
 
 def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "".join(" " * (GAP + width - cell_len(cell)) + cell for cell, width in zip(cells, widths, strict=True))
-
-
-def _peaks(runs: Sequence[RunFigures]) -> Iterator[str]:
-    """The peak context of each role, for runs with several roles."""
-    for run in runs:
-        roles, mark = run["peak"]["roles"], run["tokens"]["estimated"]
-        largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
-        if len(roles) > 1:
-            each = ", ".join(f"{role} {_size(roles[role], estimated=mark).plain}" for role in largest)
-            more = f", and less in {counted(len(roles) - ROLES, 'other role')}" if len(roles) > ROLES else ""
-            yield f"peak context in {run['name']}: {each}{more}"

@@ -1,7 +1,7 @@
 """Parse Markdown into a flat list of blocks with their lines and their text as written."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -132,7 +132,7 @@ def without_comments(text: str) -> str:
     lines = split_lines(text)
     for token in _commented(text):
         start, end = token.map or (0, 0)
-        lines[start:end] = split_lines(_blanked("".join(lines[start:end])))
+        lines[start:end] = split_lines(_blanked("".join(lines[start:end]), shown=_marks_in_code(token)))
     return "".join(lines)
 
 
@@ -145,19 +145,34 @@ def open_comment(text: str) -> int:
     return 0
 
 
-def _blanked(text: str, keep: str = " ") -> str:
+def _blanked(text: str, keep: str = " ", shown: Collection[int] = ()) -> str:
     """The text with `keep` in place of each character of its comments, except line ends. If `keep` is "", whole
     comments are left out, with their line ends. A comment that is never closed stays, since it may hide what somebody
-    wants."""
-    parts, at = list[str](), 0
+    wants. `shown`: of the marks `<!--` in the text, counted from 0, those that begin no comment."""
+    parts, at, number = list[str](), 0, 0
     while (start := text.find("<!--", at)) >= 0:
+        if number in shown:
+            parts.append(text[at : start + 4])
+            at, number = start + 4, number + 1
+            continue
         short = next((mark for mark in ("<!-->", "<!--->") if text.startswith(mark, start)), "")
         close = start + len(short) - 3 if short else text.find("-->", start + 4)
         if close < 0:
             break
         parts += (text[at:start], re.sub(r"[^\r\n]", keep, text[start : close + 3]) if keep else "")
+        number += text.count("<!--", start, close + 3)
         at = close + 3
     return "".join((*parts, text[at:]))
+
+
+def _marks_in_code(token: "Token") -> frozenset[int]:
+    """Of the marks `<!--` in this block, counted from 0, those that inline code shows."""
+    number, shown = 0, set[int]()
+    for child in token.children or ():
+        count = child.content.count("<!--")
+        shown |= set(range(number, number + count)) if child.type == "code_inline" else set()
+        number += count
+    return frozenset(shown)
 
 
 def _commented(text: str) -> "Iterator[Token]":

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trued.model import Contract, Event, Finding, Grade, Judged, Requirement, RunRecord, Verdict
-from trued.reporting.views.comparison import Known, compared, figures, working
+from trued.reporting.views.comparison import Known, compared, figures, peak_contexts, working
 
 BASE = "b" * 40
 
@@ -186,3 +186,16 @@ def test_time_is_that_in_which_the_run_went_on(
     events: list[tuple[float, str]], spans: list[tuple[float, float]]
 ) -> None:
     assert working(told(*events)) == spans
+
+
+@pytest.mark.spec("USE-8")
+def test_estimated_peaks_are_marked_and_the_largest_roles_come_first() -> None:
+    roles = {"coder": 900, "reviewer": 26_300, **{f"helper{number}": number for number in range(1, 9)}}
+    (line,) = peak_contexts(
+        [
+            {"name": "a", "peak": {"roles": roles}, "tokens": {"estimated": True}},
+            {"name": "b", "peak": {"roles": {"coder": 5}}, "tokens": {"estimated": False}},
+        ]
+    )
+    assert line.startswith("peak context in a: reviewer ~26.3k, coder ~900, helper8 ~8, ")
+    assert line.endswith("and less in 2 other roles")

@@ -1,10 +1,11 @@
 """A comparison as HTML: as a part of each run's report, and as a separate page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trued.reporting.html.format import amount, cut
+from trued.reporting.views.comparison import peak_contexts
 from trued.support.durations import duration
 from trued.support.money import MARKS, money
 from trued.support.token_count import token_count
@@ -52,7 +53,7 @@ def compared(data: Mapping[str, Any]) -> Compared:
         heads=heads,
         columns=tuple(_column(run, heads) for run in data["runs"]),
         requirements=tuple(rows),
-        notes=(*_peaks(data["runs"]), *data["notes"]),
+        notes=(*peak_contexts(data["runs"]), *data["notes"]),
     )
 
 
@@ -77,11 +78,3 @@ def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
 def _mark(run: Mapping[str, Any]) -> str:
     """A mark for how the cost is known: computed, an upper bound, or a lower bound if some calls reported none."""
     return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else MARKS.get(run["cost"], "")
-
-
-def _peaks(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for run in runs:
-        roles = run["peak"]["roles"]
-        if len(roles) > 1:
-            peaks = ", ".join(f"{role} {token_count(peak)}" for role, peak in roles.items())
-            yield f"peak context in {run['name']}: {peaks}"

@@ -16,6 +16,8 @@ from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call
 from trued.reporting.views.run_rows import as_seen
 from trued.support.hashing import digest
+from trued.support.plurals import counted
+from trued.support.token_count import token_count
 from trued.workflows.registry import find_descriptor
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ BEGINNING = {
 }
 PAUSES = (run.RunResumed.KIND, run.RunEnded.KIND, people.QuestionAsked.KIND)
 STARTS = (run.RunResumed.KIND, people.QuestionAnswered.KIND)
+ROLES = 8  # the peak context is listed for at most this many roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,17 @@ def _peaks(known: Known, calls: Sequence[Call]) -> dict[str, int]:
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------
+
+
+def peak_contexts(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each run with several roles: the peak context of each role, the largest first."""
+    for figures_of_run in runs:
+        roles, is_estimated = figures_of_run["peak"]["roles"], figures_of_run["tokens"]["estimated"]
+        largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
+        if len(roles) > 1:
+            each = ", ".join(f"{role} {token_count(roles[role], estimated=is_estimated)}" for role in largest)
+            more = f", and less in {counted(len(roles) - ROLES, 'other role')}" if len(roles) > ROLES else ""
+            yield f"peak context in {figures_of_run['name']}: {each}{more}"
 
 
 def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[int | None, str]:
