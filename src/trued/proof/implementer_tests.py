@@ -134,7 +134,8 @@ class BothSides:
 
     Both get `own_files` (path → base64), the head's own tests. Neither gets the tests that came with the contract.
     `kept`: new files of the head that lie among tests but belong to the product (see `new_product`): they stay in the
-    head's room."""
+    head's room.
+    """
 
     workspace: Workspace
     contract: Contract

@@ -113,10 +113,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 async def _change_with_packages(
     trial: CommitTrial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
 ) -> CommitChange:
-    """What the judge needs to know of the change itself.
-
-    Besides the changed paths, these are sentences about declared packages that no registry has, and about imports that
-    nothing provides. If a dependencies check is due, also the files that may install a package without a manifest."""
+    """What the judge needs to know of the change itself: the changed paths, and sentences about declared packages that
+    no registry has and about imports that nothing provides. If a dependencies check is due, also the files that may
+    install a package without a manifest."""
     unread: list[str] = []
     checks = [check for requirement in due for check in requirement.checks if isinstance(check, DependenciesCheck)]
     if checks:
@@ -315,7 +314,8 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     """Failures kept from an earlier verdict on the same tree and contract, so that a retry cannot turn a failure into a
     pass. They are returned as evidence of the commit that is judged now, because the earlier commit may be gone.
 
-    Also keeps this trial's own failures, and tells the trial which tests an earlier verdict did not count."""
+    Also keeps this trial's own failures, and tells the trial which tests an earlier verdict did not count.
+    """
     workspace, contract, commit = trial.workspace, trial.contract, trial.commit
     cache = FactCache(workspace.kept, workspace.repository)
     tree, level = await tree_with_content(workspace, commit), workspace.confinement().level

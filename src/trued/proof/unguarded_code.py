@@ -85,7 +85,8 @@ class UnguardedCode:
     """Finds the changed code of a trial that nothing guards.
 
     "Requirement → code" in these docstrings lists files, or `file (name)` for one function or class of a file.
-    `turned`: the evidence of red suites, which may be run on base and head to find such code."""
+    `turned`: the evidence of red suites, which may be run on base and head to find such code.
+    """
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
@@ -215,7 +216,8 @@ class UnguardedCode:
 
         Each change is undone, which means that the tests run with the base's version of the file. If they fail then,
         the file is returned. If they fail only when several files are undone together, or if there are too many files
-        to try, all are returned."""
+        to try, all are returned.
+        """
         known = await self.workspace.blobs(self.contract.base)
         code = [
             path

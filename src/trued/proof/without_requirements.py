@@ -124,7 +124,8 @@ async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Ev
     """The tests that fail on the head and were failing on the base already, so that the change did not break them.
 
     The base's version of a test must fail on the base in the surroundings of the first turn. For a test that passed the
-    head's first turn, it is enough that it fails there in the surroundings of the second."""
+    head's first turn, it is enough that it fails there in the surroundings of the second.
+    """
     failing = [_failing_in_files(fact.tried, check.files) for fact in here]
     if not any(failing):
         return set()
