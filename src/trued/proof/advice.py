@@ -1,4 +1,4 @@
-"""What to do about a missing program or module that is the project's own, which nobody can install from a registry."""
+"""Advice about a missing program or module that the project itself has, so that no registry needs to provide it."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ class ProjectFiles:
             fix = f"it is a script of the project itself: {install}"
             return part.model_copy(update={"fix": f"{fix}; or start its module with `python -m`"})
         if part.what == module_not_installed(part.name) and (folder := self.folder_of(part.name)):
-            return part.model_copy(update={"fix": f"the project has it: {path_line(folder)}"})
+            return part.model_copy(
+                update={"fix": f"the project has it; add its folder to the requirements: {path_line(folder)}"}
+            )
         return part
 
     def folder_of(self, module: str) -> str:
@@ -63,7 +65,7 @@ class ProjectFiles:
 
 
 def path_line(folder: str) -> str:
-    """The line of a requirements file with which checks find the modules in a folder."""
+    """The line of a requirements file that lets checks find the modules in this folder."""
     return on_one_line(f'`environment: {{path: [".", "{folder}"]}}`')
 
 
@@ -75,7 +77,8 @@ async def project_files(workspace: Workspace, commit: str) -> ProjectFiles:
 async def places_of_modules(
     workspace: Workspace, contract: Contract, due: Iterable[Requirement], evidence: Iterable[Evidence]
 ) -> list[str]:
-    """Notes about modules that calls do not find, and that the base has in a folder where checks do not look."""
+    """Notes about modules that cases call and checks do not find, because the base has them in a folder where checks do
+    not look."""
     absent = {
         fact.requirement
         for fact in evidence
@@ -95,11 +98,14 @@ async def places_of_modules(
     files = await project_files(workspace, contract.base)
     places = {files.folder_of(call.partition(":")[0]) for call in called if not is_node(call)}
     folders = sorted(places - {"", *contract.environment.path, *contract.project_roots})
-    return [f"checks do not find the modules in {folder}: {path_line(folder)}" for folder in folders]
+    return [
+        f"checks do not find the modules in {folder}; add this to the requirements: {path_line(folder)}"
+        for folder in folders
+    ]
 
 
 async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
-    """The verdict. Where the project itself has what is missing, its reasons now say what to do."""
+    """The verdict, in which reasons say what to do if the project itself has the missing program or module."""
     if not verdict.missing_from_environment:
         return verdict
     files = await project_files(workspace, verdict.commit)

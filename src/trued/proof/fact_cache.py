@@ -1,5 +1,8 @@
-"""Caches facts between verifications: the results of checks on a base, so that the checks need not run again, and the
-failures of a head, so that a retry cannot turn a failure into a pass."""
+"""Caches facts between verifications.
+
+Results of checks on a base are kept so that the checks need not run again. Failures of a head are kept so that a retry
+cannot turn a failure into a pass.
+"""
 
 import contextlib
 import hashlib
@@ -158,7 +161,8 @@ class FactCache:
 
 
 async def tree_with_content(workspace: Workspace, commit: str) -> str:
-    """What a room of this commit has: its tree, without the large files and submodules that are not on this machine."""
+    """A name for the content of a room of this commit: its tree, and the large files and submodules of it that are not
+    on this machine."""
     return " ".join((await workspace.tree(commit), *workspace.missing_content(commit)))
 
 

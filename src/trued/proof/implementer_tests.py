@@ -33,8 +33,8 @@ async def try_own_tests(
     *,
     kept: Collection[str] = (),
 ) -> tuple[dict[str, OwnTests], list[Evidence]]:
-    """Run the head's own tests on base and head. Returns requirement → what they show, and the evidence. `kept`: see
-    `BothSides`."""
+    """Run the head's own tests on base and head. Returns what they show for each requirement, and the evidence.
+    `kept`: see `BothSides`."""
     by_requirement: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:
@@ -86,7 +86,7 @@ def _add_results(before: OwnTests, results: "ResultsOnBothSides", own_files: Col
 
 async def _own_test_files(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
     """Path → content (base64) of the check's files that the base lacks. Empty if the head lacks one of them, too, or if
-    they are too large."""
+    together they are too large."""
     named_files = await _files_lacking_on_base(workspace, contract, commit, check)
     here = await workspace.blobs(commit) if named_files else {}
     if not all(any(is_below(path, named) for path in here) for named in named_files):
@@ -109,8 +109,8 @@ async def _files_lacking_on_both(workspace: Workspace, contract: Contract, commi
 
 
 async def _files_lacking_on_base(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """The check's files that the base lacks. If the check names no files and collected no test on the base, all new
-    test files of the head."""
+    """The files that the check names and the base lacks. If the check names no files and collected no test on the base:
+    all new test files of the head."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
     call = await runner_on_base(check.command, workspace, contract.base, contract.carried)
     if files := files_of_check(check, call):
@@ -130,8 +130,12 @@ def _without_absent_files(contract: Contract) -> Contract:
 
 @dataclass(frozen=True, slots=True)
 class BothSides:
-    """Base and head, both with the head's own tests (`own_files`), and without tests that came with the contract.
-    `kept`: new product of the head among tests (see `new_product`), which stays on the head."""
+    """Makes rooms of base and head in which the same tests run.
+
+    Both get `own_files` (path → base64), the head's own tests. Neither gets the tests that came with the contract.
+    `kept`: new files of the head that lie among tests but belong to the product (see `new_product`): they stay in the
+    head's room.
+    """
 
     workspace: Workspace
     contract: Contract
@@ -155,7 +159,7 @@ class BothSides:
 
 @dataclass(frozen=True, slots=True)
 class ResultsOnBothSides:
-    """What the head's own tests showed on base and head."""
+    """What a check's tests showed on base and head."""
 
     facts: Sequence[Evidence]
     new_modules: frozenset[str]  # modules that only the head has: on the base, a test file that imports one is red
@@ -180,7 +184,7 @@ class ResultsOnBothSides:
 
 
 async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> ResultsOnBothSides:
-    """Run the head's own tests on the base (failed ones `RED_TURNS` times) and on the head (`GREEN_TURNS` times), both
+    """Run the check's tests on the base (failed ones `RED_TURNS` times) and on the head (`GREEN_TURNS` times), both
     with the head's packages."""
     contract, carried = sides.contract, sides.contract.carried
     files = tuple(named for named in check.files if not any(is_below(path, named) for path in carried))

@@ -9,8 +9,8 @@ from trued.protocols import Workspace
 
 
 async def imported_by_tests(workspace: Workspace, commit: str, tests: Collection[str]) -> frozenset[str]:
-    """The scripts of this commit that these test files import, directly or through other scripts: by a relative path,
-    or by a short name that the commit's settings define. Without the tests themselves."""
+    """The scripts of this commit that these test files import, directly or through other scripts, without the tests
+    themselves. An import counts if it names a relative path, or a short name that the commit's settings define."""
     known = await workspace.blobs(commit)
     scripts = {path for path in known if is_script(path)}
     settings = await workspace.read_all(commit, [path for path in known if is_settings(path)])

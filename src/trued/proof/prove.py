@@ -113,8 +113,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 async def _change_with_packages(
     trial: CommitTrial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
 ) -> CommitChange:
-    """The change, with: changed files that may install a package without a manifest, if a dependencies check is due;
-    declared packages that no registry has; and imported modules that neither the project nor a package provides."""
+    """What the judge needs to know of the change itself: the changed paths, and sentences about declared packages that
+    no registry has and about imports that nothing provides. If a dependencies check is due, also the files that may
+    install a package without a manifest."""
     unread: list[str] = []
     checks = [check for requirement in due for check in requirement.checks if isinstance(check, DependenciesCheck)]
     if checks:
@@ -172,8 +173,8 @@ async def _judge(
 async def _judge_suites(
     trial: CommitTrial, evidence: Sequence[Evidence], change: CommitChange, absent: Sequence[str]
 ) -> list[Judged]:
-    """The verdicts on the base's own test suites. If they fail only because submodules are absent, they are not
-    refuted, but could not be judged."""
+    """The verdicts on the base's own test suites. If they fail only because submodules are absent, they are unjudged,
+    not refuted."""
     suites = [_on_one_line(judge(suite, trial.facts(suite, evidence, change))) for suite in trial.contract.suites]
     if any(suite.grade is Grade.REFUTED for suite in suites) and await _would_pass_with(trial, absent):
         return [without_submodules(suite, absent) for suite in suites]
@@ -185,8 +186,8 @@ async def _cap_for_unguarded_code(
 ) -> list[Judged]:
     """The verdicts, lowered if there is changed code in which no check would notice a mistake.
 
-    The two searches under an `if` may run existing tests again. They are left out in quick verdicts, and if they could
-    lower no grade.
+    The two searches under an `if` may run existing tests again. They are skipped in quick verdicts, and if no grade is
+    high enough for them to lower it.
     """
     verdicts = _cap_each(verdicts, reasons.not_run_by_any_check, await unguarded.never_run())
     verdicts = _cap_each(verdicts, reasons.known_by_exit_code_only, await unguarded.known_by_exit_code_only())
@@ -233,8 +234,8 @@ async def _allow_for_unused_versions(
     trial: CommitTrial, due: Sequence[Requirement], evidence: Sequence[Evidence], verdicts: list[Judged]
 ) -> list[Judged]:
     """The verdicts on requirements or suites, changed where the head declares versions of packages that its checks did
-    not use (see `allow_for_versions`). No version excuses an objection whose case fails, nor a head that manipulates
-    its checks."""
+    not use (see `allow_for_versions`). Two failures are never excused by a version: an objection whose case fails, and
+    a head that manipulates its checks."""
     if not trial.room.added.unused or trial.contract.environment.prepare:  # a preparation may have installed them
         return verdicts
     by_id = {requirement.id: requirement for requirement in (*due, *trial.contract.suites)}
@@ -247,8 +248,9 @@ async def _allow_for_unused_versions(
 
 
 async def _allow_for_versions(trial: CommitTrial, judged: Judged, requirement: Requirement) -> Judged:
-    """`allow_for_versions` with the versions that the head declares and its checks did not use. For a failure, only
-    those of packages that the checks may use on the base: any other version is no excuse."""
+    """Apply `allow_for_versions` with the versions that the head declares and its checks did not use. If the
+    requirement is refuted, only packages that its checks may use on the base count: the version of another one is no
+    excuse."""
     unused = trial.room.added.unused
     if judged.grade is Grade.REFUTED:
         interpreter = await interpreter_of(trial.workspace, trial.contract)
@@ -264,8 +266,9 @@ def _on_one_line(judged: Judged) -> Judged:
 async def _altered_submodules(
     workspace: Workspace, base: str, commit: str, *, of_tests: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Submodules that the head adds or moves to another commit: first those that rooms lack, then those that they have.
-    Submodules among the tests are apart (`of_tests`), because checks use the base's version of them."""
+    """The submodules that the head adds or moves to another commit, in two lists: those that rooms lack, and those that
+    rooms have. `of_tests`: only submodules among tests, of which checks use the base's version; otherwise only all
+    other submodules."""
     on_base, on_head = await workspace.submodules(base), await workspace.submodules(commit)
     altered = sorted(
         submodule
@@ -309,8 +312,10 @@ def _judge_wholes(contract: Contract, verdicts: tuple[Judged, ...]) -> tuple[Jud
 
 async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     """Failures kept from an earlier verdict on the same tree and contract, so that a retry cannot turn a failure into a
-    pass. They are returned as evidence of the commit that is judged now, because the earlier commit may be gone. Also
-    stores this trial's own failures, and leaves uncounted what an earlier verdict did not count."""
+    pass. They are returned as evidence of the commit that is judged now, because the earlier commit may be gone.
+
+    Also keeps this trial's own failures, and tells the trial which tests an earlier verdict did not count.
+    """
     workspace, contract, commit = trial.workspace, trial.contract, trial.commit
     cache = FactCache(workspace.kept, workspace.repository)
     tree, level = await tree_with_content(workspace, commit), workspace.confinement().level

@@ -1,4 +1,4 @@
-"""Runs red suites on base and head, and finds the test files that pass on the head and the code that they use.
+"""Runs red suites on base and head, to find test files that pass on the head, and the code that they use.
 
 A red suite is one in which no test passes on the base. Test-first projects have only such suites. They guard nothing,
 but once they pass, the code that they test counts as checked.
@@ -30,8 +30,8 @@ class TurnedTests:
 async def turned_tests(
     workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter, *, kept: Collection[str] = ()
 ) -> TurnedTests:
-    """Run the contract's red suites on base and head, both with the base's test files and test configuration. `kept`:
-    see `BothSides`."""
+    """Run the contract's red suites on base and head, both with the base's test files and test settings. `kept`: see
+    `BothSides`."""
     ran, names, facts = frozenset[str](), frozenset[str](), list[Evidence]()
     for suite in contract.red_suites:
         for check in suite.checks:

@@ -119,8 +119,8 @@ def shared_runs(
     """Group test checks that differ only in the files that they name. Each group runs once.
 
     `known`: the files of base and contract. A check that names any other file breaks, so it runs alone. `carried`: the
-    contract's own files, which are held out. Checks that name such files are never grouped with checks that name none.
-    They may be grouped with each other, because they show `tested` at most, and agents never see them.
+    contract's own test files, which are held out. Checks that name such files are grouped only with each other. That is
+    safe, because these checks show `tested` at most, and agents never see their files.
     """
     groups: dict[object, dict[str, Check]] = {}
     owners: dict[str, list[str]] = {}

@@ -71,7 +71,7 @@ class Scanner:
 
 
 def held_out_texts(contract: Contract) -> set[str]:
-    """Values and lines of a contract that only the engine may know."""
+    """The held-out values of a contract's cases and pages, and the lines of its held-out test files."""
     if not contract.held_out:
         return set()
     checks = [

@@ -36,7 +36,8 @@ def _picture(fact: Evidence, shot: Shot) -> Picture:
 
 
 def _sentence(detail: str) -> str:
-    """For a page, what was expected and what was there; for a test, the line in which it failed."""
+    """The first line of the failure. From pytest's output it is the first error line, with the line `Actual …` if that
+    comes next."""
     lines = [line for line in detail.splitlines() if line.strip()]
     failing = [line.removeprefix("E").strip() for line in lines if line.startswith("E ")]
     if len(failing) > 1 and failing[1].startswith("Actual"):

@@ -88,7 +88,7 @@ class SealTerms:
     unserved: str = ""  # why no server was found for pages that the requirements name
     recorded: Mapping[str, str] = field(default_factory=dict)  # versions that were installed at an earlier proof
     known: Sequence[Evidence] = ()  # earlier results on the base, of checks that have not changed since
-    project_roots: tuple[str, ...] | None = None  # those of an earlier contract; None: those that the base shows
+    project_roots: tuple[str, ...] | None = None  # import roots of an earlier contract; None: find them on the base
 
     @classmethod
     def of(cls, contract: Contract) -> "SealTerms":
@@ -136,9 +136,9 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     guard that is also a check of a requirement stays: whether it passes on the head is not known yet.
 
     A suite that could not be run is recorded in `unguarded`, because code that only this suite reaches stays
-    unverified. So is a suite in which no test passes: it may only lack something on this machine. Either becomes a red
-    suite, too, if its runner reported single tests. But if a requirement has that suite as its own check, all its tests
-    must pass on the head.
+    unverified. So is a suite in which no test passes: it may only lack something on this machine. If the runner of such
+    a suite reported single tests, it also becomes a red suite. But if a requirement has the suite as its own check, all
+    its tests must pass on the head.
     """
     suites = [check_hash(check) for suite in contract.suites for check in suite.checks]
     never_green = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
@@ -187,8 +187,8 @@ def _why_idle(contract: Contract, name: str) -> str:
 
 
 def _could_not_run(contract: Contract, name: str) -> bool:
-    """Whether no test could be judged on the base, because a runner, package or service is missing, because the tests
-    took too long, or because there were none."""
+    """Whether no single test could be judged on the base: for example, the runner, a package or a service is missing,
+    the tests took too long, or there were none."""
     results = [result for fact in contract.base_facts if fact.check == name for result in fact.tried]
     return all(result.id == WHOLE_CHECK or result.outcome is Outcomes.UNJUDGED for result in results)
 
@@ -212,8 +212,8 @@ def _why_not_run(contract: Contract, name: str) -> str:
 
 
 def _why_test_not_run(result: Tried) -> str:
-    """What kept this test from being run, on one line, with paths relative to the project. Of a traceback of pytest,
-    only the error itself is kept."""
+    """The reason why this test was not run, on one line, with paths relative to the project. Of pytest's output, only
+    the error itself and its file are kept."""
     file = result.id.partition("::")[0]
     text = result.detail
     if file != WHOLE_CHECK and (room := re.search(rf"[^\s'\"]*/(?={re.escape(file)})", text)):
@@ -311,7 +311,8 @@ def _project_roots(requirements: Requirements, terms: SealTerms, blobs: Collecti
 
 
 def _notes_on_unknown_names(contract: Contract, ids: Sequence[str]) -> list[str]:
-    """Sentences about names that a requirement supersedes, and that name no test of the base. None if no test ran."""
+    """Sentences about tests that a requirement supersedes by name, although the base has no test of that name. None if
+    no test ran."""
     tests = [test for test in ids if test != WHOLE_CHECK]
     return [
         f"{requirement.id} supersedes {name}, but {NO_SUCH_TEST}{_suggested_name(name, tests)}"
@@ -330,9 +331,12 @@ def _suggested_name(name: str, tests: Sequence[str]) -> str:
 async def _tests_without_check(
     workspace: Workspace, contract: Contract, ids: Sequence[str], packages: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """The tests of the base that no check collects. Tests that a plain command may run are left out, because nobody
-    sees which tests it runs: scripts for `npm test`, all tests for any other command. So are tests in languages of
-    which no suite could be run."""
+    """The tests of the base that no check collects, and the base's own checks that no command runs (see `own_checks`).
+
+    Left out are tests that a plain command may run, because nobody sees which tests it runs: for `npm test` these are
+    tests in JavaScript and TypeScript, for any other command all tests. Tests in a language of which no suite could be
+    run are left out, too.
+    """
     suites = [check for suite in (*contract.suites, *contract.red_suites) for check in suite.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]
     own = await own_checks(workspace, contract.base, [*map(_command_line, suites), *_commands_of_user(contract)])
@@ -348,7 +352,7 @@ async def _tests_without_check(
 
 
 def _commands_of_user(contract: Contract) -> Iterator[str]:
-    """The command lines of the user's own requirements. An agent's might run a check and drop its result."""
+    """The command lines of the user's own checks. A command line by an agent might run a test and ignore its result."""
     for requirement in contract.requirements:
         for check in () if requirement.author else requirement.checks:
             if check_hash(check) not in contract.authors:
@@ -421,8 +425,9 @@ async def _runner_modules(
 async def _choose_interpreter_and_run(
     workspace: Workspace, contract: Contract, tell: Emit, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
-    """Run the checks on the base with the caller's interpreter. If it lacks packages, run them with an interpreter that
-    has everything the base declares."""
+    """Run the checks on the base with the caller's interpreter. If it lacks packages, or does not fit earlier results,
+    run them with an interpreter that has everything the base declares. Returns the contract with the interpreter, and
+    the results."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
     known, recorded = terms.known, terms.recorded
     caller = await caller_interpreter(packages)
@@ -520,7 +525,8 @@ async def _run_on_base(
 
 
 async def _can_run_two(bench: Bench) -> bool:
-    """Whether two runs may use two equal rooms at once: two cores are idle, and nothing in the room has its path."""
+    """Whether two runs may use two equal rooms at once. Two cores must be idle, and no preparation may have run,
+    because it may have written the room's path into files."""
     return not (bench.prepared or bench.broken) and await bench.workspace.can_run_side_by_side()
 
 
@@ -562,10 +568,10 @@ async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tu
     """Run the failed cases again, so that they ran `RED_TURNS` times in all; two of these runs in parallel if two cores
     are idle.
 
-    If both parallel runs have the results of the first run, only the remaining runs follow; at least one if files were
-    left in the checkout, because a later run must find them. Otherwise the parallel runs do not count towards
-    `RED_TURNS`, and all runs follow, one after the other. Every run is recorded, and a single pass makes the case
-    unstable.
+    If both parallel runs have the results of the first run, only the remaining runs follow. If files were left in the
+    checkout, at least one follows, because a later run must find them. If the results differ, the parallel runs do not
+    count towards `RED_TURNS`, and all runs follow, one after the other. Every run is recorded, and a single pass makes
+    the case unstable.
     """
     again = RED_TURNS - 1
     selection = CaseSelection(ids=suspects, on_base=True)

@@ -78,8 +78,8 @@ async def measure_tests(
 
 
 async def _without_quotes(figures: Figures, scan: Scanner, command: str) -> Figures:
-    """The figures, without texts that quote held-out data: code of the head may have written the texts, and agents read
-    them."""
+    """The figures without texts that quote held-out data. Code of the head may have written such texts, and agents read
+    the figures."""
     names = "\n".join(figures.skipped)
     return figures.model_copy(
         update={
@@ -121,7 +121,8 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
 
 
 def _is_own_test(check: TestsCheck, case: str) -> bool:
-    """Whether the test is in a file that the check names; other tests that its command runs are guards."""
+    """Whether the test is in a file that the check names, if it names any. Other tests that its command runs are
+    guards."""
     if case == WHOLE_CHECK:
         return False
     return not check.files or any(is_below(case.split("::")[0], named) for named in check.files)

@@ -66,8 +66,8 @@ class HeadRoom:
     modules: frozenset[str] = frozenset()  # `standard`, and modules of the project
     new_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
     unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
-    replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
-    edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
+    replaced: frozenset[str] = frozenset()  # of `unseen`, the files that were replaced or removed in the room
+    edited: frozenset[str] = frozenset()  # of `unseen`, the files that the head has with other content than the base
     not_as_committed: tuple[str, ...] = ()  # files that tests did not have in the head's version (`Bench.replaced`)
     not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
 
@@ -234,9 +234,9 @@ class CommitTrial:
     async def _base_facts_with_packages(
         self, interpreter: Interpreter, runs: Sequence[SharedRun]
     ) -> Sequence[Evidence]:
-        """The contract's results on the base, after some checks ran there again, with the head's packages, so that base
-        and head are checked alike. These are the checks that lacked a module which the packages provide, and the checks
-        that an earlier version of the engine ran in another kind of room."""
+        """The contract's results on the base, after some checks ran there again with the head's packages, so that base
+        and head are checked alike. Two kinds of checks run again: those that lacked a module which the packages
+        provide, and those that an earlier version of the engine ran in another kind of room."""
         workspace, commit = self.workspace, self.commit
         outdated = [shared for shared in runs if any(fact.room != ROOM for fact in self._facts_when_sealed(shared))]
         lost = missing_modules(result for fact in self.contract.base_facts for result in fact.tried)
@@ -301,7 +301,8 @@ class CommitTrial:
         return 2 if has_hidden_files else int(is_hidden_data(shared.check)), is_data
 
     def guards_nothing(self, check: str) -> bool:
-        """Whether the check should guard, but nothing of it passes on the base. Code that it runs is not guarded."""
+        """Whether the check should guard, but none of its cases passes on the base. Then code that it runs is not
+        guarded."""
         facts = [fact for fact in self.base_facts if fact.check == check]
         return check in self.contract.guards and Base.GUARD not in on_base(facts).values()
 
@@ -336,8 +337,8 @@ class CommitTrial:
         return failing
 
     async def tests_run_as_committed(self) -> frozenset[str]:
-        """The tests that run where this commit's own test files and settings decide which ones do. Their results count
-        for nothing."""
+        """The tests that run in a room with this commit's own test files and test settings. Only their names are used;
+        their results do not count."""
         known, carried = (
             {*await self.workspace.blobs(self.contract.base), *self.contract.carried},
             self.contract.carried,
@@ -366,16 +367,16 @@ class CommitTrial:
         return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.uncounted)
 
     async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """Guards that failed only in the head's second turn, which has other surroundings, and that fail in such
-        surroundings on the base, too: their checks run twice there, the second time in other surroundings. These guards
-        are not counted, because the change did not cause their failure."""
+        """The guards that are not counted, because the change did not cause their failure. They failed only in the
+        head's second turn, which has other surroundings, and they fail in such surroundings on the base, too. To find
+        that out, their checks run twice on the base, the second time in other surroundings."""
         suspects = self._failing_second_time_only(runs, Base.GUARD)
         return await self._try_again(self.contract.base, interpreter, suspects)
 
     async def _tests_equal_to_anything_on_base(
         self, interpreter: Interpreter, doubted: Sequence[DoubtedRun]
     ) -> frozenset[str]:
-        """Of the tests that passed on the head with other expected values, those that do so on the base, too. They are
+        """Of the tests that passed on the head with other expected values, too, those that do so on the base. They are
         not counted: they compare with something that is meant to be equal to everything."""
         if not doubted:
             return frozenset()
@@ -394,7 +395,8 @@ class CommitTrial:
         return frozenset(tests)
 
     async def _red_tests_bound_to_date(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """Of the red tests that failed only in the second turn, those that depend on the date. They are not counted.
+        """Of the red tests that failed only in the head's second turn, those that depend on the date. They are not
+        counted.
 
         They are run twice more, both times in the surroundings of the first turn. If a test passes then, and fails when
         only the date is changed, it depends on the date. A test that depends on anything else (files left by the first
@@ -415,9 +417,9 @@ class CommitTrial:
         """Run the checks of the suspects twice in one room of this commit. Returns the suspects that must not be
         counted.
 
-        Normally the second run has other surroundings, and these are the suspects that fail in that run. With
-        `passing`, both runs have the same surroundings. Then they are the suspects that pass in the second run, and
-        fail when only the date is changed.
+        Normally the second run has other surroundings, and the suspects that fail in it are returned. With `passing`,
+        both runs have the same surroundings. Then the suspects that pass in the second run, and fail when only the date
+        is changed, are returned.
         """
         if not suspects:
             return frozenset()

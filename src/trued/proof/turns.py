@@ -5,14 +5,14 @@ the second counts only if the first left its room unchanged. Cases that failed i
 other, before they count against the head. If they pass then, they need more passes than cases that never failed.
 
 Of the checks that run code, only cases and pages can show `proven`. A test that ran before them could leave a sign in
-the room by which the head's code knows that it is being judged. The engine cannot find every sign, because the time or
-the mode of a folder is enough. So cases and pages run first in a room of their own, in which no other check has changed
-anything. Their second run is in the room of the tests, as LAW-6 asks. If they pass in their own room, but leave
+the room by which the head's code knows that it is being judged. The engine cannot find every sign: the time or the mode
+of a folder is enough. So the first run of cases and pages is in a room of their own, in which no other check has
+changed anything. Their second run is in the room of the tests, as LAW-6 asks. If they pass in their own room, but leave
 something behind there, their first run is repeated in the room of the tests.
 
 The room of the tests has the base's tests and test settings, and lacks those that the head adds. While a case or page
-runs in it, it has all files as the head has them (`write_files_of_commit`): such a file may be the product's, and code
-could be right only where its own tests are missing.
+runs in it, it has all files as the head has them (`write_files_of_commit`). Such a file may belong to the product, and
+a head's code must not pass only because its tests are missing.
 """
 
 import asyncio

@@ -82,8 +82,11 @@ _DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|histo
 
 
 class UnguardedCode:
-    """Finds the changed code of a trial that nothing guards. To find it, red suites may be run on base and head;
-    `turned` is their evidence."""
+    """Finds the changed code of a trial that nothing guards.
+
+    "Requirement → code" in these docstrings lists files, or `file (name)` for one function or class of a file.
+    `turned`: the evidence of red suites, which may be run on base and head to find such code.
+    """
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
@@ -122,8 +125,8 @@ class UnguardedCode:
         return await self._by_requirement(await self._unwatched_by_checks())
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
-        """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
-        unknown."""
+        """The part of `code` that uncollected existing tests may reach. If that is unknown: all of it, except Go files
+        that other tests guard."""
         known = await self.workspace.blobs(self.contract.base)
         # New files count, too: code of the base may find them by their names or by their folder.
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
@@ -137,7 +140,7 @@ class UnguardedCode:
 
     async def _guarded_go(self, paths: list[str]) -> list[str]:
         """Of these changed Go files, those whose altered declarations are all used by Go tests that guard. The engine
-        does not see which Go code its tests run, so this is read from texts."""
+        does not see which code Go tests run, so their texts are read."""
         tests = [test for test in self._idle_and_guarding()[1] if test.split("::")[0].endswith(".go")]
         if not paths or not tests:
             return []
@@ -156,8 +159,8 @@ class UnguardedCode:
         return {path: as_text(content) for path, content in texts.items()}
 
     async def behind_failing_tests(self) -> dict[str, list[str]]:
-        """Requirement → code of the base that the head altered and that only idle tests reach. These existing tests
-        pass neither on the base nor on the head, or no check collects them, so they cannot notice a mistake."""
+        """Requirement → code of the base that the head altered and that only idle tests reach. Idle tests are existing
+        tests that pass neither on the base nor on the head, or that no check collects. They cannot notice a mistake."""
         names_in_idle, names_in_others = await self._names_in_tests()
         if not names_in_idle:
             return {}
@@ -191,8 +194,9 @@ class UnguardedCode:
     def _only_namesakes_used(
         self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
     ) -> list[tuple[str, str]]:
-        """Of these functions, those that only idle tests take from their own module. Other modules define functions of
-        the same names, so cases and other tests that use a name mean another function."""
+        """Of these functions (path, name), those that no case and no guarding test takes from this module, and that the
+        module itself does not use. Other modules define functions of the same name. So a case or test that uses the
+        name may mean one of those."""
         if not functions:
             return []
         idle = self._idle_and_guarding()[0]
@@ -208,9 +212,12 @@ class UnguardedCode:
         ]
 
     async def blinding_helpers(self) -> list[str]:
-        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: with
-        the base's version, the tests fail. If they fail only when several files are undone together, or if there are
-        too many such files to try, all are returned."""
+        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests.
+
+        Each change is undone, which means that the tests run with the base's version of the file. If they fail then,
+        the file is returned. If they fail only when several files are undone together, or if there are too many files
+        to try, all are returned.
+        """
         known = await self.workspace.blobs(self.contract.base)
         code = [
             path
@@ -247,8 +254,8 @@ class UnguardedCode:
         return []
 
     async def taking_the_place_of_others(self) -> list[str]:
-        """New files that Python would load instead of modules of its own or of packages that the project imports. Tests
-        may not notice, because the test runner has loaded these modules already."""
+        """New files that Python would load instead of a module of its standard library, or of a package, that the
+        project imports. Tests may not notice, because the test runner has loaded the right module already."""
         known = await self.workspace.blobs(self.contract.base)
         added = [path for path in self._changed if path not in known and path not in self.trial.room.not_loaded]
         packages = {name.replace("-", "_") for name in self.trial.room.packages}
@@ -259,13 +266,14 @@ class UnguardedCode:
         return files_in_place_of_others(added, folders, texts, StandardLibrary(room.standard, room.library), packages)
 
     async def namesakes_among_tests(self) -> list[str]:
-        """New files that the base's tests would load in place of the product, once they are beside these tests."""
+        """New files that the base's tests would load in place of the product, if the new files are beside these
+        tests."""
         known = await self.workspace.blobs(self.contract.base)
         return [*await self._namesakes([path for path in self._paths if path not in known])]
 
     async def behind_namesakes(self) -> dict[str, list[str]]:
-        """Requirement → changed code of the product that no check was seen to run, and in place of which the base's
-        tests load files of their own."""
+        """Requirement → changed code of the product that no check was seen to run. The base's tests load files of their
+        own in its place."""
         known = await self.workspace.blobs(self.contract.base)
         names = {*(await self._namesakes([path for path in known if is_test(path)])).values()}
         if not names:
@@ -274,8 +282,8 @@ class UnguardedCode:
         return await self._by_requirement(code)
 
     async def _namesakes(self, paths: Collection[str]) -> dict[str, str]:
-        """Path → module, for those of these files that tests of the base load in place of this module of the
-        product."""
+        """Path → module: of these files, those that tests of the base load in place of a module of the product, each
+        with the name of that module."""
         if not paths:
             return {}
         known, here = [await self.workspace.blobs(commit) for commit in (self.contract.base, self.trial.commit)]
@@ -286,8 +294,8 @@ class UnguardedCode:
         return namesakes_among_tests(paths, known, self.contract.import_folders, tests, packages)
 
     async def vanished_tests(self) -> list[str]:
-        """The existing tests that guard here, that nobody supersedes, and that the head no longer has. Once the head
-        has landed, they would guard nothing."""
+        """The existing tests that pass on the base, that no requirement supersedes, and that the head no longer has.
+        Once the head has landed, they would guard nothing."""
         guarding: dict[str, None] = {}
         for name in {fact.check for fact in self.trial.base_facts if fact.kind == "tests"}:
             states = on_base(
@@ -302,8 +310,8 @@ class UnguardedCode:
         return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests, run))
 
     async def hiding_modules(self) -> dict[str, list[str]]:
-        """Requirement → new files at the top that hide modules of the base, if the requirement has cases that start
-        programs. `python -m` looks at the top first, but the product is where the base has it."""
+        """Requirement → new files at the top that hide modules which the base has in another folder. `python -m` looks
+        at the top first. Only for requirements with checks that start programs or servers, or open pages."""
         before, after = [
             [path for path in await self.workspace.blobs(commit) if path.endswith((".py", ".so", ".pyd"))]
             for commit in (self.contract.base, self.trial.commit)
@@ -338,7 +346,8 @@ class UnguardedCode:
         return first_imports_from_top(sides, (known, here), places, self.contract.project_roots)
 
     async def replaced_product(self) -> list[str]:
-        """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""
+        """The files of the product that the tests used in the base's version, not in the head's (see
+        `reach/replaced_product.py`)."""
         if self._replaced is None:
             left = self.trial.room.not_as_committed if self.contract.suites else ()
             self._replaced = (
@@ -360,9 +369,9 @@ class UnguardedCode:
         return sum(max(runs_s, default=0.0) for runs_s in seconds)
 
     async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
-        """Whether existing tests fail if these changes are undone. Other code of the head may need new definitions from
-        these files. So tests that fail with the base's version get a second try, with the new definitions added to
-        it."""
+        """Whether existing tests fail if these changes are undone. Other code of the head may need definitions that the
+        head added to these files. So if tests fail with the base's version, they get a second try with the head's new
+        definitions added to it."""
         files = {path: blob for undoing in undone for path, blob in undoing.files.items()}
         grown = {path: text for undoing in undone for path, text in undoing.grown.items()}
         if not await self.trial.tests_failing_with(files):
@@ -370,9 +379,9 @@ class UnguardedCode:
         return not grown or bool(await self.trial.tests_failing_with(files, grown))
 
     async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """Requirement → this code. If a requirement has cases that start a program or a server, or open a page, the
-        engine does not see what these cases ran. Then only files of the base are listed, and of these only those that
-        such a program cannot reach on the base."""
+        """Requirement → this code, for every due requirement. If its checks start a program or a server, or open a
+        page, the engine does not see which code ran. Then code is left out if it is in a new file, or if such a program
+        may reach it on the base."""
         by_requirement: dict[str, list[str]] = {}
         for requirement in self.trial.due if code else ():
             unwatched = (
@@ -437,7 +446,7 @@ class UnguardedCode:
         known = await self.workspace.blobs(self.contract.base)
         if not idle:
             return [*paths]
-        # Code first, so that data of the project does not crowd it out. What was not read may read the data.
+        # Code first, so that other files do not crowd it out. Code that was not read might read any of these files.
         code = await self._texts_on_base(tests=True, suffixes=CODE, most=MOST_CODE)
         if len(code) < sum(path.endswith(CODE) for path in known):
             return [*paths]
@@ -553,8 +562,8 @@ class UnguardedCode:
         return frozenset(names - {""})
 
     def _without_idle_tests(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """These texts without the functions that only idle tests run. A function of the product that an example in its
-        docstring tests stays."""
+        """These texts without the functions that only idle tests run. A function of the product stays, even if an
+        example in its docstring is an idle test."""
         idle, guarding = self._idle_and_guarding()
         tests = [test for test in idle if is_test(test.split("::")[0]) or test.split("::")[-1].startswith("test")]
         whole = [test for test in idle if "::" not in test]
@@ -563,8 +572,8 @@ class UnguardedCode:
         return without_idle_tests(kept, [*tests, *whole], guarding)
 
     def _programs_among(self, idle: Collection[str], texts: Mapping[str, str]) -> set[str]:
-        """Of these files, all tests of which are idle, those that nothing else uses: no other file imports them, and no
-        case calls them. Nothing that only they use is watched."""
+        """Of these test files, in which all tests are idle, those that no other file imports and no case calls. What
+        only they use is not watched."""
         paths = {path for path in idle if path.endswith(".py")}
         if not paths:
             return set()
@@ -673,8 +682,9 @@ def _last_part(name: str) -> str:
 
 
 def _is_reached(name: str, reached: Collection[str], beside: Collection[str]) -> bool:
-    """Whether `reached` has this name, and `beside` lacks it. Methods of other classes may have the same name. So if
-    `beside` has the name of a method, the class decides: `reached` must have it, and `beside` must lack it."""
+    """Whether `reached` has this name, and `beside` lacks it. For a method (`Class.name`) whose name `beside` has, the
+    class decides, because methods of other classes may have the same name: `reached` must have the class, and `beside`
+    must lack it."""
     owner, _, last = name.rpartition(".")
     if last not in reached or (owner and last in beside and _last_part(owner) not in reached):
         return False
@@ -707,7 +717,7 @@ def _takes_place_of_another(
 
 
 def _may_load(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
-    """Whether the file at `path` possibly loads the file `imported`, to judge by its text."""
+    """Whether the file at `path`, judged by its text, may load the file `imported`."""
     if imported.endswith(".py"):
         return may_import(path, text, imported)
     return any(_without_suffix(imported) in _named_files(path, text, names) for names in aliases)
@@ -745,7 +755,7 @@ def _has_code_below(path: str, known: Iterable[str]) -> bool:
 
 
 def _only_packages_differ(before: str, after: str) -> bool:
-    """Whether two texts of a package.json say the same but for its packages, scripts and version."""
+    """Whether two texts of a package.json differ at most in its packages, scripts and version."""
     contents = [
         {key: value for key, value in json_table(text).items() if key not in _DECLARING} for text in (before, after)
     ]

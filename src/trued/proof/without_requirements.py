@@ -65,8 +65,8 @@ async def judge_without_requirements(
 async def _tests_by_suite(
     workspace: Workspace, contract: Contract, suites: Iterable[Check], tests: Iterable[str]
 ) -> list[tuple[TestsCheck, list[str]]]:
-    """Each suite that runs any of these test files, with those files: they are in its language, and its project's
-    folder is the nearest one above them."""
+    """Each suite with the test files that it runs; suites without any are left out. A file goes to the suite whose
+    runner can run it and whose project folder is the nearest one above the file."""
     calls = [
         (check, await runner_on_base(check.command, workspace, contract.base, contract.carried))
         for check in suites
@@ -99,7 +99,7 @@ async def _try_tests(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, changed: Sequence[str], named: list[str]
 ) -> tuple[ResultsOnBothSides, set[str]]:
     """Run the head's new and changed tests (`named`) on base and head, both with all test files that the head changed.
-    Also returns the tests that fail without the change, too."""
+    Returns the results, and the tests that fail without the change, too."""
     contents = {path: await workspace.read(commit, path) or b"" for path in changed}
     carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
     check_of_these = check.model_copy(update={"files": tuple(named)})
@@ -121,8 +121,11 @@ async def _try_tests(
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
-    """Of the tests that fail on the head, those whose version on the base fails there, too: in the surroundings of the
-    first run, or, for tests that passed the head's first run, in those of the second. The change did not break them."""
+    """The tests that fail on the head and were failing on the base already, so that the change did not break them.
+
+    The base's version of a test must fail on the base in the surroundings of the first turn. For a test that passed the
+    head's first turn, it is enough that it fails there in the surroundings of the second.
+    """
     failing = [_failing_in_files(fact.tried, check.files) for fact in here]
     if not any(failing):
         return set()
@@ -158,7 +161,7 @@ def _without_results(fact: Evidence, ids: Collection[str]) -> Evidence:
 def _judge_results(
     by_suite: Sequence[ResultsOnBothSides], *, changed: bool, fail_anyway: Collection[str] = ()
 ) -> Judged:
-    """The verdict on the change's own tests, which each suite ran by itself. `fail_anyway`: tests that fail without the
+    """The verdict on the change's own tests, from the results of each suite. `fail_anyway`: tests that fail without the
     change, too. They are not counted, whatever they show: the change may not even have touched them."""
     by_suite = [
         replace(results, facts=[_without_results(fact, fail_anyway) for fact in results.facts]) for results in by_suite

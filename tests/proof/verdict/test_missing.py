@@ -146,7 +146,10 @@ async def test_the_projects_own_script_and_module_are_not_asked_from_a_registry(
     cases = [{"kind": "examples", "cases": [{"call": "api:two", "returns": 2}]}]
     trial = Trial(tmp_path / "call", base, [{"id": "r", "text": "two() is 2", "checks": cases}])
     head = {"packages/api/src/api/__init__.py": "def two():\n    return 2\n"}
-    note = 'checks do not find the modules in packages/api/src: `environment: {path: [".", "packages/api/src"]}`'
+    note = (
+        "checks do not find the modules in packages/api/src; add this to the requirements: "
+        '`environment: {path: [".", "packages/api/src"]}`'
+    )
     assert note in (await trial.verdict(head)).undecided
     found = Trial(tmp_path / "found", base, [{"id": "r", "text": "two()", "checks": cases}], path=["packages/api/src"])
     contract = await found.seal()

@@ -1,4 +1,5 @@
-"""A contract as a bundle of files. With these and a clone of the repository, anybody can prove a commit again. Pure."""
+"""A contract as a bundle of files. With the bundle and a clone of the repository, anybody can prove a commit again.
+Pure."""
 
 import json
 from collections.abc import Mapping

@@ -27,7 +27,7 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt whose digest is right. Its signature has to be checked separately."""
+    """A receipt whose digest is right. Whether its signature is right is checked by `signature_flaw`."""
 
     statement: Statement
     payload: bytes

@@ -36,7 +36,7 @@ class Descriptor(_Shape):
 
 
 class CheckSummary(_Shape):
-    """What one execution of one check showed, except what differs between two executions, such as times."""
+    """What one execution of one check showed, without times and anything else that differs between two executions."""
 
     check: str
     kind: str
@@ -333,8 +333,8 @@ def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
 
 
 def is_only_unjudged(before: Statement, after: Statement) -> bool:
-    """Whether the second proof contradicts nothing. Commit, contract and requirements are the same, and where a grade
-    differs, the second proof could not judge the requirement."""
+    """Whether the second proof differs from the first only in requirements that it could not judge. Commit, contract
+    and requirements must be the same, and at least one grade must differ."""
     pairs = list(zip(before.predicate.trued.requirements, after.predicate.trued.requirements, strict=False))
     is_same_work = before.contract == after.contract and before.commit == after.commit
     is_same_list = [(one.id, one.text) for one in before.predicate.trued.requirements] == [

@@ -110,7 +110,8 @@ def _recipe(interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str
 async def _build(
     workspace: Workspace, interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]
 ) -> tuple[Interpreter | None, dict[str, str]]:
-    """Build an environment with as many of these packages as can be installed; also returns why the others cannot."""
+    """Build an environment with as many of these packages as can be installed. Also returns why each other package
+    cannot: package → why."""
     assert workspace.environments is not None  # noqa: S101  (callers have checked it)
     recipe = _recipe(interpreter, needed, locked)
     environment, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
@@ -151,7 +152,7 @@ def with_added_packages(bench: Bench, added: AddedPackages) -> Bench:
     """The bench with these packages, which are searched after the base's own."""
     if not added.environment:
         return bench
-    # Besides Python and pip, this folder has only programs that replace no other program.
+    # It can come first: besides Python and pip, this folder has no program that would replace another (`put_behind`).
     programs = f"{added.environment}/bin"
     return replace(
         bench,

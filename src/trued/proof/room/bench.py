@@ -39,8 +39,8 @@ _STARTING = ("-m", "-c", "-A", "--app", "--module")  # options with what a progr
 _APPLICATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(.*\))?")  # as servers name it: `app.main:app`
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
-# any of that, change this text, too; any new wording will do: results that were recorded with another text are not
-# used, and the checks run again.
+# any of that, change this text, too. Any new wording will do: results that were recorded with another text are not used
+# again, so the checks run again.
 ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
     "but for the scripts that start the server, and in the second run for what Python loads at its start; "
@@ -205,9 +205,9 @@ class Bench:
         return replace(self, folder=folder, roots=(str(self.room / folder), *roots))
 
     def starting(self, words: Iterable[str]) -> "Bench":
-        """The same bench for a case with this command line. If what it starts belongs to project folders, Python finds
-        only the modules that a program of these projects finds. Neither code that the head put elsewhere nor the
-        program's arguments change that."""
+        """The same bench for a case with this command line. If the command line starts something in project folders,
+        Python finds only the modules that a program of these projects finds, whatever code the head put elsewhere, and
+        whatever the program's arguments name."""
         named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
         if not named:
             return self
@@ -236,8 +236,8 @@ class Bench:
         return os.path.relpath(root, self.room) if root in self.project_roots else ""
 
     def _roots_seen_from(self, places: Collection[str]) -> tuple[str, ...]:
-        """The import roots that programs in these places find: those of projects around or below them, and all that
-        are no project's."""
+        """The import roots that programs in these places find: all roots outside project folders, and those that
+        `projects` lists for each project folder around or below such a place."""
         near = [
             roots
             for folder, roots in self.projects.items()
@@ -251,7 +251,7 @@ class Bench:
         return os.path.relpath(path, self.folder) if self.folder else path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those of these absolute paths that are inside the room, made relative to the room."""
+        """The paths, of these absolute ones, that are inside the room, made relative to the room."""
         rooms = [f"{room}/" for room in (self.room, *self.workspace.shown_at(self.room))]
         inner_paths = (path.removeprefix(room) for path in paths for room in rooms if path.startswith(room))
         return frozenset(inner_paths)
@@ -273,9 +273,12 @@ class Bench:
 
 
 def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
-    """The words of a command line that may name what it starts, the likeliest first: the program, then the module, code
-    or script that is given to Python. For another program, whose options are not known: the words after `-m`, `-c` or
-    an option for an application, and applications (`module:name`); then each other word."""
+    """The words of a command line that may name what it starts, the likeliest first.
+
+    First comes the program. If it is Python, the module, code or script that it starts comes next, and nothing else.
+    Otherwise, because the program's options are not known, next come together the words after `-m`, `-c` or an option
+    for an application, and words that name an application (`module:name`); then each word by itself.
+    """
     yield words[:1]
     if not _PYTHON.fullmatch(posixpath.basename(words[0] if words else "")):
         yield [word for before, word in pairwise(words) if before in _STARTING or _APPLICATION.fullmatch(word)]
@@ -309,7 +312,7 @@ class CaseSelection:
     on_base: bool = False  # the code under test is the base's, which has no reason to forge results
     second: bool = False  # this is the second run: use another order than in the first
     red: tuple[str, ...] = ()  # ids that failed on the base: a head would forge these first
-    doubted: str = ""  # the seed of a run in which these tests passed with other expected values; it is used again
+    doubted: str = ""  # seed of a run in which these tests passed with other expected values, too; use it again
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def playwright_packages(interpreter: Interpreter, site: tuple[str, ...]) -> tupl
         return {}, ""
     if interpreter.version[:2] != sys.version_info[:2]:
         engines_version = ".".join(map(str, sys.version_info[:2]))
-        why = f"playwright is not installed in {interpreter.path}, and the engine's own needs Python {engines_version}"
+        why = f"playwright is not installed in {interpreter.path}, and trued's own copy needs Python {engines_version}"
         return {}, f"{why}: declare playwright among the project's test dependencies"
     return {name: place for name in DRIVER if (place := _place(name))}, ""
 

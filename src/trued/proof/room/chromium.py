@@ -25,7 +25,7 @@ def find_chromium() -> tuple[str, str]:
 
 
 def missing_kind() -> str:
-    """The kind of a case that cannot be judged because `find_chromium` found something missing."""
+    """The kind of failure to record for cases that cannot be judged, if `find_chromium` found something missing."""
     return CHROMIUM_KIND if _has_driver() else DRIVER_KIND
 
 

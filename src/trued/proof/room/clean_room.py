@@ -98,8 +98,8 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     `held_out_files`: the contract's own test files; `write_held_out_files` writes those of one check while it runs.
     Callers that use the room for something else pass none, so that no code in the room can read them.
     `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
-    `as_committed`: leave all files as the commit has them, tests and their settings included. Only for cases and pages:
-    nothing in the room can influence how they are judged.
+    `as_committed`: leave all files as the commit has them, tests and their settings included. Only for cases and pages,
+    because nothing in the room can influence how they are judged, and for runs whose results do not count.
     `kept`: files of which the room has the commit's version, although tests usually take them from the base.
     """
     over, held_out_files = over or {}, held_out_files or {}
@@ -203,8 +203,8 @@ async def _restore_base_files(
     surplus += [path for path in unfrozen if path not in on_base and is_shared_setting(path, frozen)]
     surplus += [path for path in in_commit if is_customizing(path) and path not in on_base]
     surplus += [path for path in unfrozen if path not in on_base and _is_run_unasked(room, path)]
-    # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths, so
-    # such links are removed.
+    # The engine recognises packages and their programs by their paths. A link in place of a folder would give them
+    # other paths, so such links are removed.
     surplus += [path for path in in_commit if on_base.get(path) != in_commit[path] and _is_link_to_packages(room, path)]
     if any(
         isinstance(check, TestsCheck | CommandCheck) for requirement in contract.every for check in requirement.checks
@@ -257,7 +257,7 @@ def _is_link_to_packages(room: Path, path: str) -> bool:
 
 
 def _is_run_unasked(room: Path, path: str) -> bool:
-    """Whether the runner would run this new test although no check names it. Go and JavaScript runners do so."""
+    """Whether the runner would run this new test file although no check names it. Go and JavaScript runners do so."""
     if path.endswith(".py") or not is_named_like_a_test(path):
         return False
     place = room / path
@@ -317,8 +317,9 @@ async def _manifests(
 async def _manifests_of_cases(
     workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
 ) -> dict[str, str]:
-    """Path → content (base64) that replaces the head's package.json at this path while cases and pages run, because its
-    scripts start the contract's server: what drives a check is the base's. Everything else in it is the head's."""
+    """Path → content (base64) that replaces the head's package.json at this path while cases and pages run. Scripts
+    that may start the contract's server come from the base, because they drive the check. Everything else is the
+    head's."""
     on_base, in_commit = sides
     manifests: dict[str, str] = {}
     for path in (path for path in in_commit if contract.serve and is_package_json(path) and path in on_base):
@@ -521,8 +522,8 @@ def write_repository(bench: Bench) -> Iterator[None]:
     """Give the room a `.git` while the block runs. A `.git` that a check left there is removed.
 
     A checkout has a `.git`, an unpacked archive has none. Cases have to pass in one room of each kind, so that code
-    that works in only one of them is noticed. Objects are linked, as in a clone from a path on the same disk: see
-    `has_changed_objects`.
+    that works in only one of them is noticed. Git's objects are hard links, as in a clone from a path on the same disk.
+    So a check could change the originals: see `has_changed_objects`.
     """
     place = bench.room / ".git"
     if bench.repository is None:
@@ -531,7 +532,7 @@ def write_repository(bench: Bench) -> Iterator[None]:
     remove_path(place)
     try:
         shutil.copytree(bench.repository, place, copy_function=partial(_link_object, f"{bench.repository}/objects/"))
-        soon = time.time() + 1  # so that the index is newer than all files: else git reads files, and rewrites it
+        soon = time.time() + 1  # the index must be newer than all files: else git reads them all, and rewrites it
         os.utime(place / "index", (soon, soon))
         before = footprint(bench.repository / "objects", whole=True)
         yield
@@ -561,8 +562,8 @@ def _link_object(objects: str, source: str, target: str) -> None:
 
 @contextmanager
 def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
-    """Replace files of the room while the block runs. The originals wait outside the room, and no link is followed,
-    neither before the block nor after it: what runs in it may leave links where files were."""
+    """Replace files of the room while the block runs. The originals are kept outside the room. No link is followed,
+    because code that runs in the room may leave links where files were."""
     with _places_cleared(room, contents):
         for path, content in contents.items():
             _write_new_file(_checked_place(room, path), content)
@@ -592,8 +593,8 @@ def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False)
 
     Equal footprints mean that nothing was written. A folder's change time is left out, because the engine's own files
     change it. `besides`: files of the room to ignore.
-    `whole`: include the folders' change times, for rooms in which only cases run. Of the room's own folder, then, the
-    mode and the number of attributes are included, but not the change time, because the engine puts `.git` there.
+    `whole`: include the folders' change times, for rooms in which only cases run. Then the room's own folder counts,
+    too, with its mode and number of attributes, but not with its change time, because the engine puts `.git` there.
     """
     entries, ignored = set(), {f"{room}/{path}" for path in besides}
     if whole:
@@ -611,8 +612,8 @@ def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False)
 
 
 def file_digest(place: Path) -> str:
-    """A digest of the file's present content. If the head replaced the file by a link or a pipe, that is not followed
-    or read."""
+    """A digest of the file's present content. A link or a pipe that the head left in its place is not followed or
+    read."""
     try:
         if place.is_symlink():
             return f"link {place.readlink()}"
@@ -666,11 +667,11 @@ def write_held_out_files(bench: Bench, files: Mapping[str, str], named: Collecti
 
 @contextmanager
 def write_files_of_commit(bench: Bench) -> Iterator[None]:
-    """Have every file in the room as the commit has it while a case or page runs, tests and their settings included.
-    Afterwards the room is again as tests need it.
+    """Write every file as the commit has it, tests and their settings included, while a case or page runs. Afterwards
+    the room is again as tests need it.
 
-    New modules that every Python loads at its start are left out. Only the engine's PYTHONPATH lets Python find them,
-    so the product must be right with them, as in a room `as_committed`, and without.
+    New modules that every Python loads at its start, such as sitecustomize.py, stay out. Python finds them only through
+    the engine's PYTHONPATH, so the product must work without them here, and with them in a room `as_committed`.
     """
     replaced = [path for path in bench.replaced if (bench.room / path).exists() or not _is_loaded_at_start(bench, path)]
     if not replaced:
@@ -685,7 +686,8 @@ def write_files_of_commit(bench: Bench) -> Iterator[None]:
 
 
 def _is_loaded_at_start(bench: Bench, path: str) -> bool:
-    """Whether Python would load the file at its start, because it lies in a folder from which the project imports."""
+    """Whether Python would load the file at its start: a module such as sitecustomize.py, in a folder from which the
+    project imports."""
     place = bench.room / path
     from_roots = [place.relative_to(root) for root in bench.roots if place.is_relative_to(root)]
     return any(is_customizing(part) for path in from_roots for part in path.parts[:1])
@@ -693,8 +695,8 @@ def _is_loaded_at_start(bench: Bench, path: str) -> bool:
 
 @contextmanager
 def _places_cleared(room: Path, paths: Iterable[str]) -> Iterator[None]:
-    """Clear these paths of the room while the block runs, and restore what was there. Raises CannotJudge if that fails,
-    because nothing else may run beside what the block left."""
+    """Clear these paths of the room while the block runs, and then restore what was there. Raises CannotJudge if that
+    fails, because no other check may run beside files that the block left."""
     aside = room.parent / f"aside-{nonce()[:12]}"
     aside.mkdir(mode=0o700)
     made_folders = _missing_folders(room, paths)
@@ -773,8 +775,8 @@ def _roots(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
 async def projects_of_base(
     workspace: Workspace, contract: Contract, *, with_top: bool = False
 ) -> dict[str, frozenset[str]]:
-    """What `roots_by_project` finds on the base. `with_top`: of a single project, too, find out whether it imports
-    modules from the top or `src`."""
+    """What `roots_by_project` finds on the base. `with_top`: also if the base has only one project, read its code to
+    find out whether it imports modules from the top or `src`."""
     on_base = await workspace.blobs(contract.base)
     folders = project_folders(on_base).python if contract.project_roots else ()
     is_read = with_top or len(folders) > 1
@@ -785,17 +787,17 @@ async def projects_of_base(
 
 
 def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]) -> tuple[str, ...]:
-    """The folders from which a project imports, if nobody names them: the top, `src`, and the roots of the base's
-    project folders.
+    """The folders from which a project imports, if nobody names them: the top, `src`, and the import roots of the
+    base's project folders (`projects`).
 
-    If the commit adds a module to one of them that the base has in another, the base's place comes first: users get the
-    module that is there, not the copy. Where even that would find the copy, because the base's package has no
-    `__init__.py`, the folder with the copy is left out.
+    The commit may add a module to one of these folders that the base has in another. Users get the base's module, so
+    its folder comes before the one with the copy. If Python would find the copy even then, because the base's package
+    has no `__init__.py`, the folder with the copy is left out.
     """
     roots = [root for root in (".", "src", *projects) if (room / root).is_dir()]
     names = {root: _names_on_base(root, on_base) for root in roots}
-    # What the base has in both places stays as it is. In the top and `src`, that is a module, or a package that Python
-    # prefers: a folder without `__init__.py` there is no place of a project's module, whatever a commit adds to it.
+    # Names that the base has in both folders are no copies. At the top and in `src`, only modules and packages with an
+    # `__init__.py` count as such names: a folder without one is no module of the project, whatever a commit adds to it.
     there = {root: names[root] if root in projects else regular_modules(root, on_base) for root in roots}
     code = [path for path in on_base if path.endswith(".py")] if projects else []
     own_modules = {root: top_level_modules(root, code) for root in roots}
@@ -817,8 +819,8 @@ def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]
 
 
 def _is_found(room: Path, name: str, places: tuple[str, str], on_base: Collection[str]) -> bool:
-    """Whether the second of these places has a module of this name, or a new part of the package in the first: Python
-    joins all parts if none has an `__init__.py`."""
+    """Whether Python finds something of this name in the second of these places: a module or package, or new files of a
+    package whose folders have no `__init__.py`. Python joins all such folders of one name."""
     root, other = places
     if has_module(room / other, name) or root == "." or has_module(room / root, name):
         return has_module(room / other, name)
@@ -831,8 +833,8 @@ def _has_code(root: Path, name: str) -> bool:
 
 
 def _names_on_base(root: str, on_base: Collection[str]) -> frozenset[str]:
-    """The names of what the base has directly in this folder, without the suffix of modules. Below the top, only those
-    with Python files."""
+    """The names of the files and folders that the base has directly in this folder, without the suffix `.py`. In a
+    folder below the top, only Python files and folders with Python files count."""
     if root == ".":
         return frozenset(path.split("/")[0].removesuffix(".py") for path in on_base)
     inner = (path.removeprefix(f"{root}/") for path in on_base if path.startswith(f"{root}/") and path.endswith(".py"))

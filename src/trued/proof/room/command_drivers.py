@@ -66,7 +66,7 @@ class Drivers:
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of scripts → modules that they import
     words: set[str] = field(default_factory=set)  # words of the command and of its scripts, including started programs
-    # what is found only because other drivers import Python modules by their whole names
+    # files that are found only because drivers import Python modules by their whole names
     by_name: set[str] = field(default_factory=set)
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
@@ -94,9 +94,9 @@ class Drivers:
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
     """The drivers of a command on this commit, found in the command's text and in the texts of the files that it names.
 
-    `product`: modules that a script at the top of the project imports, or that a script imports by their whole names,
-    count as drivers, too, although they are more often the product than a part of the script. Without `product`, they
-    are in `beside` instead.
+    `product`: also count modules as drivers that a script at the top of the project imports, or that any script imports
+    by their whole names. They are more often the product than a part of the script. Without `product`, they are in
+    `beside` instead.
     """
     blobs = await workspace.blobs(commit)
     folders = {above for inner in {*map(posixpath.dirname, blobs)} for above in _and_above(inner)}
@@ -156,8 +156,9 @@ class _ModulesByName:
         self._places: dict[str, frozenset[str]] = {}  # file → where it may find what it imports
 
     async def add_to(self, drivers: Drivers, *, product: bool) -> None:
-        """Add what the drivers import by whole names, directly or through each other, and what these modules name. With
-        `product` they run, otherwise they are `beside`."""
+        """Add the modules that the drivers import by whole names, directly or through each other, and the settings that
+        these modules name. With `product`, the modules go into `runs`, otherwise into `beside`, without the
+        settings."""
         known = {*drivers.runs, *drivers.beside}
         waiting = [item for item in self.importing.items() if item[0].endswith(".py")]
         while waiting and len(known) < MOST_FILES:
@@ -180,8 +181,9 @@ class _ModulesByName:
     async def _loaded_by(self, place: str, text: str, runs: Collection[str], *, product: bool) -> set[str]:
         """The modules that the script at this place may import, wherever they are, with the packages that contain them.
 
-        What code may import that drives nothing (is not among `runs`) is left out, because it is the product. With
-        `product`, all modules of the script's own package count.
+        If code that drives nothing (is not among `runs`) may import a module, too, the module is the product, and is
+        left out. With `product`, modules of the script's own package always count. Without it, they count unless code
+        outside that package may import them.
         """
         if not place.endswith(".py"):
             return set()
@@ -199,8 +201,8 @@ class _ModulesByName:
         return kept
 
     async def _is_imported_elsewhere(self, target: str, aside: Collection[str], inside: str) -> bool:
-        """Whether a file may import this module that is not among `aside`, and not below the folder `inside`. True if
-        there are too many files to tell."""
+        """Whether any file outside of `aside`, and not below the folder `inside`, may import this module. True if there
+        are too many files to tell."""
         if len(self._paths) > MOST_MODULES:
             return True
         if self._texts is None:
@@ -222,7 +224,8 @@ async def _text(workspace: Workspace, commit: str, path: str) -> str:
 
 
 def _names_asked_of(text: str, path: str) -> set[str]:
-    """The names that a module uses from this one, which it may import by its name in any package."""
+    """The names that this text uses from the module at this path. The text may import the module by its whole name, or
+    by any last part of it."""
     parts = _module_place(path).split("/")
     return {name for at in range(len(parts)) for name in python_names.names_asked(text, ".".join(parts[at:]))}
 
@@ -239,7 +242,7 @@ def _module_place(path: str) -> str:
 
 
 def _folders_started_in(text: str, folders: Collection[str]) -> set[str]:
-    """The folders in which these command lines start programs, if they themselves start in one of these folders."""
+    """The folders to which these command lines change to start programs, from one of the given folders."""
     return {posixpath.normpath(posixpath.join(folder, name)) for folder in folders for name in _FOLDER.findall(text)}
 
 
@@ -253,8 +256,9 @@ def _and_above(folder: str) -> Iterator[str]:
 def _named(
     place: str, text: str, blobs: Mapping[str, str], started_in: Collection[str], *, imports: bool
 ) -> tuple[set[str], set[str]]:
-    """The commit's files that this text of a script runs or imports, and the other files that it only names. Names of
-    files are relative to the script's own folder, or to where its programs start."""
+    """The commit's files that the script with this text runs, and the other files, without code, that it only names.
+    `imports`: count modules that it imports as run. Names are relative to the script's own folder, or to the folders in
+    which its programs start (`started_in`)."""
     folders = {posixpath.dirname(place), *started_in}
     run_files: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL
@@ -349,8 +353,8 @@ class ChangedDrivers:
     """The drivers of a command that the head changed, removed or added."""
 
     paths: frozenset[str]
-    settings: frozenset[str]  # those that may be only settings
-    by_name: frozenset[str]  # those that scripts import by their whole names, and that may be the product
+    settings: frozenset[str]  # of `paths`, those that may be only settings
+    by_name: frozenset[str]  # of `paths`, those that scripts import by their whole names, and that may be the product
 
 
 async def changed_drivers(bench: Bench, command: str) -> ChangedDrivers:
@@ -388,9 +392,9 @@ def _is_found_first(path: str, base: Drivers) -> bool:
 
 
 async def drivers_of_change(bench: Bench, command: str, *, settings: bool = True) -> frozenset[str]:
-    """The drivers that the change itself wrote. They may be the only reason why a command passes that failed on the
-    base. Modules that are more likely the product than a part of a script do not count. Without `settings`, only what
-    the command runs by itself counts."""
+    """The drivers that the change itself wrote. If a command failed on the base and passes now, they may be the only
+    reason. Modules that are more likely the product than a part of a script do not count. Without `settings`, files
+    that the command runs count, but neither settings of tools nor code that a build runs."""
     on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     head = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
@@ -446,7 +450,7 @@ async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
     used_names = base.beside[path]
     if not path.endswith(NODE):
         return python_names.lacks(await _text_on_base(bench, path), used_names)
-    # all modules are read, because one may re-export names of another
+    # The names may be in any of these modules, because one may re-export names of another.
     texts = [await _text_on_base(bench, module) for module in base.beside if module.endswith(NODE)]
     return bool(used_names.difference(*map(node_names.names_mentioned, texts)))
 

@@ -1,5 +1,7 @@
-"""The dependencies that a commit declares, read as text from its manifests and lock files, and what became of those
-that only the change declares (`AddedPackages`). Nothing is run. Pure."""
+"""Reads the dependencies that a commit declares from the text of its manifests and lock files. Nothing is run. Pure.
+
+`AddedPackages` says what became of the packages that only the change declares.
+"""
 
 import ast
 import re
@@ -138,7 +140,7 @@ def groups_for_tests(manifest: Mapping[str, Any]) -> list[str]:
     """The requirements in the groups for tests of a parsed pyproject.toml, and in the groups that these include."""
     groups, requirements = table_at(manifest, "dependency-groups"), list[str]()
     names = for_tests(groups)
-    for name in names:  # the groups that they include are appended meanwhile
+    for name in names:  # grows while the loop runs: included groups are appended
         entries = groups.get(name)
         requirements += _texts(entries)
         for entry in entries if isinstance(entries, list) else ():
@@ -221,7 +223,7 @@ class AddedPackages:
     versions: Mapping[str, str] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
     unknown: tuple[str, ...] = ()  # packages that no registry has, which is the head's own mistake
-    # what the head declares of packages that the base declares, too → the other version with which its checks ran
+    # requirement of the head for a package that the base declares, too → the version, not meeting it, that checks used
     unused: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     # Node's `unavailable`, by the folder of each project; "" is the top
@@ -236,8 +238,8 @@ class AddedPackages:
         return next((name for name in self.unavailable if name == module or provides_module(name, module)), "")
 
     def why_awaited(self, module: str, places: Collection[str]) -> str:
-        """Why this Node package, which is declared for the code in these places, could not be installed, or "". What
-        another project declares excuses nothing; if the places belong to no project, any project may be meant."""
+        """Why this Node package could not be installed, or "". `places`: paths of the code that lacks it. Only what the
+        projects of these places declare counts; if they belong to no project, what any project declares."""
         near = [
             packages
             for folder, packages in self.unavailable_in.items()

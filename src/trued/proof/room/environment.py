@@ -122,7 +122,7 @@ async def choose_environment(
     `recorded`: the versions (name → version, and `python`) with which the checks ran on the base, to be installed
     again.
     `building`: called with the missing packages before an environment is built, which may take minutes.
-    `tools`: the `TOOLS` that checks start, so that they are needed like any other package.
+    `tools`: the `TOOLS` that checks start. Unlike other tools, they are needed like any other package.
     """
     caller = await find_interpreter()
     declared = _without(await declarations_of(workspace, base), packages)
@@ -159,7 +159,7 @@ async def choose_environment(
 
 
 def _without(declared: Declarations, packages: Iterable[str]) -> Declarations:
-    """The declarations without the packages of which `packages` names a version: the user may ask for another version
+    """The declarations without each package for which `packages` names a version. The user may ask for another version
     than the base's, such as the one to which the work upgrades."""
     parsed = [requirement for requirement in map(parse_requirement, packages) if requirement and requirement.specifier]
     chosen = {str(canonicalize_name(requirement.name)) for requirement in parsed}
@@ -260,8 +260,8 @@ async def _recipe_for_recorded(
 
 
 def started_tools(contract: Contract) -> frozenset[str]:
-    """The `TOOLS` that commands of the contract start, such as `ruff check .` or `python -m mypy src`. Other words name
-    none: `make build` starts a target of that name."""
+    """The `TOOLS` that commands of the contract start, such as `ruff check .` or `python -m mypy src`. Other words of a
+    command do not count: `make build` starts a target, not the tool `build`."""
     checks = [
         check for requirement in contract.every for check in requirement.checks if isinstance(check, CommandCheck)
     ]
@@ -290,11 +290,11 @@ class DeclaredChanges:
     added: tuple[str, ...] = ()  # requirements of packages that the base does not name
     locked: tuple[str, ...] = ()  # locked versions of packages that the base does not name
     other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`; checks still use the base's version
-    moved: tuple[str, ...] = ()  # of these, the head's versions of packages that both declare; without TOOLS
+    moved: tuple[str, ...] = ()  # of `other`, the head's requirements for packages that base and head declare; no TOOLS
 
     def unused(self, interpreter: Interpreter) -> dict[str, str]:
-        """Requirement of the head → the version that this Python has, for packages that base and head both declare, if
-        this version does not meet the requirement."""
+        """Requirement of the head → the installed version, which does not meet it. Only for packages that base and head
+        both declare."""
         versions = _versions({name: version.split(" ")[0] for name, version in interpreter.versions.items()})
         unmet = missing_requirements(self.moved, interpreter.versions, interpreter.version)
         without_markers = {text.partition(";")[0].strip(): package_name(text) for text in unmet}

@@ -42,8 +42,8 @@ _SHARED = {
         *(f"babel.config{ending}" for ending in (*_PLAIN, ".json")),
         *(f".babelrc{ending}" for ending in ("", *_PLAIN, ".json")),
     ],
-    # They may name another program that runs the tests, or other tools. The code of a build, `build.rs`, is not frozen:
-    # it belongs to the product like what it makes.
+    # They may name another program that runs the tests, or other tools. A build's code, `build.rs`, is not frozen: like
+    # the files that it generates, it belongs to the product.
     "cargo": [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"],
 }
 # Runner → further files that it reads. Unlike the files above, they do not show that a project uses the runner.
@@ -103,8 +103,8 @@ def is_named_like_a_script_test(path: str) -> bool:
 
 def is_among_tests(path: str) -> bool:
     """Whether the file is in a folder like `tests` or `__snapshots__`, or in `test` at the top of the project. For
-    JavaScript and TypeScript, any folder `test` counts. Packages in a `node_modules` among tests count, too, because
-    only tests would find them there."""
+    JavaScript and TypeScript, `test` counts in any folder. A `node_modules` in such a folder counts, too, because only
+    tests would find its packages."""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
         parts = parts[: parts.index("node_modules") + 1]
@@ -218,8 +218,8 @@ def commands_of_suites(contract: Contract) -> list[str]:
 
 
 def tool_of_settings(name: str) -> list[str]:
-    """The programs that read build files of this name, or settings of this name that builds share with test runners;
-    none for any other name."""
+    """The programs that read a file of this name: build files, and settings that builds share with test runners. None
+    for any other name."""
     shared = {name for names in (*_SHARED.values(), *_READ_ALONG.values()) for name in names}
     tools = [tool for tool, names in DRIVERS.items() if name in names]
     return [*tools, name.lstrip(".").partition(".")[0].removesuffix("rc")] if name in shared else tools
@@ -233,7 +233,8 @@ def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
 
 
 def _names(path: str) -> tuple[str, str]:
-    """The names by which a tool looks for a file of settings: its own, and with the folder in which it lies."""
+    """The two names by which a tool may look for this file of settings: the file's name, and the same with its folder
+    (`.cargo/config.toml`)."""
     parts = PurePosixPath(path).parts
     return parts[-1], "/".join(parts[-2:])
 
@@ -271,7 +272,7 @@ def _plugins_in(path: str, text: str) -> list[str]:
 
 
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
-    """Files in the room that drive the command and were not taken from the base. `judging`: the files from the base."""
+    """Files in the room that drive the command and were not taken from the base. `judging`: the files that were."""
     names = {name for family in DRIVERS.values() for name in family}
     names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}

@@ -24,7 +24,7 @@ PLACES = (  # settings that tell build tools the version file's name
 _ASKS_FOR_METADATA = re.compile(
     rb"\bimportlib[._]metadata\b|\bfrom importlib import\b[^\n]*\bmetadata\b|\bpkg_resources\b"
 )
-_COMPUTED = ("entry-points", "scripts", "gui-scripts")  # as a pyproject.toml calls what only a build computes
+_COMPUTED = ("entry-points", "scripts", "gui-scripts")  # words under `dynamic`, if only a build knows entry points
 MOST_MODULES, MODULE_BYTES = 2000, 200_000  # at most this many modules are read, and this much of each
 _WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"']+)["']""")
 
@@ -39,9 +39,9 @@ def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[s
     """Path → content of the metadata with the project's own name, version and entry points, as an editable installation
     leaves it in a checkout. Only for projects whose code asks for metadata, as `importlib.metadata.version` does.
 
-    `installed`: package → version in the interpreter. If the project is among them, what is written here hides its
-    metadata there. So a version that the checkout does not state is taken from there, and nothing is written if the
-    checkout does not state the entry points.
+    `installed`: package → version in the interpreter. If the project itself is installed there, this metadata hides the
+    installed metadata. So if the checkout does not state the version, the installed version is used, and if the
+    checkout does not state the entry points, the result is {}.
     """
     pyproject = room / "pyproject.toml"
     if pyproject.is_symlink() or not pyproject.is_file() or not _asks_for_metadata(room):

@@ -1,8 +1,8 @@
 """The Go build cache for checks: Go's standard library, compiled once from the toolchain alone, and read-only.
 
 Without the cache, each check would compile the standard library again, which takes minutes on a busy machine. The cache
-never contains code of a base or a head. What a project compiles is in the scratch folder of its own command, so that no
-check can read what an earlier one wrote.
+never contains code of a base or a head. What a command compiles of the project is in a scratch folder of that command,
+so that no check can read what an earlier one wrote.
 """
 
 import asyncio
@@ -82,14 +82,15 @@ def may_fetch(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_settings(defaults: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Both sets of variables. If a variable is in both, the contract's value (in `settings`) replaces the default. Only
-    for GODEBUG, the two values are joined."""
+    """Both sets of variables. If a variable is in both, the contract's value (in `settings`) replaces the default,
+    except for GODEBUG: its two values are joined."""
     values = [variables["GODEBUG"] for variables in (defaults, settings) if variables.get("GODEBUG")]
     return {**defaults, **settings, **({"GODEBUG": ",".join(values)} if values else {})}
 
 
 async def _standard_library(workspace: Workspace, program: str, path: str) -> Path | None:
-    """The folder of the compiled standard library, or None if it cannot be shared. Then each command compiles it."""
+    """The folder of the compiled standard library. None if it cannot be compiled or shared: then each command compiles
+    the library itself."""
     # Without a sandbox, a head could write to the shared folder.
     if workspace.environments is None or workspace.confinement().level == "none":
         return None

@@ -1,5 +1,5 @@
-"""What of a contract is held out: the checks with data or test files that no implementer may know, and which check sees
-which of the contract's own test files."""
+"""Tells what a contract holds out (checks with data or test files that no implementer may know), and which of the
+contract's own test files each check sees."""
 
 import base64
 import hashlib
@@ -63,21 +63,21 @@ def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[st
 
 
 def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
-    """The check's files that came with the contract, except those that are also on the base, because agents can read
-    these."""
+    """The check's files that came with the contract. Files that are also on the base are left out, because agents can
+    read them."""
     named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
     return frozenset(path for path in named if not _is_on_base(contract, path))
 
 
 def hidden_tests(contract: Contract) -> dict[str, bytes]:
-    """Path → content of the contract's test files, except those that are also on the base, because agents can read
-    these."""
+    """Path → content of the contract's test files. Files that are also on the base are left out, because agents can
+    read them."""
     files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
     return {path: content for path, content in files.items() if not _is_on_base(contract, path)}
 
 
 def _is_on_base(contract: Contract, path: str) -> bool:
-    """Whether the base has this file with the same content. If only the name is the same, the file is still hidden."""
+    """Whether the base has this file with the same content. A file of the base with other content does not count."""
     blob = contract.frozen.get(path, "")
     content = base64.b64decode(contract.carried[path])
     data = b"blob %d\0%b" % (len(content), content)

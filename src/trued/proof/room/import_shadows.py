@@ -22,7 +22,7 @@ class StandardLibrary:
     folder: str
 
     def imported_by(self, modules: Iterable[str]) -> frozenset[str]:
-        """The modules that are loaded with these modules of the library, at any depth."""
+        """These modules of the library, and all modules that they import as soon as they are loaded, at any depth."""
         unread, loaded = [*modules], set[str]()
         library = Path(self.folder)
         while unread:
@@ -66,8 +66,8 @@ def files_in_place_of_others(
     standard: StandardLibrary,
     others: Collection[str],
 ) -> list[str]:
-    """The added files that Python would load instead of a module of its own (`standard`) or of a package (`others`), if
-    the project imports that module. What Python's own modules import counts, too.
+    """The added files that Python would load instead of a module of its standard library (`standard`) or of a package
+    (`others`). Only modules count that the project imports, directly or through the standard library.
 
     `texts`: path → text of the base's Python files. Python looks in `folders`, and in the folder of a script that it
     starts.
@@ -89,11 +89,11 @@ def namesakes_among_tests(
     tests: Mapping[str, str],
     packages: Sequence[Collection[str]],
 ) -> dict[str, str]:
-    """The files, among these, that tests of the base would load in place of a module of the product, each with the name
-    of this module. A runner looks in the folder of a test first.
+    """Path → module: of these files, those that tests of the base would load in place of a module of the product, each
+    with the name of that module. The reason is that a runner looks in the folder of a test first.
 
-    `known`: all files of the base. `folders`: from where checks import. `tests`: path → text of the base's tests.
-    `packages`: the folders that have an `__init__.py`, on base and on head.
+    `known`: all files of the base. `folders`: the folders from which checks import. `tests`: path → text of the base's
+    tests. `packages`: the folders with an `__init__.py`, first on the base, then on the head.
     """
     product = [path for path in known if not is_test(path)]
     modules = {name for folder in folders for name in top_level_modules(folder, product)}
@@ -108,7 +108,7 @@ def namesakes_among_tests(
             inner = PurePosixPath(path).relative_to(place).parts if PurePosixPath(path).is_relative_to(place) else ()
             name = inner[0].split(".")[0] if inner else ""
             is_module = len(inner) == 1 and PurePosixPath(path).suffix in (".py", ".so", ".pyd", "")  # "": a link
-            # A folder without `__init__.py` takes the place only of another such folder.
+            # A folder without `__init__.py` takes the place only of another folder without one.
             is_package = len(inner) > 1 and (
                 name not in regular or any(str(PurePosixPath(place, name)) in inside for inside in packages)
             )
@@ -118,7 +118,7 @@ def namesakes_among_tests(
 
 
 def _place(test: str, packages: Collection[str]) -> str:
-    """The folder in which a runner first looks for what this test imports: the first one above it that is no
+    """The folder in which a runner looks first for what this test imports: the nearest folder above the test that is no
     package."""
     return next((str(folder) for folder in PurePosixPath(test).parents if str(folder) not in packages), ".")
 

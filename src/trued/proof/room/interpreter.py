@@ -62,7 +62,7 @@ class Interpreter:
     versions: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[tuple[str, str], ...] = ()  # name and module of each pytest plugin
     supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own pytest, if this Python has none
-    lacks: str = ""  # why there is no pytest
+    lacks: str = ""  # why pytest cannot be used with this Python
     site: tuple[str, ...] = ()  # folders of its packages
     base: str = ""  # the Python behind a virtual environment
     origin: str = ""  # the environment's name, if the engine built it
@@ -100,7 +100,10 @@ class Interpreter:
 
 
 async def find_interpreter() -> Interpreter:
-    """The active virtual environment's Python, else the first on the path, else the engine's own."""
+    """The active virtual environment's Python, else the first on the path, else the engine's own.
+
+    If that Python cannot run pytest, and trued runs from its own checkout, the engine's Python is used instead.
+    """
     return await asyncio.to_thread(_find)
 
 
@@ -115,7 +118,7 @@ def _find() -> Interpreter:
 def chosen_python(environment: Mapping[str, str]) -> str:
     """The path of the Python that these variables choose.
 
-    Whoever runs trued from its source may have the programs of its checkout on the path. Their environment has trued's
+    People who run trued from its source may have the programs of its checkout on the PATH. That environment has trued's
     packages, and none of the project's, so it is chosen only if it is the active one.
     """
     if active := environment.get("VIRTUAL_ENV"):
@@ -186,8 +189,9 @@ def _links(folder: str) -> list[str]:
 def environment_interpreter(report: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
     """The Python of an environment that the engine built with the caller's Python.
 
-    `report`: what LOOK printed there. Packages may have falsified it, so it only tells which packages there are; the
-    engine itself decides on the path and on the folders to read. Raises CannotJudge if it describes another Python.
+    `report`: what LOOK printed there. Packages may have falsified it, so the engine takes from it only which packages
+    there are, and decides itself on the path and on the folders to read. Raises CannotJudge if the report describes
+    another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
     if report["executable"] != str(python) or tuple(report["version"]) != caller.version:
@@ -217,7 +221,7 @@ def _with_pytest(report: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[s
     if report["pytest"]:
         return {}, "", versions
     if tuple(report["version"]) < OLDEST_FOR_OURS:
-        why = f"pytest is not installed in {report['executable']}, and the engine's own needs Python 3.11"
+        why = f"pytest is not installed in {report['executable']}, and trued's own copy needs Python 3.11"
         return {}, why, versions
     from importlib.metadata import version  # imported only if needed: it is slow, and most interpreters have pytest
 

@@ -20,7 +20,7 @@ ASIDE = re.compile(
 )
 _PYTHON = re.compile(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|\.?pytest\.ini|requirements[\w.-]*\.(?:txt|in)")
 _LISTS = "requirements"  # a folder with the lists of packages of the folder above
-# Further files at the top that decide how Python tests run there.
+# Further files that make the top a Python project, because they decide how Python tests run there.
 _AT_TOP = frozenset(("conftest.py", "tox.ini", "noxfile.py"))
 SHARED = (".", "src")  # where code lies that belongs to no project folder
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -115,7 +115,7 @@ def roots_by_project(
         own_names = {name for name, root in owners.items() if project_of[root] == piece and name not in shared}
         names = {*owners, *shared} - own_names
         for text in texts_of[piece]:
-            # To parse all texts would take long.
+            # Only texts that contain one of these names are parsed, because to parse all texts would take long.
             for module in set[str]() if names.isdisjoint(_WORD.findall(text)) else dotted_modules_asked(text):
                 root = owners.get(module.partition(".")[0], "")
                 pieces[piece] |= {project_of[root]} if root else set()
@@ -193,7 +193,7 @@ def _below(place: str, path: str) -> tuple[str, ...]:
 
 
 def _python_folder(path: str) -> str | None:
-    """The folder of the Python project to which a manifest belongs; None for any other file."""
+    """The folder of the Python project to which this manifest belongs; None if the file is no manifest."""
     pure = PurePosixPath(path)
     if pure.parent.name == _LISTS and pure.suffix in (".txt", ".in"):
         return _folder(str(pure.parent))

@@ -34,9 +34,11 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
-    """The command, wrapped in a script that starts the services first. `telling`: the end of a pipe to which the script
-    writes whether they are up, or a negative number for no pipe. This process's copy of that end is closed when the
-    command is executed."""
+    """The command, wrapped in a script that starts the services first.
+
+    `telling`: the write end of a pipe, to which the script reports whether the services are up; a negative number for
+    no pipe. Executing the command closes this process's copy of that end.
+    """
     ports = _ports(len(services))
     service_orders = [
         {

@@ -58,7 +58,7 @@ def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) 
 
 
 def write_programs(environment: Path, interpreter: Interpreter) -> None:
-    """Write the environment's own Python, pip and settings. They replace whatever an installation put there."""
+    """Write the environment's own Python, pip and settings, in place of whatever an installation put there."""
     programs, base = environment / "bin", _python_behind(interpreter)
     names = _own_programs(interpreter)
     for place in (*(programs / name for name in names), environment / "pyvenv.cfg"):
@@ -121,7 +121,8 @@ def disarm(site: Path) -> None:
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
     """Move the installed packages to a folder that is searched after the interpreter's own packages, and return it.
 
-    So no installed package replaces one of the interpreter's. Programs that would replace another program are removed.
+    So no installed package replaces one of the interpreter's. Installed programs are removed if the interpreter's
+    folder or the system has a program of that name.
     """
     site, behind = site_packages(environment, interpreter), environment / BEHIND
     disarm(site)

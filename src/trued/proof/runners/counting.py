@@ -47,11 +47,11 @@ class CountedRun:
     """The results of one run, by test id."""
 
     outcomes: Mapping[str, CountedTest]  # by id
-    # file that could not be collected → how that failed, and the text of the error
+    # file that the runner could not collect → outcome of the file, and the text of the error
     collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     canaries: Mapping[str, str] = field(default_factory=dict)  # test with a random name that must fail → how it ended
     copies: Mapping[str, str] = field(default_factory=dict)  # id of a test whose copy must fail → how the copy ended
-    # id of a test that also ran with another expected value, and must have failed → how that ended
+    # id of a test that also ran with another expected value, and had to fail then → how that second run ended
     altered: Mapping[str, str] = field(default_factory=dict)
     ended: int | None = None  # the run's exit code; None if it did not finish
     started: bool = True  # whether the runner was loaded; failures after that are not the environment's fault
@@ -140,8 +140,8 @@ def _seen(record: dict[str, Any]) -> CountedTest:
 
 
 def worst_outcomes(tests: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
-    """The worst outcome of each test. A test is reported in several phases. It passed if its body passed and no phase
-    failed."""
+    """The worst outcome of each test, which may be reported once for each phase (setup, call, teardown). A test passed
+    only if its call passed and no phase failed."""
     worst: dict[str, CountedTest] = {}
     for name, test in tests:
         if test.outcome == "passed" and test.phase != "call":
@@ -233,7 +233,8 @@ def why_worthless(bench: Bench, result: CommandResult, counted: CountedRun, word
 
 
 def _has_passed(counted: CountedRun, name: str) -> bool:
-    """Whether the test itself passed. Otherwise its copy shows nothing: the copy of a skipped test is skipped, too."""
+    """Whether the test itself passed. If it did not, its copy shows nothing: the copy of a skipped test is skipped,
+    too."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 

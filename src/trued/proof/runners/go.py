@@ -200,7 +200,7 @@ class GoTestFiles:
         return next((str(above) for above in (folder, *folder.parents) if str(above) in self.modules), ".")
 
     def from_start(self, package: str) -> str:
-        """The folder or pattern that an argument of `go test` means, as a path of the checkout."""
+        """The folder or pattern that this argument of `go test` stands for, as a path of the checkout."""
         folder = self.folder(package)
         return folder if folder != package else posixpath.normpath(posixpath.join(self.start, package))
 
@@ -235,7 +235,7 @@ def _chosen(
     check: TestsCheck, selection: CaseSelection, test_files: GoTestFiles, arguments: _GoTestArguments
 ) -> list[_Model]:
     """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
-    If none is known to have failed, files that the check names are preferred."""
+    If no test is known to have failed, one file is chosen, preferably one that the check names."""
     ids = {test_id.split("::")[0] for test_id in selection.ids or ()}
     files = [
         path
@@ -337,8 +337,8 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _canary_outcome(name: str, folder: str, canary_outcomes: Mapping[str, str], broken: set[str]) -> str:
-    """Returns "failed" if all canaries of the package failed, or if none passed and the package did not compile or
-    crashed; else ""."""
+    """Returns "failed" if all canaries of the package failed. Also if none of them passed, and the package failed as a
+    whole, as one that does not compile, or crashed on the base. Otherwise ""."""
     outcomes = [outcome for test, outcome in canary_outcomes.items() if name in test]
     if folder in broken and set(outcomes) <= {"failed"}:
         return "failed"
@@ -346,7 +346,7 @@ def _canary_outcome(name: str, folder: str, canary_outcomes: Mapping[str, str], 
 
 
 def _is_wanted(selection: CaseSelection, name: str) -> bool:
-    """Whether the test or file `name` is selected. A file also selects its tests, and each test selects its file."""
+    """Whether the test or file `name` is selected. A selected file includes its tests, and a selected test its file."""
     ids = selection.ids
     if ids is None or name in ids or name.split("::")[0] in ids:
         return True

@@ -1,4 +1,4 @@
-"""Makes failing copies of test files: an error is added at the beginning of each test that can be changed. If such a
+"""Makes failing copies of test files, by adding an error at the beginning of each test that can be changed. If such a
 test is not reported as failed, no result of the run can be trusted. Pure."""
 
 import re
@@ -9,7 +9,7 @@ WHY = "a copy that must fail"
 # The error has a condition, so that no linter reports the rest of the test as unreachable. Nothing that a test replaces
 # (a clock, a module) can change the condition.
 FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
-# The same before the body of `() => expression`. The type of a function that only throws fits every type.
+# The same, put before the expression of `() => expression`. The type of a function that only throws fits any type.
 FAILS_FIRST = f'"{WHY}".length ? (() => {{ throw new Error("{WHY}"); }})() :'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"

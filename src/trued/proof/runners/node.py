@@ -160,8 +160,8 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
 
 
 def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, ...]:
-    """The TypeScript endings that Node can run with a loader in these options: all with a known loader of TypeScript;
-    with any other, only those of files and patterns that the command names; none without a loader."""
+    """The TypeScript endings of files that Node can run with these options. With a known loader of TypeScript: all.
+    With any other loader: only endings of files and patterns that the command names. Without a loader: none."""
     parted = [(*word.partition("="), after) for word, after in zip(options, [*options[1:], ""], strict=False)]
     loaders = [value or after for name, _, value, after in parted if name in _LOADING]
     if any(map(_LOADS_TYPESCRIPT.match, loaders)):
@@ -210,9 +210,9 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSelection) -> list[str]:
-    """The test files that are also run as copies, changed so that their tests must fail: each file with a test that
-    failed on the base, and one more file. If no test is known to have failed there, files that the check names and
-    whose tests can be copied are chosen first."""
+    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
+    If no test is known to have failed, one file is chosen: preferably one that the check names, with tests that can be
+    changed so that they fail."""
     if selection.red:
         return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))
     named_by_check = [path for path in files if any(is_below(path, named_file) for named_file in check.files)]
@@ -228,8 +228,8 @@ def _failing(bench: Bench, path: str) -> FailingFile:
 
 
 def _plain(bench: Bench, files: list[str]) -> list[str]:
-    """Test scripts without a test function. A script that exits early would count as passed, so each gets a copy that
-    must fail."""
+    """The test scripts that do not use `node:test`. A script that exits early would count as passed, so each gets a
+    copy that must fail."""
     return [path for path in files if not _USES.search(file_text(bench.room, path))]
 
 

@@ -20,8 +20,8 @@ from trued.proof.runners.made_to_fail import unittest_failures
 from trued.proof.runners.reporting_script import python_order, run_reporting_script
 from trued.proof.text.command_parser import RunnerCall
 
-# The engine loads plugins itself. So pytest does not know their distributions and cannot check `required_plugins`,
-# which is therefore emptied.
+# The engine loads plugins itself. So pytest does not know their packages and cannot check the setting
+# `required_plugins`, which is therefore emptied.
 NEUTRAL = (
     *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
     *("-o", "required_plugins="),

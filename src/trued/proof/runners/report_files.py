@@ -270,7 +270,8 @@ def _without_report(room: _Room, result: CommandResult) -> Fact:
 
 def _models(room: _Room) -> list[str]:
     """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
-    If none is known to have failed, files that the check names and whose tests can be copied are preferred."""
+    If no test is known to have failed, one file is chosen: preferably one that the check names, with tests that can be
+    changed so that they fail."""
     ids = room.selection.ids
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in ids or ()} & room.known
     below = [path for path in room.known if is_below(path, room.bench.folder)]
@@ -333,7 +334,7 @@ def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
 
 async def _run_made_to_fail(room: _Room, chosen: list[str], counted: CountedRun, stray: str) -> tuple[CountedRun, str]:
     """Run tests that must fail: canaries, and the tests of the chosen files, changed so that they fail. Returns
-    `counted` with their outcomes, and the reason why no result can be trusted, or ""."""
+    `counted` with the outcomes of these, and the reason why no result can be trusted, or ""."""
     copies = {path: failing_javascript(_every(room, path)) for path in chosen}
     passed = [name for name, test in counted.outcomes.items() if test.outcome == "passed"]
     copied_tests = [
@@ -414,7 +415,8 @@ def _id(room: _Room, file: str, test: ReportedTest) -> str:
 
 
 def _id_in_file(room: _Room, file: str, test: ReportedTest) -> str:
-    """The test's id inside its file, which the report names from the folder in which the command started."""
+    """The test's id inside its file. The report names the file by its path from the folder in which the command
+    started."""
     return id_in_file(test, room.bench.from_folder(file))
 
 
@@ -427,8 +429,8 @@ def _is_canary(canary: str, file: str, test: ReportedTest) -> bool:
 
 
 def _canary_outcome(tests_with_files: list[tuple[str, ReportedTest]], canary: str) -> str:
-    """Returns "failed" if all canaries with this name failed, or if none of them was reported and nothing else in their
-    file passed (it could not be loaded); else ""."""
+    """Returns "failed" if all canaries with this name failed. Also if none of them was reported, but their file was,
+    and nothing in it passed: then it could not be loaded. Otherwise ""."""
     canary_tests = [(file, test) for file, test in tests_with_files if _is_canary(canary, file, test)]
     outcomes = {id_in_file(test, file): test.outcome for file, test in canary_tests if f"{canary} " in test.name}
     if not outcomes:

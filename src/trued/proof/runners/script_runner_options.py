@@ -7,7 +7,7 @@ from pathlib import Path
 MOCHA_REPORTER = Path(__file__).parents[1] / "probes" / "mocha_reporter.cjs"
 NEWEST = 1000  # for a version that is not known
 NEGATES = 6  # since this version mocha has options like `--no-bail`; before, it ends with an error because of them
-REPORT_VARIABLE = "TRUED_REPORT"  # tells that reporter the path of the report
+REPORT_VARIABLE = "TRUED_REPORT"  # tells `MOCHA_REPORTER` the path of the report
 # Options for a reporter, coverage or watching. They are dropped, because the engine has its own reporter and counts
 # every test.
 _DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
@@ -79,7 +79,7 @@ def runner_arguments(
 
 
 def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
-    """The arguments without options for reporters and measurements, because the engine has its own."""
+    """The arguments without options for reporters, coverage and watching (`_DROPPED`), and without their values."""
     kept: list[str] = []
     skipping = False
     for word in arguments:
@@ -94,7 +94,7 @@ def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _options(runner: str, arguments: Sequence[str]) -> list[str]:
-    """The command's options, except those that choose files or tests. The rest decide how files are loaded."""
+    """The command's options, except those that choose files or tests. The others decide how files are loaded."""
     options: list[str] = []
     words = list(arguments)
     while words:
