@@ -12,9 +12,10 @@ STANDARD = frozenset(sys.stdlib_module_names) | {
     *("lib2to3", "mailcap", "msilib", "nis", "nntplib", "ossaudiodev", "pipes", "smtpd", "sndhdr", "spwd", "sunau"),
     *("telnetlib", "uu", "xdrlib", "annotationlib", "compression"),
 }
-# Modules of which some functions load or start something. Each use of these is looked at (see `source_imports`).
+# Modules of which some functions load or start something. Each use of such a module is examined (see
+# `source_imports`).
 READ_BY_USE = ("os", "posix", "subprocess", "asyncio", "importlib", "builtins", "sys")
-# Modules that only fetch. A file may use a function of theirs that the base's code uses, too.
+# Modules that only fetch. A file may use those of their functions that the base's code uses, too.
 FETCHING = (
     *("urllib.request", "urllib.robotparser", "http.client", "xmlrpc", "ftplib", "socket", "ssl"),
     *("smtplib", "poplib", "imaplib", "nntplib", "telnetlib"),

@@ -238,7 +238,8 @@ def texts_in(value: ast.expr) -> Iterator[str]:
 
 
 def setup_keywords(text: str) -> Iterator[tuple[str, ast.expr]]:
-    """Keyword and value of what a setup.py passes as requirements. If it passes a variable: its value."""
+    """The keywords by which a setup.py passes requirements, each with its value. For a variable, that is the variable's
+    value."""
     module = ast.parse(text)
     value_of = values_by_name(module)
     for node in ast.walk(module):

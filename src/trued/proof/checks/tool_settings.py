@@ -49,7 +49,7 @@ _PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-
 
 
 class ToolSettings:
-    """The scripts of a change that may be settings of a tool, or a part of them."""
+    """Finds the scripts of a change that may be settings of a tool or a part of them, and reads them."""
 
     def __init__(self, texts: Mapping[str, str], known_paths: Collection[str]) -> None:
         """`texts`: path → text; it contains every settings file. `known_paths`: those of the project, so that none
@@ -85,7 +85,7 @@ def _packages_in(path: str, text: str, known_paths: Collection[str]) -> set[str]
     names = [text for text in _quoted_texts(_QUOTED_KEY.sub("", text)) if _LIKE_A_PACKAGE.fullmatch(text)]
     for value in values_in(text, _MEANINGS):
         names += _quoted_texts(_QUOTED_KEY.sub("", value))
-    # ESLint's own settings load plugins by imports. The names in them stand for these, except in older settings.
+    # ESLint's settings import their plugins. Strings in them only refer to these imports, except in older settings.
     if not PurePosixPath(path).name.startswith("eslint.") or re.search("compat|eslintrc", text, re.IGNORECASE):
         for value in values_in(text, _LISTS_OF_CODE):
             names += _quoted_texts(_QUOTED_KEY.sub("", _OPTION.sub("", value)))

@@ -57,7 +57,7 @@ UNREAD = {
     *("__setattr__", "__delattr__", "__sizeof__", "__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__"),
 }
 READ_ONLY: dict[Any, Any] = {list: tuple, set: frozenset, dict: types.MappingProxyType}
-READ: dict[Any, set[str]] = {}  # what `read_by` has found
+READ: dict[Any, set[str]] = {}  # built-in type → what `read_by` has returned for it
 
 
 class Malformed(Exception):
@@ -105,8 +105,8 @@ def is_any_of(kind: Any, kinds: Any) -> bool:
 
 
 class Rendering:
-    """Renders values as plain data with exact types. It calls no methods of the project's classes, except to print a
-    text or number whose class defines how it looks, to compare its looks with its data.
+    """Renders values as plain data with exact types. It calls no methods of the project's classes, with one exception:
+    if the class of a text or number defines how it is printed, it is printed and compared with its data.
 
     A value becomes a flat JSON list. Text, true, false and null stand for themselves; a number tells which kind of
     value follows, or that a container ends. So no value is too deep to be written or read. All values of an answer
@@ -201,8 +201,8 @@ def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
 
 
 def read_by(plain: Any) -> set[str]:
-    """The methods with which people read a value of a built-in type. Text is read by its looks, too; a list is read by
-    the methods of a tuple, and operators make new containers."""
+    """The methods with which people read a value of a built-in type. Texts and numbers are also read by printing them.
+    A list is read by the methods of a tuple. Operators of containers do not count, because they make new ones."""
     if plain not in READ:
         names = {*dir(plain)}
         if plain in (str, int, float):
@@ -224,7 +224,7 @@ def _is_alike(method: Any, other: Any) -> bool:
 
 
 def _is_data(kind: Any, value: Any) -> bool:
-    """Whether a class has this in place of a method because a field or a member has the method's name."""
+    """Whether `value`, which the class has in place of a method, is only a field or an enum member of that name."""
     is_member = type(value) is getattr(enum, "property", None) and type(getattr(value, "member", None)) is kind
     return is_member or is_any_of(type(value), (FIELD, kind))
 

@@ -125,8 +125,8 @@ def without_aliases(path: str, text: str) -> str:
 
 
 def leads_elsewhere(before: str, after: str) -> bool:
-    """Whether a package.json may let a name that it had before stand for another file than before. A file that cannot
-    be read may."""
+    """Whether a changed package.json may let an existing name stand for another file. True if the new text cannot be
+    read."""
     old_data, new_data = _object_or_empty(before), _read_object(after or "{}")
     if (
         new_data is None
@@ -239,8 +239,8 @@ def _is_continued(text: str, start: int, break_: re.Match[str]) -> bool:
 
 
 def _first_pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
-    """Name and target of the first entries of a block, each with whether a call gives the target; and whether these
-    are all entries."""
+    """The first entries of a block: name, target, and whether the target is inside a call. And whether these are all
+    entries of the block."""
     bare = _TYPE_ASSERTION.sub("", block.strip())
     entry, entries, start = (_ENTRY if bare[:1] == "{" else _PAIR), bare[1:-1], 0
     pairs: list[tuple[str, str, bool]] = []
