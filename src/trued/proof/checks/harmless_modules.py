@@ -1,6 +1,8 @@
-"""Modules that come with Python, Node and Go, and are known to load no other code, to start no program and to fetch
-nothing. Every other module of theirs may do so. The same for Python's built-ins and the members of Node's `process`.
-Pure."""
+"""Lists the modules of Python, Node and Go that are known to load no other code, start no program and fetch nothing.
+
+Every other module that comes with these languages may do so. Python's built-ins and the members of `sys` and of Node's
+`process` are listed in the same way. Pure.
+"""
 
 import builtins
 import re

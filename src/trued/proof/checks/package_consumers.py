@@ -1,4 +1,4 @@
-"""Decides whom the packages reach that manifests declare. Pure.
+"""Decides which people the packages in manifests reach. Pure.
 
 A consumer is the code of one folder with manifests. Each package that they declare reaches everybody who installs this
 code, those who ask for an extra, or only those who develop the code.
@@ -57,7 +57,7 @@ _REACHES_IN_NODE = {
 
 
 class Consumers:
-    """What the manifests of a commit declare, by the sort of package and the folder of the code."""
+    """The packages that the manifests of a commit declare, by the sort of package and the folder of the code."""
 
     def __init__(self, manifests: Mapping[str, str]) -> None:
         """`manifests`: path → text, with all lists to which manifests refer."""

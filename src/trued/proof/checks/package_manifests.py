@@ -291,7 +291,7 @@ def is_read_whole(
 ) -> bool:
     """Whether every changed part of a manifest either declares packages in the usual way, or can add none.
 
-    `own_modules`: those of the project; `known_paths`: its paths.
+    `own_modules`: modules of the project. `known_paths`: paths of the project.
     """
     name = PurePosixPath(path).name
     try:

@@ -193,7 +193,7 @@ def read_source(path: str, text: str, own_names: Collection[str] = ()) -> Source
 def is_known_command(words: Words, base_commands: Iterable[Words], paths: Collection[str]) -> bool:
     """Whether a command cannot install anything new: it starts a file of the project, or a program that the base also
     starts, with only words that the base also uses. A program of `WITHOUT_PACKAGES` may have other words, but no URL.
-    `base_commands`: those that the base starts. `paths`: the project's paths."""
+    `base_commands`: commands that the base starts. `paths`: the project's paths."""
     if not words or not words[0]:
         return False
     program, arguments = words[0], words[1:]
@@ -567,7 +567,7 @@ def _read_script(text: str) -> SourceText:
 
 
 def _plain_script(text: str) -> str:
-    """The script without escapes that only hide a word (`\x65val`), and with texts in parts joined (`"a" + "b"`)."""
+    r"""The script without escapes that only hide a word (`\x65val`), and with texts in parts joined (`"a" + "b"`)."""
 
     def decoded(match: re.Match[str]) -> str:
         code = match[1] or match[2] or match[3]

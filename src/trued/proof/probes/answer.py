@@ -215,7 +215,7 @@ def read_by(plain: Any) -> set[str]:
 
 
 def _defined(lineage: Any, name: str) -> Any:
-    """What the first class that defines the name has for it; `_defined` itself if none does."""
+    """The member of this name in the first class of the lineage that has one; this function itself if none has."""
     return next((NAMESPACE(ancestor)[name] for ancestor in lineage if name in NAMESPACE(ancestor)), _defined)
 
 
@@ -230,7 +230,7 @@ def _is_data(kind: Any, value: Any) -> bool:
 
 
 def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
-    """Whether a package or Python's own library defines the class. What a module says about itself is not asked: the
+    """Whether a package or Python's own library defines the class. What a module says about itself is not trusted: the
     project can change that, and can put its own classes into any module."""
     name, inner = str(kind.__module__), str(kind.__qualname__)
     if vars(sys.modules.get(name, sys)).get(inner) is not kind:
@@ -303,8 +303,8 @@ def _data(plain: Any, value: Any) -> Any:
 
 
 def find_function(name: str) -> tuple[Any, dict[str, Any]]:
-    """The function; or None, and what is missing. Raises ModuleNotFoundError if the module imports another that is
-    missing."""
+    """The function and {}; or None and what is missing. Raises ModuleNotFoundError if the function's module exists, but
+    imports another module that is missing."""
     module_name, _, path = name.partition(":")
     try:
         function: Any = importlib.import_module(module_name)

@@ -27,9 +27,9 @@ def first_imports_from_top(
     places: Mapping[str, frozenset[str]],
     roots: Collection[str],
 ) -> list[str]:
-    """The head's files in project folders that import a module from the top or from `src`, where no code of their
-    project finds a module on the base. A file also counts if it computes names of modules more often than on the base,
-    while the change adds modules in such a place.
+    """The head's files in project folders that import a module from the top or from `src`, although their project
+    imports nothing from there on the base. A file also counts if it computes names of modules more often than on the
+    base, and the change adds a module there.
 
     `sides`: path → text of the Python files of project folders, on base and head. `known`: all paths, on base and head.
     `places`: project folder → where it finds modules on the base (see `roots_by_project`). `roots`: all import roots.

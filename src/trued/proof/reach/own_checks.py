@@ -59,8 +59,8 @@ _INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and in
 
 
 class OwnChecks(NamedTuple):
-    """The base's own checks: each the file of a program, or `file::target` for a recipe that starts code of the product
-    itself."""
+    """The base's own checks. Each is the file of a program, or `file::target` for a recipe that starts code of the
+    product directly."""
 
     beside: Sequence[str] = ()  # own checks that no given command runs
     run: frozenset[str] = frozenset()  # own checks that the given commands run
@@ -115,8 +115,8 @@ class _Search:
         return await self._follow_recipe(file, target, set())
 
     async def is_check_among_tests(self, path: str) -> bool:
-        """Whether a shell script among the tests checks something by itself: it starts code of the product, or ends by
-        the result of a comparison, and starts no test runner."""
+        """Whether a shell script among the tests checks something by itself: it starts no test runner, and it either
+        starts code of the product or makes a comparison that decides how the script ends."""
         text = await self._text(path)
         if any(recognise_runner(shlex.join(words), self._scripts) for words in commands_of(text)):
             return False
@@ -195,8 +195,8 @@ class _Search:
         return not path.endswith(NODE) or bool(relative_paths(text))
 
     async def _is_product(self, path: str) -> bool:
-        """Whether a Python file is part of the product, and no program beside it: it is at the top, in a package, or
-        some other file imports it."""
+        """Whether a Python file is part of the product rather than a program beside it: it is at the top, in a package,
+        or some file imports it."""
         folder = posixpath.dirname(path)
         if not folder or f"{folder}/__init__.py" in self._blobs:
             return True

@@ -57,8 +57,8 @@ async def replaced_product(
     workspace: Workspace, contract: Contract, commit: str, replaced: Collection[str], *, remarks: bool = True
 ) -> list[str]:
     """Of these files, those that belong to the product: code of the product uses them on base or head, or a test of the
-    base is about them. `replaced`: files of which the room of the tests did not have the head's version. `remarks`: a
-    comment that names a file counts as a use, too."""
+    base is about them. `replaced`: files of which the room of the tests did not have the head's version. `remarks`:
+    comments that name a file count as uses, too."""
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = _files_of_tests(contract, base_blobs)
     manifests = [path for path in replaced if is_package_json(path)]
@@ -135,7 +135,7 @@ def _without_remarks(path: str, text: str) -> str:
 
 
 def _folder_of_tests(path: str) -> str:
-    """The outermost folder above a file that is named like a folder of tests."""
+    """Of the folders above a file that are named like folders of tests, the outermost."""
     file = PurePosixPath(path)
     folders = [str(folder) for folder in reversed(file.parents) if is_among_tests(f"{folder}/{file.name}")]
     return folders[0]
@@ -152,7 +152,7 @@ def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]
 
 
 async def _has_other_scripts(workspace: Workspace, contract: Contract, commit: str, path: str) -> bool:
-    """Whether the head's package.json differs from the merged one in more than how tests are started."""
+    """Whether the head's package.json differs from the one that the room used in more than how tests are started."""
     before, after = await workspace.read(contract.base, path), await workspace.read(commit, path)
     return after is not None and manifest_of_head(before, after, commands_of_suites(contract)) != merge_manifests(
         before, after

@@ -140,7 +140,7 @@ async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -
 
 
 async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence[str]) -> frozenset[str]:
-    """Of these files, those that a test, or a helper of tests, among the other files reads."""
+    """Of these files, those that a test or a helper of tests reads. The readers are files other than these."""
     blobs = await workspace.blobs(base) if paths else {}
     readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in paths][:MOST_FILES]
     texts = {path: as_text(content) for path, content in (await workspace.read_all(base, readers)).items()}

@@ -103,7 +103,8 @@ def _plain(line: str, settings: Mapping[str, str]) -> str:
 
 
 def _of_tox(text: str) -> dict[str, TargetRecipe]:
-    """The environments of a tox.ini. `testenv` itself is what tox runs for an environment without a section."""
+    """The environments of a tox.ini. The section `testenv` counts as the target `test`: tox uses it for environments
+    without a section of their own."""
     sections = {name: table for name, table in ini_tables(text).items() if name.partition(":")[0] == "testenv"}
     lines = {
         name.partition(":")[2] or "test": str(table.get("commands", "")).replace("\\\n", " ").splitlines()

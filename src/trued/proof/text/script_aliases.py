@@ -91,8 +91,8 @@ def relative_imports(path: str, text: str) -> list[str]:
 
 
 def has_unread_aliases(before: str, after: str) -> bool:
-    """Whether a script has a new or changed `alias` block with an entry that is not understood as a path inside the
-    project. In a script that is too long to be read, any change counts."""
+    """Whether a script has a new or changed value of `alias` or `moduleNameMapper` with an entry that is not understood
+    as a path inside the project. In a script that is too long to be read, any change counts."""
     if len(after) > MOST_SETTINGS:
         return before != after
     old_blocks = {*_blocks(before)}
@@ -209,7 +209,7 @@ def _read_object(text: str) -> Mapping[str, Any] | None:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """The value of each `alias` in a script; none if the script is too long."""
+    """The value of each `alias` and `moduleNameMapper` in a script; none if the script is too long."""
     return values_in(text, _BLOCK) if len(text) <= MOST_SETTINGS else iter(())
 
 

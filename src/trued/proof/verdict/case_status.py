@@ -221,9 +221,11 @@ def results_with_id(name: str, fact: Evidence) -> list[Tried]:
 
 
 def _results_of(name: str, fact: Evidence) -> list[Tried]:
-    """The results that count for one id in this run: its own, or for a file, those of its tests. If there are none:
-    those of its file, which could not be imported; else those of the whole check; else that the id was not
-    reported."""
+    """The results that count for one id in this run: its own, or for a file, those of its tests.
+
+    If there are none, the first of these counts: the results of the test's file, if that could not be imported; the
+    failures of the whole check; the result that the id was not reported. In a void run no pass counts.
+    """
     by_id, by_file = _results_by_id(fact.tried)
     exact = by_id.get(name, [])
     if name == WHOLE_CHECK:

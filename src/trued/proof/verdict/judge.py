@@ -600,7 +600,7 @@ def _is_users_data(check: Check, facts: Facts) -> bool:
 
 
 def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
-    """The grade if cases failed on the base and pass here. It depends on who wrote them and who can see them."""
+    """The grade if cases failed on the base and pass here. It depends on who wrote these cases and who can see them."""
     proving = [(check, count.proving) for check, count in counts if count.proving]
     hidden = [(check, cases) for check, cases in proving if is_hidden_data(check)]
     visible = [(check, cases) for check, cases in proving if not is_hidden_data(check)]

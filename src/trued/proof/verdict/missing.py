@@ -126,8 +126,8 @@ def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, 
 
 
 def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[MissingFromEnvironment, ...]:
-    """What this machine lacks for a check, and how to provide it, by the check's runs on the base. The result quotes no
-    output. A missing module is left out: it may be one that the task has to add."""
+    """What this machine lacks for a check, as shown by the check's runs on the base, and how to provide it. The result
+    quotes no output. Missing modules are left out, because they may be ones that the task has to add."""
     return each_once(
         missing_part(check, result.model_copy(update={"detail": ""}))
         for fact in evidence
