@@ -209,8 +209,8 @@ def _without_brackets(text: str) -> str:
 
 
 def _wrappings(value: Any, times: int) -> list[Any]:
-    """The value, and all values that up to `times` steps make of it. A step puts a value into a list or tuple, takes it
-    out of one, or turns it into text or bytes and back."""
+    """The value, and all values that up to `times` steps make of it. A step puts a value into a list, takes it out of
+    one, turns it into another kind of sequence, or turns it into text or bytes or back."""
     by_text, waiting = {_json(value): value}, [value]
     for _ in range(times):
         fresh = {_json(again): again for waiting_value in waiting for again in _wrappings_of_one_step(waiting_value)}

@@ -1,5 +1,5 @@
-"""Runs tests checks whose command starts no known runner, but writes a report. As in a command check, the tests must
-also pass with the base's drivers of the command: its build files, scripts and settings."""
+"""Runs tests checks whose command starts no known runner, but writes a report. As in a command check, what a pass
+counts depends on runs with the base's drivers of the command: its build files, scripts and settings."""
 
 from collections.abc import Collection
 from dataclasses import replace
