@@ -63,7 +63,7 @@ def _has(text: str, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StartedProgram:
-    """What a command line starts, judged only by its syntax."""
+    """The module, script or program that a command line starts, judged only by the line's syntax."""
 
     kind: Literal["module", "script", "program", "nothing"]
     name: str = ""

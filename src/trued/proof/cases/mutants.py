@@ -24,7 +24,7 @@ CONSTANT = "no entry point has two different expected results: a program that re
 ECHO = "every result is one of the inputs: a program that echoes its input passes them"
 STUB = "no case expects a result: a stub passes all of them"
 NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, {"$iterator": []}, {"$bytes": ""})
-SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag in a case → letter in an answer
+SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag in a case → letter of the probe
 JOINED = (" ", "", ",", ", ", "\n")
 BRACKETS = "()[]{}'\","
 LONGEST = 20_000  # characters; longer results are tried only as they are, without other wrappings
@@ -33,8 +33,8 @@ PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """The mutant that passes all these cases of one entry point. "" if no mutant does: then the cases can tell working
-    code from a mutant."""
+    """The sentence about a mutant that passes all these cases of one entry point. "" if no mutant does: then the cases
+    can tell working code from a mutant."""
     unexplained, echoed = list[Case](), False
     for case in cases:
         if isinstance(case, BrowserCheck):
@@ -63,8 +63,8 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
-    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case. The
-    program may also change its arguments and send headers as that case expects it to."""
+    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case; the
+    program may also change its arguments and send headers as this other case expects."""
     if isinstance(case, CallCase):
         return any(_passes_call(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
@@ -105,8 +105,8 @@ def _lineage(case: CallCase) -> str:
 
 
 def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
-    """The sets of headers that a mutant's answer is tried with. Common headers are as the case expects; every other
-    expected header is missing, has a text of the request, or is as in the case `like`."""
+    """The sets of headers with which a mutant's answer is tried. Common headers are as the case expects. All other
+    expected headers are missing, have one text of the request, or are as in the case `like`."""
     telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
     plain = {name: value for name, value in case.headers.items() if name not in telling}
     yield plain
@@ -209,8 +209,8 @@ def _without_brackets(text: str) -> str:
 
 
 def _wrappings(value: Any, times: int) -> list[Any]:
-    """The value, and everything that up to `times` steps turn it into. A step puts it into a list or tuple, takes it
-    out of one, or prints it."""
+    """The value, and all values that up to `times` steps make of it. A step puts a value into a list, takes it out of
+    one, turns it into another kind of sequence, or turns it into text or bytes or back."""
     by_text, waiting = {_json(value): value}, [value]
     for _ in range(times):
         fresh = {_json(again): again for waiting_value in waiting for again in _wrappings_of_one_step(waiting_value)}

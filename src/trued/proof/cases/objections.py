@@ -62,7 +62,7 @@ class ObjectionLimits:
 async def split_runnable(
     workspace: Workspace, contract: Contract, objections: Sequence[Finding]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """The objections with a case that may be run; and the other objections, each with the reason why not."""
+    """The objections whose cases may be run, and the other objections, each with the reason why its case may not."""
     words = "\n".join((*(requirement.text for requirement in contract.requirements), *contract.interface))
     all_names: KnownNames | None = None
     runnable, not_runnable = list[Finding](), list[tuple[Finding, str]]()

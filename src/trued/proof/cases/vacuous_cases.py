@@ -128,7 +128,8 @@ def _route_fits(route: str, path: str) -> bool:
 
 
 def unnamed_entry(shown: Shown, interface: Sequence[str], known_names: KnownNames) -> str:
-    """The entry point, if parts of it are neither in the user's words nor in the base; else ""."""
+    """The entry point, followed by those of its parts that are neither in the user's words nor in the base; "" if there
+    are none. For a function, only the entry point."""
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
         function_name = name.rpartition(".")[2]

@@ -1,8 +1,8 @@
 """Decides which files only developers use: tests, settings and drivers of tools, and what lies in folders for these.
 Pure.
 
-Such a file may use packages that only developers install. A file that changed code of the product imports is not one of
-them.
+Such a file may use packages that only developers install. A file does not count as one of them if changed code of the
+product imports it.
 """
 
 import posixpath
@@ -39,7 +39,7 @@ class DevelopmentFiles:
         self._imported = {word for path, text in product.items() for word in _imported_words(path, text)}
 
     def contains(self, path: str, folder: str = "") -> bool:
-        """Whether only developers use the file. `folder`: of the package to which it belongs."""
+        """Whether only developers use the file. `folder`: the folder of the package to which the file belongs."""
         return is_for_developers(path, folder) and self._imported.isdisjoint(_marks(path, folder))
 
 

@@ -1,6 +1,8 @@
-"""Modules that come with Python, Node and Go, and are known to load no other code, to start no program and to fetch
-nothing. Every other module of theirs may do so. The same for Python's built-ins and the members of Node's `process`.
-Pure."""
+"""Lists the modules of Python, Node and Go that are known to load no other code, start no program and fetch nothing.
+
+Every other module that comes with these languages may do so. Python's built-ins and the members of `sys` and of Node's
+`process` are listed in the same way. Pure.
+"""
 
 import builtins
 import re
@@ -12,9 +14,10 @@ STANDARD = frozenset(sys.stdlib_module_names) | {
     *("lib2to3", "mailcap", "msilib", "nis", "nntplib", "ossaudiodev", "pipes", "smtpd", "sndhdr", "spwd", "sunau"),
     *("telnetlib", "uu", "xdrlib", "annotationlib", "compression"),
 }
-# Modules of which some functions load or start something. Each use of these is looked at (see `source_imports`).
+# Modules of which some functions load or start something. Each use of such a module is examined (see
+# `source_imports`).
 READ_BY_USE = ("os", "posix", "subprocess", "asyncio", "importlib", "builtins", "sys")
-# Modules that only fetch. A file may use a function of theirs that the base's code uses, too.
+# Modules that only fetch. A file may use those of their functions that the base's code uses, too.
 FETCHING = (
     *("urllib.request", "urllib.robotparser", "http.client", "xmlrpc", "ftplib", "socket", "ssl"),
     *("smtplib", "poplib", "imaplib", "nntplib", "telnetlib"),

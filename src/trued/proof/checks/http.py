@@ -89,7 +89,7 @@ class HttpAnswer:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes  # without its content encoding
-    garbled: str = ""  # why the body cannot be decoded as its headers say; then it is as it was sent
+    garbled: str = ""  # why the body cannot be decoded as the headers say; then `body` is as it was sent
 
     def lines(self, name: str) -> list[str]:
         """The values of a header, one for each of its lines."""
@@ -278,8 +278,8 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int, client
 
 
 def decoded(answer: HttpAnswer) -> HttpAnswer:
-    """The answer with its body decoded as Content-Encoding says. A body in an unknown encoding stays as it is, as in
-    clients. `garbled` says why a body could not be decoded."""
+    """The answer with its body decoded as Content-Encoding says. A body in an unknown encoding is left as it is, as
+    clients do. `garbled` says why a body could not be decoded."""
     codings = [coding.strip().lower() for coding in ",".join(answer.lines("Content-Encoding")).split(",")]
     body = answer.body
     if len(codings) > MOST_LAYERS:
@@ -372,8 +372,8 @@ def _cookie_key(line: str) -> tuple[str, ...]:
 
 
 def _why_misread(answer: HttpAnswer) -> str:
-    """Why a client would not read the UTF-8 text that was sent: Content-Type names a charset in which it is another
-    text. "" if that is not so."""
+    """Why a client would not read the UTF-8 text that was sent: Content-Type names a charset in which the same bytes
+    are another text. "" if the client would read it."""
     message = Message()
     message["Content-Type"] = next(iter(answer.lines("Content-Type")), "")
     charset = message.get_content_charset("utf-8")

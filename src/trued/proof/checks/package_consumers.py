@@ -1,7 +1,7 @@
-"""Decides for whom manifests declare packages. Pure.
+"""Decides which people the packages in manifests reach. Pure.
 
-A package belongs to a consumer: the code of one folder with manifests. There it reaches everybody who installs the
-code, those who ask for an extra, or only those who develop it.
+A consumer is the code of one folder with manifests. Each package that they declare reaches everybody who installs this
+code, those who ask for an extra, or only those who develop the code.
 """
 
 import ast
@@ -57,7 +57,7 @@ _REACHES_IN_NODE = {
 
 
 class Consumers:
-    """What the manifests of a commit declare, by the sort of package and the folder of the code."""
+    """The packages that the manifests of a commit declare, by the sort of package and the folder of the code."""
 
     def __init__(self, manifests: Mapping[str, str]) -> None:
         """`manifests`: path → text, with all lists to which manifests refer."""
@@ -73,9 +73,9 @@ class Consumers:
                     packages[entry] = reach, path
 
     def declared_for_more(self, base: "Consumers") -> Iterator[tuple[str, str]]:
-        """Package and manifest, for each package that reaches more than developers, and on the base reached fewer
-        people. A declaration counts in all folders below, too. A package that has only moved from a folder that has no
-        manifest any more is left out."""
+        """Package and manifest, for each package that reaches not only developers, and more people than on the base. A
+        declaration counts in all folders below, too. A package is left out if its declaration has only moved, from a
+        folder that has no manifest any more."""
         for (sort, folder), packages in self.declared.items():
             for package, (reach, path) in packages.items():
                 is_new = reach > Reach.DEVELOPERS and package not in base.packages(sort, folder, reach)
@@ -96,8 +96,8 @@ class Consumers:
         return {name for packages in declarations for name, (reach, _) in packages.items() if reach >= needed}
 
     def usable(self, path: str) -> set[str]:
-        """The packages that the product's code in this file may use. If no manifest lies above the file, because there
-        is only a `docker/requirements.txt`, every manifest counts."""
+        """The packages that the product's code in this file may use. If no manifest lies above the file, for example
+        because there is only a `docker/requirements.txt`, every manifest counts."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
             return self.packages(sort, folder, Reach.EXTRA)

@@ -238,7 +238,8 @@ def texts_in(value: ast.expr) -> Iterator[str]:
 
 
 def setup_keywords(text: str) -> Iterator[tuple[str, ast.expr]]:
-    """Keyword and value of what a setup.py passes as requirements. If it passes a variable: its value."""
+    """The keywords by which a setup.py passes requirements, each with its value. For a variable, that is the variable's
+    value."""
     module = ast.parse(text)
     value_of = values_by_name(module)
     for node in ast.walk(module):
@@ -290,7 +291,7 @@ def is_read_whole(
 ) -> bool:
     """Whether every changed part of a manifest either declares packages in the usual way, or can add none.
 
-    `own_modules`: those of the project; `known_paths`: its paths.
+    `own_modules`: modules of the project. `known_paths`: paths of the project.
     """
     name = PurePosixPath(path).name
     try:

@@ -1,5 +1,5 @@
-"""Tests checks whose command trued does not know, and which writes a report: like the command of a command check, it is
-driven by the base's files."""
+"""Runs tests checks whose command starts no known runner, but writes a report. As in a command check, what a pass
+counts depends on runs with the base's drivers of the command: its build files, scripts and settings."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -14,13 +14,15 @@ PASSED = Outcomes.PASSED
 
 
 async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSelection) -> Fact:
-    """Run the command and read its report, as the head has it. If the change wrote drivers of the command, it runs once
-    more with the base's.
+    """Run the command with the head's files, and read its report. If the change wrote drivers of the command, run it
+    again with the base's version of them.
 
     A test that passes only with the change's own drivers counts as much as the implementer's own tests. If it passed on
-    the base, and does not pass with the base's own scripts, it has failed. Settings may be a part of the product, such
-    as a manifest: if the command reports nothing with the base's, they show nothing. If it reports a failure, all that
-    passed counts as little.
+    the base, and does not pass with the base's own scripts, it has failed.
+
+    Settings may be a part of the product, such as a manifest. So if the report of the run with the base's settings has
+    none of the tests that passed, it shows nothing. If it has some of them, but not all pass, then all count as much as
+    the implementer's own tests.
     """
     fact = await run_with_report(check, None, bench, selection)
     passed = {tried.id for tried in fact.tried if tried.outcome is PASSED}

@@ -13,7 +13,7 @@ from trued.proof.text.languages import SCRIPTS
 UNKNOWN: Words = ("",)  # a command of which nothing is known
 _SHELL = re.compile(r"(?:ba|da|z|k|a)?sh")
 _NODE = ("node", "nodejs")
-_OTHERS = ("perl", "ruby", "awk", "gawk")  # they take no package from anywhere, unless the text of the script asks
+_OTHERS = ("perl", "ruby", "awk", "gawk")  # they load a package only if the text of the script says so
 # In other folders, and below `/proc`, may be a program of the project.
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin")
 # An option that needs no value names nothing. A value would be the script itself, which follows these words.
@@ -24,9 +24,9 @@ _MANIFEST_START = re.compile(r"#[ \t]*///[ \t]*[\w-]+")
 
 
 def first_command(path: str, text: str) -> Words | None:
-    """The command of the script's first line; None if it has none, or one that only runs this text in the language in
-    which the file at this path is read. It is `UNKNOWN` if the file would be run in another language, or if the line
-    is not understood."""
+    """The command of the script's first line. None if there is none, or if it only runs the script in the language in
+    which the engine reads the file at this path. `UNKNOWN` if it runs the script in another language, or is not
+    understood."""
     line = text.removeprefix("\ufeff").partition("\n")[0]
     if not line.startswith("#!") or line[2:].lstrip().startswith("["):  # `#![…]` is an attribute of Rust
         return None
@@ -57,8 +57,8 @@ def own_manifests(text: str) -> set[str]:
 
 
 def _started_words(words: list[str]) -> list[str]:
-    """The program that a first line starts, by its own name if it is one of the system, and its options. Nothing if
-    `env`, which looks for programs, is asked to do more than that."""
+    """The program that a first line starts, and its options. A program of the system is given by its name, without the
+    folder. Nothing if the line asks `env` to do more than to find a program, such as to set variables."""
     program = _program(words[0]) if words else ""
     if program == "env":
         words = words[2:] if words[1:2] and words[1] in _SPLITTING else words[1:]
@@ -81,7 +81,8 @@ def _usual_name(name: str) -> str:
 
 
 def _languages_read(path: str) -> tuple[str, ...]:
-    """The languages that say the same as what is read of the file at this path: all, if its words are read."""
+    """The languages in which the file at this path can be run without doing more than the engine reads in it. These are
+    all languages if the engine compares the file's single words."""
     if path.endswith(".py"):
         return ("python",)
     if path.endswith(SCRIPTS):

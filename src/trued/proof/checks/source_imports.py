@@ -193,7 +193,7 @@ def read_source(path: str, text: str, own_names: Collection[str] = ()) -> Source
 def is_known_command(words: Words, base_commands: Iterable[Words], paths: Collection[str]) -> bool:
     """Whether a command cannot install anything new: it starts a file of the project, or a program that the base also
     starts, with only words that the base also uses. A program of `WITHOUT_PACKAGES` may have other words, but no URL.
-    `base_commands`: those that the base starts. `paths`: the project's paths."""
+    `base_commands`: commands that the base starts. `paths`: the project's paths."""
     if not words or not words[0]:
         return False
     program, arguments = words[0], words[1:]
@@ -275,9 +275,9 @@ class _Python:
                 yield from (name for name in self._dotted_names(node) if name.split(".")[0] not in self.own_modules)
 
     def _imported_parts(self) -> Iterator[str]:
-        """The dotted names of what absolute imports name. `from package import name` gives `package.name`, because that
-        may be a module. It gives only the package if the name has a capital letter (a class or a constant), or if the
-        package's own name is dotted."""
+        """The dotted names that absolute imports may load. `from package import name` gives `package.name`, because
+        that may be a module. It gives only `package` if the name has a capital letter (a class or a constant), or if
+        `package` is itself dotted."""
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
@@ -336,8 +336,8 @@ class _Python:
         )
 
     def _mentions_unread_name(self, node: ast.AST) -> bool:
-        """Whether the node is a built-in that is not known as harmless, or a name that nothing in the file binds; or
-        whether it deletes what hides such a built-in."""
+        """Whether the node is a built-in that is not known as harmless, a name that nothing in the file binds, or the
+        deletion of a name that hides such a built-in."""
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "delattr" and len(node.args) > 1:
             return _literal_text(node.args[1]) in LOADING_BUILT_INS
         if isinstance(node, ast.Attribute):
@@ -350,8 +350,8 @@ class _Python:
         return not is_own and not is_harmless_built_in(node.id)
 
     def _may_load(self, name: str) -> bool:
-        """Whether the name is that of a module of Python's own, or of something in it, which may load or start
-        something. What is used of modules that only fetch is in `SourceText.fetches`."""
+        """Whether the name is that of one of Python's own modules, or of a member of one, that may load or start
+        something. Uses of modules that only fetch do not count here: they are in `SourceText.fetches`."""
         return self._is_standard(name) and may_load(name)
 
     def _is_standard(self, name: str) -> bool:
@@ -567,7 +567,7 @@ def _read_script(text: str) -> SourceText:
 
 
 def _plain_script(text: str) -> str:
-    """The script without escapes that only hide a word (`\x65val`), and with texts in parts joined (`"a" + "b"`)."""
+    r"""The script without escapes that only hide a word (`\x65val`), and with texts in parts joined (`"a" + "b"`)."""
 
     def decoded(match: re.Match[str]) -> str:
         code = match[1] or match[2] or match[3]
@@ -610,8 +610,8 @@ def _line_at(text: str, position: int) -> str:
 
 
 def _is_harmless_in_node(name: str) -> bool:
-    """Whether the import is no module of Node's, or a harmless one, or `child_process`: what that starts is read
-    elsewhere."""
+    """Whether the import is harmless: not a module of Node's, a harmless one, or `child_process`, because the programs
+    that it starts are read elsewhere."""
     module = name.removeprefix("node:").split("/")[0]
     is_built_in = name.startswith("node:") or module in NODE_OWN
     return not is_built_in or module in HARMLESS_IN_NODE or module == "child_process"
@@ -674,7 +674,7 @@ def _hidden_in_go(text: str, own_names: Collection[str]) -> set[str]:
 
 
 def _hidden_in_rust(text: str) -> set[str]:
-    """Lines that lead out of the language, and what a build script says to Cargo."""
+    """Lines that link or call foreign code, or are unsafe, and lines of a build script that instruct Cargo."""
     return {line.strip() for line in text.splitlines() if _LEADS_OUT_OF_RUST.search(line)}
 
 

@@ -1,7 +1,7 @@
-"""Finds packages that scripts with the settings of JavaScript tools name without importing them. Pure.
+"""Finds packages that the settings of JavaScript tools name in strings, without importing them. Pure.
 
-A bundler, compiler or test runner loads a plugin by a string in its settings, or a package for which a short name
-stands.
+Such settings are scripts. A bundler, compiler or test runner loads the plugins that they name, and the packages for
+which their short names stand.
 """
 
 import re
@@ -49,11 +49,11 @@ _PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-
 
 
 class ToolSettings:
-    """The scripts of a change that may be settings of a tool, or a part of them."""
+    """Finds the scripts of a change that may be settings of a tool or a part of them, and reads them."""
 
     def __init__(self, texts: Mapping[str, str], known_paths: Collection[str]) -> None:
-        """`texts`: path → text; it contains every settings file. `known_paths`: those of the project, so that none
-        is taken for a package."""
+        """`texts`: path → text; it contains every settings file. `known_paths`: the project's paths, none of which is
+        taken for a package."""
         settings = {path: text for path, text in texts.items() if is_settings(path)}
         self._imported_by_settings = [
             target for path, text in settings.items() for target in relative_imports(path, text)
@@ -78,14 +78,14 @@ class ToolSettings:
 
 def _packages_in(path: str, text: str, known_paths: Collection[str]) -> set[str]:
     """The packages that the settings script of a tool seems to name in strings: plugins that the tool loads, targets of
-    short names, and names with the shape of a package. `known_paths`: those of the project, so that none is taken for a
-    package. A text that is too long gives none; `has_unread_aliases` reports a change to it."""
+    short names, and names with the shape of a package. `known_paths`: the project's paths, none of which is taken for a
+    package. A text that is too long gives no packages; `has_unread_aliases` reports a change to it."""
     if len(text) > MOST_SETTINGS:
         return set()
     names = [text for text in _quoted_texts(_QUOTED_KEY.sub("", text)) if _LIKE_A_PACKAGE.fullmatch(text)]
     for value in values_in(text, _MEANINGS):
         names += _quoted_texts(_QUOTED_KEY.sub("", value))
-    # ESLint's own settings load plugins by imports. The names in them stand for these, except in older settings.
+    # ESLint's settings import their plugins. Strings in them only refer to these imports, except in older settings.
     if not PurePosixPath(path).name.startswith("eslint.") or re.search("compat|eslintrc", text, re.IGNORECASE):
         for value in values_in(text, _LISTS_OF_CODE):
             names += _quoted_texts(_QUOTED_KEY.sub("", _OPTION.sub("", value)))

@@ -192,7 +192,7 @@ async def _go_modules(workspace: Workspace, base: str, on_base: Collection[str])
 
 
 def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]:
-    """Paths that are no new words where a changed file names them: those of the base, and changed sources."""
+    """Paths that do not count as new words in a changed file: those of the base, and those of changed sources."""
     known_paths = with_folders(on_base)
     known_paths |= {path for path in changed if "/" in path and path.endswith((*WITH_MANIFESTS, ".sh"))}
     # Changed documents are not read as lists of packages, but a command could still use one as such a list:
@@ -218,8 +218,8 @@ class _OwnModules:
 
     def beside(self, path: str) -> frozenset[str]:
         """The modules that this file could import. For a test, modules beside it count. In a repository of several
-        distributions or projects, all modules of the file's own one count, and modules of the others if the base has
-        them."""
+        distributions or projects, all modules of the file's own distribution or project count, and modules of the
+        others if the base has them."""
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
         own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
@@ -240,8 +240,8 @@ class _OwnModules:
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
-    """For whom the base declares packages; and package and manifest for each package that the commit declares for more
-    people."""
+    """The base's consumers of packages; and package and manifest, for each package that the commit declares for more
+    people than the base does."""
     before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
     raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
@@ -297,7 +297,7 @@ def _is_vendored(package: str, files: Collection[str]) -> bool:
 
 
 def _roots_of_short_name(name: str, files: Collection[str]) -> set[str]:
-    """The folders for which `@` in `@/hooks/a` may stand, because they have a file that fits the rest."""
+    """The folders for which `@` in `@/hooks/a` may stand, because they have a file that fits the rest of the name."""
     stem = re.sub(r"\.[cm]?jsx?$", "", posixpath.normpath(name[2:].split("?")[0]))
     fits = re.compile(rf"((?:.*/)?){re.escape(stem)}(?:/index)?(?:\.\w+)*")
     candidates = [path for path in files if stem in path and "node_modules" not in path]
@@ -342,7 +342,8 @@ def _modules_in(folders: Collection[PurePosixPath], on_base: Collection[str], fi
 
 
 def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceText, str]) -> bool:
-    """Whether a source file has a new statement that may load something without naming it."""
+    """Whether a source file has a new statement that may load something without naming it, or a script has a new
+    address."""
     (old_source, old_text), (new_source, new_text) = before, after
     if new_source.hidden - old_source.hidden:
         return True
@@ -361,13 +362,13 @@ def _decoded(content: bytes) -> str:
 
 
 def _has_new_manifest(path: str, old_text: str, new_text: str) -> bool:
-    """Whether a script has a manifest of its own that it did not have. A document may show one."""
+    """Whether a script has gained a manifest of its own. In documents, manifests are only examples."""
     return not path.endswith(DOCUMENTS) and bool(own_manifests(new_text) - own_manifests(old_text))
 
 
 def _new_first_commands(path: str, old_text: str, new_text: str) -> list[Words]:
-    """The command of a changed file's first line, if that is not the base's, or if it leaves the language of what
-    follows unknown."""
+    """The command of a changed file's first line, if it differs from the base's, or if it leaves the language of the
+    file unknown."""
     before, after = first_command(path, old_text), first_command(path, new_text)
     return [after] if after and old_text != new_text and (after == UNKNOWN or after != before) else []
 
@@ -541,13 +542,16 @@ async def _unknown_imports(
     changed: Mapping[str, bytes],
     own_and_consumers: tuple[Collection[str], Consumers],
 ) -> list[tuple[str, str]]:
-    """File and name of each unknown import: for that file, the base declares no package that provides the name, and no
-    code of the base for the same people imports it. Files for developers may use every package that the base declares
-    or imports; code of the product may use only what ships with it.
+    """File and name of each unknown import. An import is unknown if the base declares no package for this file that
+    provides the name, and if no code of the base for the same people imports the name.
+
+    Files for developers may use every package that the base declares or imports; code of the product may use only what
+    ships with it. If the base's Python code imports a module of the project, that is no use of a package of the same
+    name.
 
     `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `own_and_consumers`: the
-    base's own modules, and for whom it declares packages. If the base's Python code imports an own module, that does
-    not count: it loads the module, not a package of the same name."""
+    base's own modules, and its consumers of packages.
+    """
     if not any(imports.values()):
         return []
     (base, commit), (own_modules, consumers) = commits, own_and_consumers
@@ -589,10 +593,11 @@ async def _imports_missing_in_code(
     imports: Collection[_Import],
     own_and_consumers: tuple[Collection[str], Consumers],
 ) -> list[tuple[str, str]]:
-    """File and name of the imports that the base's code for the same people lacks (see `_unknown_imports`).
+    """File and name of the imports that no code of the base for the same people has (see `_unknown_imports`).
 
-    If the base's scripts import packages that only developers install, a bundler packs such packages into the product:
-    then their imports are left out."""
+    If the base's scripts import packages that only developers install, then a bundler packs such packages into the
+    product. So imports of such packages are left out.
+    """
     (base, commit), (own_modules, consumers) = commits, own_and_consumers
     bundled = {
         imported.consumer: consumers.only_for_developers(imported.path)

@@ -57,7 +57,7 @@ UNREAD = {
     *("__setattr__", "__delattr__", "__sizeof__", "__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__"),
 }
 READ_ONLY: dict[Any, Any] = {list: tuple, set: frozenset, dict: types.MappingProxyType}
-READ: dict[Any, set[str]] = {}  # what `read_by` has found
+READ: dict[Any, set[str]] = {}  # built-in type → what `read_by` has returned for it
 
 
 class Malformed(Exception):
@@ -105,8 +105,8 @@ def is_any_of(kind: Any, kinds: Any) -> bool:
 
 
 class Rendering:
-    """Renders values as plain data with exact types. It calls no methods of the project's classes, except to print a
-    text or number whose class defines how it looks, to compare its looks with its data.
+    """Renders values as plain data with exact types. It calls no methods of the project's classes, with one exception:
+    if the class of a text or number defines how it is printed, it is printed and compared with its data.
 
     A value becomes a flat JSON list. Text, true, false and null stand for themselves; a number tells which kind of
     value follows, or that a container ends. So no value is too deep to be written or read. All values of an answer
@@ -201,8 +201,8 @@ def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
 
 
 def read_by(plain: Any) -> set[str]:
-    """The methods with which people read a value of a built-in type. Text is read by its looks, too; a list is read by
-    the methods of a tuple, and operators make new containers."""
+    """The methods with which people read a value of a built-in type. Texts and numbers are also read by printing them.
+    A list is read by the methods of a tuple. Operators of containers do not count, because they make new ones."""
     if plain not in READ:
         names = {*dir(plain)}
         if plain in (str, int, float):
@@ -215,7 +215,7 @@ def read_by(plain: Any) -> set[str]:
 
 
 def _defined(lineage: Any, name: str) -> Any:
-    """What the first class that defines the name has for it; `_defined` itself if none does."""
+    """The member of this name in the first class of the lineage that has one; this function itself if none has."""
     return next((NAMESPACE(ancestor)[name] for ancestor in lineage if name in NAMESPACE(ancestor)), _defined)
 
 
@@ -224,13 +224,13 @@ def _is_alike(method: Any, other: Any) -> bool:
 
 
 def _is_data(kind: Any, value: Any) -> bool:
-    """Whether a class has this in place of a method because a field or a member has the method's name."""
+    """Whether `value`, which the class has in place of a method, is only a field or an enum member of that name."""
     is_member = type(value) is getattr(enum, "property", None) and type(getattr(value, "member", None)) is kind
     return is_member or is_any_of(type(value), (FIELD, kind))
 
 
 def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
-    """Whether a package or Python's own library defines the class. What a module says about itself is not asked: the
+    """Whether a package or Python's own library defines the class. What a module says about itself is not trusted: the
     project can change that, and can put its own classes into any module."""
     name, inner = str(kind.__module__), str(kind.__qualname__)
     if vars(sys.modules.get(name, sys)).get(inner) is not kind:
@@ -303,8 +303,8 @@ def _data(plain: Any, value: Any) -> Any:
 
 
 def find_function(name: str) -> tuple[Any, dict[str, Any]]:
-    """The function; or None, and what is missing. Raises ModuleNotFoundError if the module imports another that is
-    missing."""
+    """The function and {}; or None and what is missing. Raises ModuleNotFoundError if the function's module exists, but
+    imports another module that is missing."""
     module_name, _, path = name.partition(":")
     try:
         function: Any = importlib.import_module(module_name)

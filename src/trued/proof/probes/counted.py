@@ -27,8 +27,8 @@ _ANNOTATIONS = annotations.compiler_flag  # the module imports them from __futur
 MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
 MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
 OTHER_COPIES = 2  # copies of other tests; two, because one of them may fail itself, and then its copy shows nothing
-# Tests with another expected value, chosen at random: at most this many, for at most this part of the time of all
-# tests, or for this many seconds; and the seconds in which their code is written.
+# Limits for tests with another expected value, which are chosen at random: their number; the time that they may take,
+# as a part of the time of all tests or in seconds, whichever is more; and the seconds for writing their code.
 MOST_ALTERED, ALTERED_PART, ALTERED_S, WRITING_S = 40, 0.1, 0.1, 0.3
 # Plugin → its options, for plugins that only measure, speed up or cache. If the plugin is absent, they are ignored.
 IDLE = {
@@ -126,10 +126,10 @@ class TestModules:
 
     def __init__(self) -> None:
         self.present: dict[str, str] = {}  # first part of a module's name → the folder that it was imported from
-        self.aside: dict[tuple[str, str], dict[str, Any]] = {}  # the same two → the modules set aside, by full name
+        self.aside: dict[tuple[str, str], dict[str, Any]] = {}  # first part, folder → the modules set aside, by name
 
     def present_for(self, file: str) -> None:
-        """Make the modules of this test file's folder the ones that its module name leads to."""
+        """Make the module name of this test file lead to the modules of the file's own folder."""
         top, folder = root_of(file)
         before = self.present.setdefault(top, folder)
         if before == folder:
@@ -274,7 +274,7 @@ class Counting:
         return hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
 
     def is_late(self, item: Any) -> bool:
-        """Whether the item is a test with another expected value, and these have run for long enough."""
+        """Whether the item is a test with another expected value, and such tests have used up their time."""
         if not any(item is altered_item for altered_item in self.altered):
             return False
         if self.altering > max(ALTERED_PART * self.seconds, ALTERED_S) and not self.order["doubted"]:

@@ -1,7 +1,7 @@
 """Finds the declarations of Go files that a change alters, and those that tests use. Only reads text. Pure.
 
-The engine does not see which Go code a test runs. A test of a package may use any declaration of it, and the words in
-its text show which ones it does use.
+The engine does not see which Go code a test runs. A test may use any declaration of its package, and the words in the
+test's text show which ones it does use.
 """
 
 import re
@@ -34,15 +34,18 @@ _WORD = re.compile(r"\w+")
 
 
 class _GoFile(NamedTuple):
-    declared: dict[str, str]  # name → text of each declaration that has a name of its own
+    declared: dict[str, str]  # name → text of the only declaration with this name
     imports: frozenset[str]  # the paths of plain imports
     other: str  # all else, such as groups of variables, renamed imports and build tags
 
 
 def altered_declarations(before: str, after: str) -> frozenset[str]:
-    """The functions, `Type.Method`s, types, constants and plain values of a Go file that a change altered or removed.
-    New functions, types and constants do not count. `PACKAGE` stands for anything else, such as a new variable, a new
-    `init`, or an import that takes the place of another. `before` is empty for a new file."""
+    """The functions, `Type.Method`s, types, constants and variables of a Go file that a change altered or removed.
+
+    New functions, types and constants do not count. A new method alters its type. `PACKAGE` stands for any other change
+    that may affect the whole package, such as a new variable, a new `init`, or an import that takes the place of
+    another. `before` is empty for a new file.
+    """
     was, now = _read(before), _read(after)
     changed = {name for name in was.declared if now.declared.get(name) != was.declared[name]}
     altered = set(changed)
@@ -108,7 +111,8 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _declared_name(piece: str) -> str:
-    """The name that only this declaration has: `Name`, or `Type.Method`. "" if it has none or several."""
+    """The one name that this declaration defines: `Name`, or `Type.Method`. "" if it defines several, none that code
+    can use, or an alias of a type."""
     if match := _FUNCTION.match(piece):
         return "" if match.group(2) in _UNUSABLE_NAMES else ".".join(part for part in match.groups() if part)
     match = _NAMED_DECLARATION.match(piece)

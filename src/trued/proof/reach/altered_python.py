@@ -90,7 +90,7 @@ def altered_names(
     altered |= set(_altered_classes(was, now))
     altered |= _stored_by_new_code(was, now)
     is_reordered = _order_of_kept_names(was, now) != _order_of_kept_names(now, was)
-    # Only after `_altered_classes`, which needs all computed members; `_has_side_effects` needs those that are new.
+    # Reduced only now: `_altered_classes` needs all computed members, but `_has_side_effects` needs only new ones.
     now.computed = now.computed - was.computed | {*computed}
     is_module_altered = was.other_statements != now.other_statements or is_reordered or _has_side_effects(was, now)
     return frozenset(altered | ({MODULE} if is_module_altered else set()))
@@ -134,8 +134,9 @@ def new_statements(before: str, after: str) -> frozenset[str]:
 
 
 def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
-    """Classes of the base with a new member that their old code may use. Such a member is a method that Python calls,
-    may override a member of a base class, or is a field from which a decorator makes methods."""
+    """Classes of the base with a new member that their old code may use: a special method such as `__eq__`, a member
+    that may override one of a base class, a field from which a decorator makes methods, or a property in place of an
+    attribute that the code assigns."""
     for name in now.code.keys() - was.code.keys():
         owner, _, member = name.rpartition(".")
         if owner not in was.classes:
@@ -146,9 +147,9 @@ def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
 
 
 def _stored_by_new_code(was: "_Outline", now: "_Outline") -> set[str]:
-    """The names outside of themselves to which new or altered functions store: names of the module that the base has,
-    and attributes of these or of other modules. Of `shop.price = …`, these are `price` and `shop`. `MODULE`, if the
-    functions may store to any name."""
+    """The names outside of new or altered functions to which these functions store something: names of the module that
+    the base has, and attributes of such names or of other modules. `shop.price = …` gives `price` and `shop`. `MODULE`
+    stands for any name."""
     stored = set[str]()
     for name, definitions in now.functions.items():
         if now.code.get(name) == was.code.get(name):
@@ -288,9 +289,11 @@ def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: boo
 
 
 def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding: Collection[str]) -> dict[str, str]:
-    """These Python files without the functions that only idle tests run. A function stays if a guarding test runs it,
-    too: with other parameters, or because a class inherits it. Other files may use helpers of a file that is idle as a
-    whole, so only the functions that are named like tests are removed from it."""
+    """These Python files without the test functions that only idle tests run: tests that guard nothing.
+
+    A function stays if a guarding test runs it, too: with other parameters, or because a class inherits it. If all of a
+    file is idle, only the functions that are named like tests are removed, because other files may use its helpers.
+    """
     idle_tests, guarding_tests = {*map(_parts_of_test, idle)}, {*map(_parts_of_test, guarding)}
     test_files = {test[0] for test in idle_tests | guarding_tests}
     parsed = {path: text for path, text in texts.items() if path in test_files or "def test" in text}
@@ -301,7 +304,8 @@ def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding
         for name in _function_names(text)
     }
     names = {function[-1] for function in functions}
-    # Functions that run for tests whose ids name no function: a class inherits such a test, or a decorator makes it.
+    # Some tests have ids that name no function: a class inherits them, or a decorator makes them. These are the
+    # functions behind such tests.
     run_by_idle, run_by_guarding = (
         {_origin(test[-1], names) for test in tests - functions if len(test) > 1} - {""}
         for tests in (idle_tests, guarding_tests)
@@ -349,7 +353,8 @@ def without_tests(text: str, path: str, ids: Collection[str]) -> str:
 
 
 def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The functions of a module and the methods of its classes, each by the names of its classes and its own."""
+    """The functions of a module and the methods of its classes. The key has the names of the classes, then of the
+    function."""
     functions: dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
     waiting: list[tuple[tuple[str, ...], ast.AST]] = [((), module)]
     while waiting:
@@ -366,8 +371,11 @@ def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.Function
 
 def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bool) -> set[str]:
     """The names that these tests of a file use, fixtures among them, and the functions that a test framework calls
-    before or after any test. `strings`: all their strings count as names. A test that is not found in the file is
-    inherited, or made by a decorator: its own name is returned, and the functions from whose names it may be made."""
+    before or after any test. `strings`: all strings in the tests count as names.
+
+    A test that the file does not define is inherited, or made by a decorator. Then the names in its id are returned,
+    and those of the functions from which it may be made.
+    """
     module = parse(text)
     if module is None:
         return {test[-1] for test in tests}
@@ -519,8 +527,8 @@ class _Outline:
         return self.code.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
     def foreign_names(self, was: "_Outline") -> dict[str, frozenset[str]]:
-        """The names of the module whose attributes new code should not set, each with the names of what it stands for:
-        names that the base has, and imports that are not of the standard library."""
+        """The names of the module whose attributes new code should not set: names that the base has, and imports from
+        outside the standard library. Each comes with the names of what it stands for."""
         imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
         names = {name: frozenset({name}) for name in was.code if "." not in name and name not in was.imported}
         return names | {name: frozenset({name, *self.uses.get(name, ())}) for name in imports}
@@ -621,8 +629,8 @@ def _attributes(value: ast.AST) -> frozenset[str]:
 
 
 def _possible_properties(statement: ast.stmt) -> Iterator[str]:
-    """The names of members that this statement of a class binds to a decorated function, or to a value that another
-    name stands for: each may be a property."""
+    """The members that this statement of a class body binds and that may be properties: decorated functions, and values
+    that are computed from other names."""
     if isinstance(statement, _FUNCTIONS) and not {*map(_last_name_called, statement.decorator_list)} <= _NO_GETTERS:
         yield statement.name
     value = getattr(statement, "value", None)

@@ -1,8 +1,9 @@
-"""Tells which files of a project read its data, by their texts. Pure.
+"""Finds the files of a project that may read its data, by their texts. Pure.
 
-Who reads a file decides what it is, not its own name: a table in Markdown that code reads is data, and expected results
-that only tests read are a part of the tests. A text may read a file that it names; one in a folder that it names; and
-one that it finds by an ending or by listing its own folder. Comments and docstrings read nothing.
+What a file is depends on its readers, not on its name: a table in Markdown that code reads is data, and expected
+results that only tests read are a part of the tests. Code may read a file whose name or folder is in its text. It may
+also read files below its own folder, if its text has their ending or lists folders. Names in comments and docstrings do
+not count.
 """
 
 import re
@@ -22,7 +23,7 @@ LISTS_FOLDERS = re.compile(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(
 _COMMENTS = re.compile(r"(?:^[ \t]*(?:#(?!!)|//|/\*|\*(?=[ /])|<!--)|[ \t](?:#|//)[ \t]).*$", re.MULTILINE)
 _DOCSTRINGS = re.compile(r"""^[ \t]*[rRuUbB]*(\"{3}|'{3})[\s\S]*?\1""", re.MULTILINE)
 _WORD = re.compile(r"[\w.@+~-]+")
-# A text in quotes, and what joins it to another one before it.
+# A text in quotes, and a `+` before it, which joins it to another text.
 _LITERAL = re.compile(
     r"(\+[ \t]*)?(?<!\\)(?:"
     + "|".join(rf"{quote}([^{quote}\\\n]*(?:\\.[^{quote}\\\n]*)*){quote}" for quote in "\"'`")
@@ -37,8 +38,8 @@ _PROGRAM_START = re.compile(r"#!|.*/?(?:GNUm|[Mm])akefile$")
 
 @lru_cache(4_000)  # every text is asked about again for each changed file
 def _words_and_paths(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
-    """The words of a text; the parts of the paths in its quoted texts; of these, the last ones and those before
-    something computed; and the endings that it adds to computed names."""
+    """Four sets of a text: its words, the parts of paths in its string literals, those of these parts that are last or
+    before a computed part, and the endings that it adds to computed names."""
     plain = without_remarks(text)
     words = {word.rstrip(".") for word in _WORD.findall(plain)}
     parts, ends, endings = set[str](), set[str](), set[str]()
@@ -61,7 +62,8 @@ def without_remarks(text: str) -> str:
 
 
 def may_read(path: str, text: str, target: str, all_files: Collection[str]) -> bool:
-    """Whether the file `path`, which has this text, may read the file `target`. `all_files`: all of the project."""
+    """Whether the file `path`, which has this text, may read the file `target`. `all_files`: all files of the
+    project."""
     if PurePosixPath(path).name in _PACKAGE_MANIFESTS:
         return False
     file = PurePosixPath(target)
@@ -88,7 +90,7 @@ def may_read(path: str, text: str, target: str, all_files: Collection[str]) -> b
 
 def files_that_code_reads(texts: Mapping[str, str], files: Iterable[str], all_files: Collection[str]) -> frozenset[str]:
     """Of these files, those that something in the project may read: programs, tests, scripts, pages, or settings that
-    these read. `texts`: path → text of the project's code, pages and settings."""
+    one of those reads. `texts`: path → text of the project's code, pages and settings."""
     candidates = [*files]
     if not candidates:
         return frozenset()

@@ -1,7 +1,7 @@
 """Finds files of project folders that import modules from the top of a repository, or from its `src`. Pure.
 
-Checks find modules in both places for every program. Where a project is installed, or is started in its own folder, it
-does not find them.
+In a check, every program finds the modules in these two places. A project that is installed, or started in its own
+folder, does not find them.
 """
 
 import ast
@@ -27,8 +27,9 @@ def first_imports_from_top(
     places: Mapping[str, frozenset[str]],
     roots: Collection[str],
 ) -> list[str]:
-    """The head's files in project folders that import a module of the top or of `src`, although no code of their
-    project imports anything from there on the base.
+    """The head's files in project folders that import a module from the top or from `src`, although their project
+    imports nothing from there on the base. A file also counts if it computes names of modules more often than on the
+    base, and the change adds a module there.
 
     `sides`: path → text of the Python files of project folders, on base and head. `known`: all paths, on base and head.
     `places`: project folder → where it finds modules on the base (see `roots_by_project`). `roots`: all import roots.

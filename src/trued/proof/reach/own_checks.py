@@ -1,8 +1,8 @@
-"""Finds what a base offers as its own check beside its test suites: programs that its recipes for checks start (`make
-check`, `just test`, `tox`, `nox`, `npm run lint`), and shell scripts among its tests.
+"""Finds the base's own checks beside its test suites: programs that its recipes for checks start (`make check`, `just
+test`, `tox`, `nox`, `npm run lint`), and shell scripts among its tests.
 
-Nobody runs these here, so they guard nothing. Runners that the engine knows, linters and other installed tools are no
-such checks: only code of the base's own is.
+A check that no command of the contract runs guards nothing. Only code of the base counts as an own check: test runners
+that the engine knows, linters and other installed tools do not.
 """
 
 import ast
@@ -42,7 +42,7 @@ STARTS = re.compile(
     r"|[\w-][\w/-]*+"
 )
 _IMPORTS = re.compile(r"\b(?:import|from)\s+([\w.]+)")
-# A comparison of texts or numbers, and what lets its result decide how the script ends.
+# A shell script checks something if it compares texts or numbers, and if the result decides how it ends.
 _COMPARES = re.compile(
     r"(?:\btest|\[)[ \t][^\n]*[ \t](?:==?|!=|=~|-(?:eq|ne|lt|le|gt|ge))[ \t]|\b(?:diff|cmp)[ \t]|\bgrep[ \t]+-\w*q"
 )
@@ -59,18 +59,17 @@ _INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and in
 
 
 class OwnChecks(NamedTuple):
-    """The base's own checks: each the file of a program, or `file::target` for a recipe that starts code of the product
-    itself."""
+    """The base's own checks. Each is the file of a program, or `file::target` for a recipe that starts code of the
+    product directly."""
 
-    beside: Sequence[str] = ()  # those that no command runs
-    run: frozenset[str] = frozenset()  # what the commands run
+    beside: Sequence[str] = ()  # own checks that no given command runs
+    run: frozenset[str] = frozenset()  # own checks that the given commands run
 
 
 async def own_checks(workspace: Workspace, base: str, commands: Sequence[str]) -> OwnChecks:
-    """The base's own checks, told apart by whether these commands run them.
+    """The base's own checks, in two groups: those that these commands run, and the others.
 
-    Only build files at the top are read. A step of another kind, such as an installed tool, is no check of the base's
-    own.
+    Only build files at the top are read. A step of a recipe that starts an installed tool is not an own check.
     """
     blobs = await workspace.blobs(base)
     shell = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and is_among_tests(path)]
@@ -116,8 +115,8 @@ class _Search:
         return await self._follow_recipe(file, target, set())
 
     async def is_check_among_tests(self, path: str) -> bool:
-        """Whether a shell script among the tests checks something by itself: it starts code of the product, or ends by
-        the result of a comparison, and starts no test runner."""
+        """Whether a shell script among the tests checks something by itself: it starts no test runner, and it either
+        starts code of the product or makes a comparison that decides how the script ends."""
         text = await self._text(path)
         if any(recognise_runner(shlex.join(words), self._scripts) for words in commands_of(text)):
             return False
@@ -140,8 +139,8 @@ class _Search:
         return found
 
     async def _follow(self, lines: str, place: str, folders: set[str], visited: set[str]) -> list[str]:
-        """The own checks that these command lines start. `place`: where the lines are, which stands for code of the
-        product that they start directly."""
+        """The own checks that these command lines start. `place`: where the lines are written. If a line starts code of
+        the product directly, `place` is the own check."""
         found = list[str]()
         for line_words in commands_of(lines):
             words = without_wrappers(line_words)
@@ -170,7 +169,11 @@ class _Search:
     async def _check_in(
         self, path: str, words: list[str], place: str, folders: set[str], visited: set[str]
     ) -> list[str]:
-        """The own check that a program of the base is, or that it starts."""
+        """The own checks behind a program of the base.
+
+        A shell script outside tests stands for the checks that it starts, and code of the product for `place`. Any
+        other program is a check itself if it is a test or may use the product, and if it starts no test runner.
+        """
         if path.endswith(SHELL_SCRIPTS):
             if is_among_tests(path):
                 return [path] if await self.is_check_among_tests(path) else []
@@ -182,8 +185,8 @@ class _Search:
         return [path] if is_test(path) or await self._may_use_product(path) else []
 
     async def _may_use_product(self, path: str) -> bool:
-        """Whether a program may load code of the product, start it or speak to it. One that only reads texts, such as a
-        linter of the project's own, does not show how the product behaves."""
+        """Whether a program may load code of the product, start it or speak to it. A program that only reads texts,
+        such as the project's own linter, does not show how the product behaves."""
         text = await self._text(path)
         if FROM_OUTSIDE.search(text) or computes_modules(path, text):
             return True
@@ -192,8 +195,8 @@ class _Search:
         return not path.endswith(NODE) or bool(relative_paths(text))
 
     async def _is_product(self, path: str) -> bool:
-        """Whether a Python file is part of the product, and no program beside it: it is at the top, in a package, or
-        some other file imports it."""
+        """Whether a Python file is part of the product rather than a program beside it: it is at the top, in a package,
+        or some file imports it."""
         folder = posixpath.dirname(path)
         if not folder or f"{folder}/__init__.py" in self._blobs:
             return True
@@ -215,8 +218,8 @@ def _code_in(words: list[str]) -> str:
 
 
 def words_of_commands(tests: Mapping[str, str]) -> frozenset[str]:
-    """The words in the command lines of these own checks, each with the text of its file. These are the words of a
-    recipe, those of a shell script, and those in the strings of a Python program that starts other programs."""
+    """The words in the command lines of these own checks: the words of a recipe or a shell script, and the words in the
+    strings of a Python program that starts other programs. `tests`: own check → text of its file."""
     words = set[str]()
     for name, text in tests.items():
         path, _, target = name.partition("::")

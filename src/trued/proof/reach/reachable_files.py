@@ -1,5 +1,5 @@
-"""Finds the files that tests or programs may reach, directly or indirectly, by the words in their texts. Pure, but for
-reading."""
+"""Finds the files that tests or programs may reach, directly or indirectly, by the words in their texts. It only reads
+files of the base."""
 
 import re
 from collections import defaultdict
@@ -65,7 +65,7 @@ async def files_of_programs(
     read: Read, paths: Iterable[str], commands: Iterable[Sequence[str]]
 ) -> frozenset[str] | None:
     """The files that these command lines may reach on the base, directly or indirectly. None: any file. A program that
-    is no interpreter may be defined in the project's manifests, so whatever these name counts, too."""
+    is no interpreter may be defined in the project's manifests, so the files that these manifests name count, too."""
     reach, starts = _Reach(read, [path for path in paths if not is_test(path)]), set[str]()
     for words in commands:
         starts |= reach.files_named_in(" ".join(words))
@@ -91,8 +91,8 @@ class _Reach:
                 self.files_by_folder[f"{PurePosixPath(path).parent}/"].add(path)
 
     async def is_from_outside(self, test: str) -> bool:
-        """Whether a test imports no code of the product, not even through other tests and their helpers, or uses the
-        product from outside."""
+        """Whether a test uses the product from outside, or imports no code of it, not even through other tests and
+        helpers."""
         if test.endswith(".go"):
             return await self._is_go_from_outside(test)
         waiting, visited, folder = [test], set[str](), PurePosixPath(test).parent

@@ -1,8 +1,8 @@
-"""Finds the product among the files that tests take from the base: files among tests, settings of test runners, build
-files, and the scripts of a package.json.
+"""Finds parts of the product among the files of which tests use the base's version: files among tests, settings of test
+runners, build files, and the scripts of a package.json.
 
 Nothing guards the head's version of such a file, because no test ran with it. If the product uses the file, or if a
-test of the base tries it, the existing tests are run once more with the head's version
+test of the base is about it, the existing tests are run once more with the head's version
 (`CommitTrial.tests_failing_with`).
 """
 
@@ -57,8 +57,8 @@ async def replaced_product(
     workspace: Workspace, contract: Contract, commit: str, replaced: Collection[str], *, remarks: bool = True
 ) -> list[str]:
     """Of these files, those that belong to the product: code of the product uses them on base or head, or a test of the
-    base tries them. `replaced`: files of which the room of the tests did not have the head's version. `remarks`: a
-    comment that names a file counts as a use, too."""
+    base is about them. `replaced`: files of which the room of the tests did not have the head's version. `remarks`:
+    comments that name a file count as uses, too."""
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = _files_of_tests(contract, base_blobs)
     manifests = [path for path in replaced if is_package_json(path)]
@@ -91,10 +91,13 @@ async def replaced_product(
 
 
 async def new_product(workspace: Workspace, contract: Contract, commit: str) -> list[str]:
-    """New files of the commit in a folder like `tests` that has no tests on the base, or with the name of a test, that
-    the product uses and no test of the base mentions. They can influence existing tests only like any code of the
-    product, so they stay in the room. Files that a test runner would load unasked can do more, so they are left out:
-    mocks, scripts with tests, and scripts that are named like the base's tests."""
+    """New files of the commit that look like tests, but that the product uses and no test of the base mentions.
+
+    They are named like tests, or lie in a folder like `tests` that has no tests on the base. They stay in the room,
+    because they can influence existing tests only as any code of the product can. Files that a test runner would load
+    unasked can do more, so they are left out: mocks, scripts with tests, Python files that are named like tests, and
+    scripts that are named like the base's tests.
+    """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = [path for path in {*_files_of_tests(contract, base_blobs), *contract.frozen} if is_named_like_a_test(path)]
     added = [path for path in head_blobs if path not in base_blobs]
@@ -120,8 +123,8 @@ async def new_product(workspace: Workspace, contract: Contract, commit: str) -> 
 
 
 def _form(path: str) -> str:
-    """How a script is named like a test, by which runners find it: `.test.ts`, `-test.js`, `test-*.js`; its path if its
-    name says nothing."""
+    """The part of a script's name by which runners find it as a test: `.test.ts`, `-test.js`, `test-*.js`. Its path if
+    there is no such part."""
     pure = PurePosixPath(path)
     end, start = _TEST_ENDING.search(pure.name), _TEST_BEGINNING.match(pure.name)
     return end[0] if end else f"{start[0]}*{pure.suffix}" if start else path
@@ -132,15 +135,15 @@ def _without_remarks(path: str, text: str) -> str:
 
 
 def _folder_of_tests(path: str) -> str:
-    """The outermost folder above a file that is named like a folder of tests."""
+    """Of the folders above a file that are named like folders of tests, the outermost."""
     file = PurePosixPath(path)
     folders = [str(folder) for folder in reversed(file.parents) if is_among_tests(f"{folder}/{file.name}")]
     return folders[0]
 
 
 def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]:
-    """The files of the base that hold the tests which checks count or name. The product uses such a file only if it
-    imports it: what merely names the file runs it."""
+    """The files of the base with tests that checks count or name. The product uses such a file only if it imports it:
+    code that merely names the file starts it as a test."""
     facts = [fact for fact in contract.base_facts if fact.kind == "tests"]
     counted = {test.id.split("::")[0] for fact in facts for test in fact.tried}
     checks = [check for requirement in contract.every for check in requirement.checks]
@@ -149,7 +152,7 @@ def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]
 
 
 async def _has_other_scripts(workspace: Workspace, contract: Contract, commit: str, path: str) -> bool:
-    """Whether the head's package.json differs from the merged one in more than how tests are started."""
+    """Whether the head's package.json differs from the one that the room used in more than how tests are started."""
     before, after = await workspace.read(contract.base, path), await workspace.read(commit, path)
     return after is not None and manifest_of_head(before, after, commands_of_suites(contract)) != merge_manifests(
         before, after
@@ -187,7 +190,7 @@ class _Finder:
     def files_used_by(
         self, product: Iterable[tuple[str, str]], paths: Iterable[str], texts: Sequence[Mapping[str, str]]
     ) -> list[str]:
-        """Of these paths, the files that the product uses, directly or through others of them."""
+        """Of these paths, the files that the product uses, directly or through another of these files."""
         used_files, candidates, users = list[str](), [*paths], [*product]
         while candidates and users:
             newly_used = [

@@ -1,4 +1,8 @@
-"""Finds what a Python function stores outside of itself when it runs. Only parses text. Pure."""
+"""Finds the names outside of a Python function to which it stores something when it runs. Only parses text. Pure.
+
+A name is *foreign* if it stands for something that new code should not change: a definition of the base, or an import
+from outside the standard library.
+"""
 
 import ast
 import sys
@@ -7,20 +11,22 @@ from collections.abc import Iterator, Mapping
 from trued.proof.text.python_scopes import locals_of
 
 ANY_NAME = "statements of the module"
-GLOBAL = "global "  # before a name of the module itself
+GLOBAL = "global "  # prefix of a name of the module itself
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ANY_CODE = ("exec", "eval")
 _SETTERS = ("setattr", "delattr")
 _SETTING_METHODS = ("__setattr__", "__delattr__")
 _CHANGES = ("update", "pop", "clear", "setdefault", "popitem", "__setitem__", "__delitem__")
-_Others = dict[str, frozenset[str]]  # name → the names of what it stands for
-_NAMESPACE = "\0"  # before a name that stands for the names of a module
+_Others = dict[str, frozenset[str]]  # foreign name → the names of what it stands for
+_NAMESPACE = "\0"  # prefix of a name that stands for a module's namespace, such as `vars(module)`
 
 
 def stored_names(code: ast.AST, foreign: Mapping[str, frozenset[str]]) -> set[str]:
-    """The names outside of itself to which this code may store: by `global`, or as an attribute of what belongs to
-    others. `foreign`: each name of the module that belongs to others → the names of what it stands for. `ANY_NAME`
-    stands for any name, and `GLOBAL` is before a name of the code's own module."""
+    """The names outside of this code to which it may store: by `global`, or as an attribute of something foreign.
+
+    `foreign`: foreign name of the module → the names of what it stands for. In the result, `ANY_NAME` stands for any
+    name, and a name of the code's own module has the prefix `GLOBAL`.
+    """
     stored = set[str]()
     first = (
         [code] if isinstance(code, _FUNCTIONS) else [node for node in ast.walk(code) if isinstance(node, _FUNCTIONS)]
@@ -59,8 +65,8 @@ def _run_by_definition(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Others:
-    """The names in this function that stand for what belongs to others: imports that are not of the standard library,
-    and names that are bound to what belongs to others. Each name is listed with the names of what it stands for."""
+    """The foreign names that this function can see: those of `others`, imports from outside the standard library, and
+    names that are bound to something foreign. Each comes with the names of what it stands for."""
     own = locals_of(function)
     visible = {name: names for name, names in others.items() if name.removeprefix(_NAMESPACE) not in own}
     for node in nodes:
@@ -86,7 +92,7 @@ def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Oth
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """What this node binds, and each value to which it may bind it."""
+    """Each pair of a target that this node binds and a value that the target may get."""
     value = node.iter if isinstance(node, ast.For | ast.comprehension) else getattr(node, "value", None)
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     if isinstance(node, ast.withitem):
@@ -98,7 +104,8 @@ def _bindings(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _is_foreign(value: ast.AST, others: _Others) -> bool:
-    """Whether the expression is a name of others, an attribute of one, or comes from the names of a module."""
+    """Whether the expression is a foreign name or an attribute of one, comes from the namespace of a module, or imports
+    a module by name."""
     is_attribute = True
     while isinstance(value, ast.Attribute | ast.Subscript | ast.Call):
         if _is_namespace(value, others) or _last_name(value) in ("import_module", "__import__"):
@@ -116,7 +123,7 @@ def _last_name(value: ast.AST) -> str:
 
 
 def _is_namespace(value: ast.AST, others: _Others) -> bool:
-    """Whether the expression has the names of a module: `globals()`, `vars(module)`, `module.__dict__`; or is
+    """Whether the expression is the namespace of a module (`globals()`, `vars(module)`, `module.__dict__`) or
     `sys.modules`."""
     if isinstance(value, ast.Call):
         name = getattr(value.func, "id", "")
@@ -149,15 +156,15 @@ def _stored_by(node: ast.AST, others: _Others) -> Iterator[str]:
 
 
 def _named(owner: ast.AST, attribute: str, others: _Others) -> Iterator[str]:
-    """The names that count as stored to if code sets this attribute: the attribute itself, and the names of its owner;
-    none if the owner does not belong to others."""
+    """The names that count as stored to if code sets this attribute: the attribute, unless it is special, and the names
+    of its owner. None if the owner is not foreign."""
     if _is_foreign(owner, others):
         names = {*_names_of(owner, others)}
         yield from names if names and attribute.startswith("__") else {attribute, *names}
 
 
 def _names_of(value: ast.AST, others: _Others) -> Iterator[str]:
-    """The names of what belongs to others, for which this expression stands."""
+    """The names of the foreign thing for which this expression stands."""
     while isinstance(value, ast.Attribute | ast.Subscript) and not _is_namespace(value, others):
         yield value.attr if isinstance(value, ast.Attribute) else _text(value.slice) or ANY_NAME
         value = value.value

@@ -55,7 +55,7 @@ _IMPORT_LINE = re.compile(
 )  # also relative paths of scripts
 _PROGRAM_START = re.compile(rb"^if __name__ ==", re.MULTILINE)
 _MAY_EXIT = re.compile(rb"\bexit\b|\b_exit\b|\bSystemExit\b")
-_EXITS = re.compile(rb"\bprocess\.(?:exit\(\s*[^\s)0]|exitCode\s*=)")  # a script that tells by its exit code
+_EXITS = re.compile(rb"\bprocess\.(?:exit\(\s*[^\s)0]|exitCode\s*=)")  # a script whose exit code is its result
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ async def uncollected_tests(
     """The tests of the base that are not among `test_ids`: `file::name`, or `file` if none of its tests is among them.
 
     `idle`: file endings to leave out, because no suite that runs such files can guard anything. `own`: the base's own
-    checks beside its suites (see `own_checks.py`). Those that collected tests start are left out.
+    checks beside its suites (see `own_checks.py`). Own checks that collected tests start are left out.
     """
     collected: dict[str, set[str]] = defaultdict(set)
     for test_id in test_ids:
@@ -140,7 +140,7 @@ async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -
 
 
 async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence[str]) -> frozenset[str]:
-    """Of these files, those that a test, or a helper of tests, among the other files reads."""
+    """Of these files, those that a test or a helper of tests reads. The readers are files other than these."""
     blobs = await workspace.blobs(base) if paths else {}
     readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in paths][:MOST_FILES]
     texts = {path: as_text(content) for path, content in (await workspace.read_all(base, readers)).items()}
@@ -227,9 +227,12 @@ async def _uncollected_documents(
 def _uncollected_in(
     path: str, content: bytes, collected: Collection[str], habits: _Habits
 ) -> tuple[list[str], list[str]]:
-    """The tests of a Python file that were not collected, as `Class::name`; and, if the project runs examples in
-    docstrings, its functions and classes that have some. Examples are never collected, because they are part of the
-    code that they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
+    """The tests of a Python file that were not collected, and the functions and classes whose docstrings have examples.
+
+    Tests are listed as `Class::name`. `[""]` means: the file checks something, but none of its functions is named like
+    a test. Examples count only if the project runs them. They are never collected, because they are part of the code
+    that they test.
+    """
     is_test_file = habits.names_test_file(path) or is_among_tests(path)
     may_assert = b"assert" in content and (is_test_file or bool(_PROGRAM_START.search(content)))
     may_exit = is_test_file and bool(_MAY_EXIT.search(content))
@@ -297,7 +300,8 @@ def _asserts(node: ast.AST) -> bool:
 
 
 def _is_program_that_checks(module: ast.Module, text: str, habits: _Habits) -> bool:
-    """Whether a program among tests uses the product, tells by its exit code what it found, and starts no runner."""
+    """Whether a program among tests uses the product, ends with an exit code that depends on the result, and starts no
+    test runner."""
     if STARTS_RUNNER.search(text) or not _exits_by_result(module):
         return False
     imported = [name for name in imported_modules(text) if not is_test(f"{name.split('.')[0]}/any")]
@@ -325,9 +329,12 @@ def _is_test_case(node: ast.ClassDef) -> bool:
 
 
 def _checks_something(path: str, module: ast.Module, text: str, habits: _Habits, *, is_test_file: bool) -> bool:
-    """Whether a Python file without functions that are named like tests is a test all the same: a file among tests that
-    asserts anything, or a program there that tells by its exit code; test cases with methods of other names; or a
-    program that nothing imports and that asserts what the project's own code returns."""
+    """Whether a Python file is a test although none of its functions is named like one. These are:
+
+    - a file with a `TestCase` class that asserts something,
+    - a file among tests that asserts something, or a program there whose exit code depends on its result,
+    - a program that no file imports and that asserts something about the project's own code.
+    """
     if PurePosixPath(path).name in ("conftest.py", "__init__.py"):
         return False
     classes = [statement for statement in module.body if isinstance(statement, ast.ClassDef)]
@@ -359,8 +366,8 @@ def _is_own_module(module: str, habits: _Habits) -> bool:
 
 
 def _without_collected(tests: list[str], collected: Collection[str]) -> list[str]:
-    """The tests that were not collected. A collected name that the file does not define belongs to a test that a class
-    inherits, or was made from one by a decorator (`test_a_0` from `test_a`)."""
+    """The tests that were not collected. If the file does not define a collected name, then a class inherits this test,
+    or a decorator made it from another one (`test_a_0` from `test_a`): the test behind it counts as collected, too."""
     names = {_bare_name(test) for test in tests}
     derived_names = {_bare_name(test) for test in collected if test not in tests}
     origins = {
@@ -374,8 +381,8 @@ def _bare_name(name: str) -> str:
 
 
 def _test_ids(uncollected: Mapping[str, list[str]], collected: Collection[str], habits: _Habits) -> Iterator[str]:
-    """`file` for a file that is nothing but a test, and `file::name` for tests beside other things: collected tests, or
-    code that other files import."""
+    """The ids of uncollected tests: `file` if the file holds nothing else, or `file::name` if it also holds collected
+    tests, or code that other files import."""
     test_files = {
         path for path in uncollected if habits.names_test_file(path) or is_among_tests(path) or not path.endswith(".py")
     }
@@ -424,8 +431,8 @@ def _without_used(
 
 
 def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
-    """Leave out programs that assert nothing, are not named like tests, and that other files among tests start by their
-    names: stand-ins for other programs, or steps of these tests."""
+    """Leave out programs that files among tests start by name, unless a program asserts something or is named like a
+    test. Such programs are stand-ins for others, or steps of those tests."""
 
     def is_started(program: str) -> bool:
         names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]
@@ -441,8 +448,8 @@ def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, b
 
 
 def _files_used_by(path: str, content: bytes, uncollected: Mapping[str, list[str]]) -> list[str]:
-    """Of the files in `uncollected`, each with its tests, those that the file at `path` imports. Files without tests of
-    their own may also be started, by their names."""
+    """The files that the file at `path` imports, of those in `uncollected` (file → its tests). A file without tests of
+    its own also counts if `path` names it, because it may be started by its name."""
     if not uncollected:
         return []
     modules = imported_modules(as_text(content)) if path.endswith(".py") else frozenset[str]()

@@ -42,7 +42,7 @@ _NODE_PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """How to undo the change of a file that on the base only tests use."""
+    """How to undo the change of a file that only tests use on the base."""
 
     files: Mapping[str, str]  # path → blob on the base, or "" for a file to remove
     # path → text: the base's version with the head's new definitions. Other code of the head may need these. Empty if
@@ -53,9 +53,11 @@ class Undoing:
 async def altered_helpers(
     workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]
 ) -> dict[str, Undoing]:
-    """The changed files that only tests use on the base, and that no requirement names. Files with only harmless
-    additions are left out. Each file comes with what undoes its change. New files that only tests of the base ask for
-    are undone together, under the name of the first."""
+    """Changed file → how to undo its change, for files that only tests use on the base and that no requirement names.
+
+    Files with only harmless additions are left out. New files that only tests of the base mention are undone together,
+    under the name of the first.
+    """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     user_words = _code_that_the_user_names(contract)
     # file of the base → the changed path that alters it

@@ -1,7 +1,7 @@
-"""Finds tests of the base that guard, and that the head no longer has.
+"""Finds the guarding tests of the base that the head no longer has.
 
-Rooms take tests from the base, so there these tests still run. But once the head has landed, nothing guards what they
-tested. A test may move to another file, if it still runs there; it is known by its name.
+In rooms these tests still run, because rooms take tests from the base. But once the head has landed, nothing guards
+what they tested. A test may move to another file if it still runs there. It is recognised by its name.
 """
 
 import re
@@ -26,7 +26,7 @@ async def vanished_tests(
     test_ids: Collection[str],
     tests_that_run: Callable[[], Awaitable[Collection[str]]],
 ) -> list[str]:
-    """Of these tests of the base, those that no test file of the commit has, or that it moved to where no test runs.
+    """Of these tests of the base, those that the commit removed, or moved to a place where no test runs.
 
     `tests_that_run` returns the ids of the tests that run in the commit. It is called only if a test was moved, or if
     a report names a test without its file."""
@@ -84,8 +84,8 @@ async def _gone_from_files(
     vanished = [
         test_id for path, names in named.items() for test_id, name in names.items() if name in missing.get(path, ())
     ]
-    # A test whose name is in no text is still there if its file is, or if another file has the other tests, the content
-    # or the name of its file.
+    # Of some tests, the name is in no text. Such a test is still there if its file is, if the other tests of its file
+    # are elsewhere, or if a new file has the content or the name of its file.
     moved = {path for path in others if path not in known}
     names, contents = {PurePosixPath(path).name for path in moved}, {here[path] for path in moved}
     unnamed = [
@@ -121,8 +121,8 @@ async def _gone_from_files(
 
 
 def _by_file(test_ids: Collection[str], names: Mapping[str, Counter[str]]) -> dict[str, dict[str, str]]:
-    """File → its tests, each with the one of the file's names by which it is known. A test counts once, whatever the
-    number of its parameters."""
+    """File → id of each of its tests → the name that the file's text has for this test. A test counts once, whatever
+    the number of its parameters."""
     found: dict[str, dict[str, str]] = {}
     for test_id in test_ids:
         path = test_id.partition("::")[0]

@@ -16,7 +16,7 @@ SUPPORTED = (
     "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, "
     "or any that writes JUnit XML to the check's `report`"
 )
-# Programs that start whatever a file of the project says.
+# Programs that start commands which a file of the project lists.
 _STARTERS = frozenset(("tox", "nox", "make", "gmake", "just", "task", "inv", "invoke", "sh", "bash", "ant", "rake"))
 DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -131,8 +131,8 @@ def starts_package_script(command: str) -> bool:
 
 
 def _folder_and_steps(steps: list[list[str]]) -> tuple[str, list[list[str]]] | None:
-    """The folder in which these commands start, and the commands without what names it: `cd DIR && …` at their
-    beginning, or `--prefix DIR` of a package manager. None if that is no folder of the project."""
+    """The folder in which these commands start, and the commands without the words that name it: `cd DIR && …` at their
+    beginning, or `--prefix DIR` of a package manager. None if it is not a folder of the project."""
     folder = "."
     match steps[:1]:
         case [["cd", subfolder]]:
@@ -149,8 +149,8 @@ def _folder_and_steps(steps: list[list[str]]) -> tuple[str, list[list[str]]] | N
 
 
 def _without_folder(words: Sequence[str]) -> tuple[str, list[str]]:
-    """The folder that options of a package manager name, and its command line without them. Options after the name of
-    the script belong to the script, except for npm, which reads all up to `--`."""
+    """The folder that options of a package manager name, and its command line without these options. Options after the
+    name of the script belong to the script. Only npm also reads those itself, up to `--`."""
     folder, command_words, words_left = "", [words[0]], list(words[1:])
     while words_left:
         word = words_left.pop(0)

@@ -79,7 +79,8 @@ def _nodes_in_scope(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_bound_before(path: list[ast.AST], at: int, name: str, module: ast.Module) -> bool:
-    """Whether a statement of this module or class binds the name, before the one that contains the path's end."""
+    """Whether a statement of the module or class `path[at]` binds the name before the statement on the path, and
+    nothing in the file deletes the name."""
     if any(_takes_away(node, name) for node in ast.walk(module)):
         return False
     for statement in getattr(path[at], "body", []):

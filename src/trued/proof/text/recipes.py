@@ -17,7 +17,7 @@ from trued.support.tables import ini_tables, json_table, table_at
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 JUSTFILES = ("justfile", "Justfile", ".justfile")
 BUILD_FILES = (*MAKEFILES, *JUSTFILES, "tox.ini", "noxfile.py", "package.json")
-# Programs that start a recipe, and the files with their recipes.
+# Program that starts recipes → the files that may hold them.
 STARTERS = {
     **dict.fromkeys(("make", "gmake", "MAKE"), MAKEFILES),
     "just": JUSTFILES,
@@ -42,8 +42,8 @@ class TargetRecipe:
     needs: tuple[str, ...] = ()
 
     def others(self) -> Iterator[str]:
-        """The targets that are part of this one. Beside command lines of its own, these are checks only: other targets
-        build or install something."""
+        """The needed targets that are a part of this one. If this one has command lines of its own, only checks count:
+        other targets build or install something."""
         yield from (need for need in self.needs if not self.lines or is_check(need))
 
 
@@ -92,7 +92,8 @@ def _add(recipes: dict[str, TargetRecipe], targets: Sequence[str], more: TargetR
 
 
 def _plain(line: str, settings: Mapping[str, str]) -> str:
-    """A command line as the shell gets it: with the values of variables, and without the signs before it."""
+    """A command line as the shell gets it: with the values of variables, and without make's signs at its beginning
+    (`@`, `-`, `+`)."""
     for _ in range(DEEPEST):
         replaced = _VARIABLE.sub(lambda found: settings.get(found[1], found[1]), line)
         if replaced == line or len(replaced) > 10_000:
@@ -102,7 +103,8 @@ def _plain(line: str, settings: Mapping[str, str]) -> str:
 
 
 def _of_tox(text: str) -> dict[str, TargetRecipe]:
-    """The environments of a tox.ini. `testenv` itself is what tox runs for an environment without a section."""
+    """The environments of a tox.ini. The section `testenv` counts as the target `test`: tox uses it for environments
+    without a section of their own."""
     sections = {name: table for name, table in ini_tables(text).items() if name.partition(":")[0] == "testenv"}
     lines = {
         name.partition(":")[2] or "test": str(table.get("commands", "")).replace("\\\n", " ").splitlines()
@@ -112,7 +114,7 @@ def _of_tox(text: str) -> dict[str, TargetRecipe]:
 
 
 def _of_nox(text: str) -> dict[str, TargetRecipe]:
-    """The sessions of a noxfile: what their functions give to `session.run`."""
+    """The sessions of a noxfile, each with the commands that its function gives to `session.run`."""
     module = parse(text)
     functions = [node for node in nodes_in(text) if isinstance(node, ast.FunctionDef)] if module else []
     return {function.name: TargetRecipe(tuple(_lines_of_session(function))) for function in functions}

@@ -91,8 +91,8 @@ def relative_imports(path: str, text: str) -> list[str]:
 
 
 def has_unread_aliases(before: str, after: str) -> bool:
-    """Whether a script has a new or changed `alias` block with an entry that is not understood as a path inside the
-    project. In a script that is too long to be read, any change counts."""
+    """Whether a script has a new or changed value of `alias` or `moduleNameMapper` with an entry that is not understood
+    as a path inside the project. In a script that is too long to be read, any change counts."""
     if len(after) > MOST_SETTINGS:
         return before != after
     old_blocks = {*_blocks(before)}
@@ -125,8 +125,8 @@ def without_aliases(path: str, text: str) -> str:
 
 
 def leads_elsewhere(before: str, after: str) -> bool:
-    """Whether a package.json may let a name that it had before stand for another file than before. A file that cannot
-    be read may."""
+    """Whether a changed package.json may let an existing name stand for another file. True if the new text cannot be
+    read."""
     old_data, new_data = _object_or_empty(before), _read_object(after or "{}")
     if (
         new_data is None
@@ -209,7 +209,7 @@ def _read_object(text: str) -> Mapping[str, Any] | None:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """The value of each `alias` in a script; none if the script is too long."""
+    """The value of each `alias` and `moduleNameMapper` in a script; none if the script is too long."""
     return values_in(text, _BLOCK) if len(text) <= MOST_SETTINGS else iter(())
 
 
@@ -239,8 +239,8 @@ def _is_continued(text: str, start: int, break_: re.Match[str]) -> bool:
 
 
 def _first_pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
-    """Name and target of the first entries of a block, each with whether a call gives the target; and whether these
-    are all entries."""
+    """The first entries of a block: name, target, and whether the target is inside a call. And whether these are all
+    entries of the block."""
     bare = _TYPE_ASSERTION.sub("", block.strip())
     entry, entries, start = (_ENTRY if bare[:1] == "{" else _PAIR), bare[1:-1], 0
     pairs: list[tuple[str, str, bool]] = []

@@ -18,8 +18,12 @@ _NAMED = re.compile(r"[\w@+./*?\[\]-]+")
 
 def sourced_files(text: str, folders: Collection[str], paths: Collection[str]) -> set[str]:
     """The files among `paths` that the script may read into itself. Names are relative to one of these folders, or to
-    the top. What a variable or a command says before a name is one of them; if none has the file, any folder. If it
-    says the whole name, any file counts that a word of the script names, unless it is code of another language."""
+    the top.
+
+    A variable or command before a name (`$DIR/lib.sh`) stands for one of these folders, or for any folder if none of
+    them has the file. If a variable or command gives the whole name, every file counts that a word of the script names,
+    except code in other languages.
+    """
     found = set[str]()
     for match in _SOURCED.finditer(text.replace("\\\n", " ")):
         word = re.sub(r"[\"']", "", _COMPUTED.sub("*", match[1]))

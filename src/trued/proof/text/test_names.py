@@ -28,8 +28,8 @@ def names_in(path: str, text: str) -> Counter[str]:
 
 
 def name_of_test(test_id: str, names: Collection[str]) -> str:
-    """The one of these names (of the test's file) by which the test with this id is known: its own function or title;
-    else the function from which a decorator makes it, or the class that inherits it. "" if none fits."""
+    """The name of the test with this id in its file, one of `names`: its own function or title, or else the function
+    from which a decorator makes it, or the class that inherits it. "" if none fits."""
     path, _, inner = test_id.partition("::")
     if path.endswith(".py"):
         *classes, last = inner.split("[")[0].split("::")

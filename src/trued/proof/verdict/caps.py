@@ -1,6 +1,6 @@
-"""Lowers the verdict on a requirement by what was found out about the whole change. Pure.
+"""Lowers the verdict on a requirement because of findings about the whole change. Pure.
 
-Nothing here raises a grade. `prove` calls these functions in order, each with what its finder found.
+Nothing here raises a grade. `prove` looks for each kind of finding, and calls the function for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ def lower_for_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged
 
 
 def cap(judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequence[str]) -> Judged:
-    """The verdict, lowered to `tested` if it is higher and there are such paths. `sentence`, one of `reasons`, says
+    """The verdict, lowered to at most `tested` if there are any paths. `sentence`: the function of `reasons` that says
     what is wrong with them."""
     if paths and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [sentence(paths)], "attest")
@@ -36,18 +36,20 @@ def cap(judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequenc
 
 
 def fail_with_product(judged: Judged, failing: Sequence[str], files: Sequence[str]) -> Judged:
-    """The verdict, if these existing tests fail with the change's version of these files of the product: unproven, and
-    a gap. It is not refuted, because such a file may also be a helper that the change's own tests need."""
+    """The verdict, lowered to unproven with a gap if existing tests fail (`failing`) with the change's version of these
+    files of the product. It is not refuted, because such a file may also be a helper that the change's own tests
+    need."""
     if not failing or judged.grade <= Grade.UNPROVEN:
         return judged
     lowered = _lowered(judged, Grade.UNPROVEN, [reasons.tests_need_base_version(files)], "")
-    # Nothing held out was ever in the room in which they failed, so agents may read their names.
+    # Nothing held out was ever in the room where these tests failed, so agents may read the tests' names.
     gap = Finding(what=f"{judged.id}: {reasons.tests_fail_with_files(failing, files)}", requirement=judged.id)
     return lowered.model_copy(update={"holds": False, "lacks": "", "gaps": (*judged.gaps, gap)})
 
 
 def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
-    """The verdict on existing tests that fail only because these submodules were absent: they could not be judged."""
+    """The verdict on existing tests: unjudged instead of refuted, because they fail only without these submodules,
+    which are absent."""
     if suite.grade is not Grade.REFUTED:
         return suite
     missing = tuple(missing_submodule(path) for path in absent)
@@ -58,9 +60,11 @@ def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
 
 
 def allow_for_versions(judged: Judged, other: MissingFromEnvironment, *, keep: bool) -> Judged:
-    """The verdict, if the head declares other versions of packages than its checks used. What failed may pass with
-    them, so it is unjudged; it stays a gap. What passed shows nothing about them, so a requirement that asks for
-    what stays (`keep`) is `tested` at most."""
+    """The verdict if the head declares other versions of packages than its checks used (`other`).
+
+    A refuted requirement becomes unjudged, because its checks may pass with the declared versions; its gaps stay. A
+    requirement with `keep` is `tested` at most, because checks that pass show nothing about the declared versions.
+    """
     if judged.grade is Grade.REFUTED:
         why = (reasons.not_judged(str(other)), *judged.why)
         return judged.model_copy(update={"grade": Grade.UNJUDGED, "why": why, "basis": "", "missing": (other,)})

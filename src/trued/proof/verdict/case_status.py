@@ -1,23 +1,24 @@
 """The status of one case or test id on base and on head, counted over all its runs. Pure.
 
-What can leave something unjudged, from the bottom to the top:
+What can be unjudged, from one run up to everything, and where that is decided:
 
-1. One run of a case (`Outcomes.UNJUDGED`). Something is missing on the machine: said by the checks
-   (`checks/browser.py`, `checks/command.py`, `checks/function_calls.py`, `checks/http.py`, `checks/program_calls.py`)
-   and the runners (`runners/browser_tests.py`, `runners/counting.py`, `runners/go.py`, `runners/node.py`,
-   `runners/pytest.py`, `runners/report_files.py`). The room or its preparation is broken: `run_check.py`, `build.py`,
-   with facts from `room/bench.py`. No case of a kept check did any work on the base: `verdict/judge.py`.
-2. The case, on one side: `on_base` and `on_head` here. On the head, only if the base had the same problem (a missing
-   module, the same error at import, the limit of time or memory: `lacking`, `lasting`) or the engine itself failed;
-   otherwise it is a failure of the head.
-3. The requirement (`Grade.UNJUDGED`): `_grading` in `verdict/judge.py` for the head, `_nothing_proven` there for the
-   base, `_grading_without_failure` there for the implementer's own tests, which `implementer_tests.py` runs;
-   `judge_by_parts` there and `_by_parts` in `verdict/conclusion.py` for its parts. Without requirements:
-   `without_requirements.py`.
-4. Many requirements at once, all in `verdict/caps.py`: suites of the base that are unjudged
-   (`lower_for_existing_tests`), submodules that are absent, packages in another version.
+1. One run of a case (`Outcomes.UNJUDGED`), for one of three reasons:
+   - Something is missing on the machine. This is reported by the checks (`checks/browser.py`, `checks/command.py`,
+     `checks/function_calls.py`, `checks/http.py`, `checks/program_calls.py`) and the runners
+     (`runners/browser_tests.py`, `runners/counting.py`, `runners/go.py`, `runners/node.py`, `runners/pytest.py`,
+     `runners/report_files.py`).
+   - The room or its preparation is broken: `run_check.py` and `build.py`, with facts from `room/bench.py`.
+   - The whole check did not work on the base: `_place` in `verdict/judge.py`.
+2. A case on base or head: `on_base` and `on_head` here. On the head a case is unjudged only if the base had the same
+   problem (a missing module, the same error at import, the limit of time or memory: `lacking`, `lasting`), or if the
+   engine itself failed. Any other problem is a failure of the head.
+3. A requirement (`Grade.UNJUDGED`), in `verdict/judge.py`: `_grading` for the head, `_nothing_proven` for the base,
+   `_grading_without_failure` for the implementer's own tests (run by `implementer_tests.py`), and `judge_by_parts` for
+   its parts. After approvals: `_by_parts` in `verdict/conclusion.py`. Without requirements: `without_requirements.py`.
+4. Many requirements at once, in `verdict/caps.py`: suites of the base are unjudged (`lower_for_existing_tests`),
+   submodules are absent, or packages have other versions.
 5. Everything: an error `CannotJudge` outside of a check, such as a sandbox that does not start, ends the command with
-   exit code 6 and no grade at all.
+   exit code 6 and no grade.
 """
 
 import re
@@ -71,8 +72,8 @@ def on_base(facts: Sequence[Evidence], new_modules: frozenset[str] = frozenset()
 
     `new_modules`: modules that the head adds to the project; a case that lacks one of these on the base is red.
 
-    A test whose file could not be imported in one of the runs is not stable, even if it passed whenever its file could
-    be imported: on the head, where all files run together, it may be missing again.
+    A test is not stable if its file could not be imported in one of the runs, even if it passed in all others: on the
+    head, where all files run together, the test may be missing again.
     """
     runs: dict[str, list[tuple[Outcomes, str]]] = {}  # id → its outcome and kind of failure in each run
     for fact in facts:
@@ -220,9 +221,11 @@ def results_with_id(name: str, fact: Evidence) -> list[Tried]:
 
 
 def _results_of(name: str, fact: Evidence) -> list[Tried]:
-    """The results that count for one id in this run: its own, or for a file, those of its tests. If there are none:
-    those of its file, which could not be imported; else those of the whole check; else that the id was not
-    reported."""
+    """The results that count for one id in this run: its own, or for a file, those of its tests.
+
+    If there are none, the first of these counts: the results of the test's file, if that could not be imported; the
+    failures of the whole check; the result that the id was not reported. In a void run no pass counts.
+    """
     by_id, by_file = _results_by_id(fact.tried)
     exact = by_id.get(name, [])
     if name == WHOLE_CHECK:

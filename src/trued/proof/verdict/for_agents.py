@@ -76,8 +76,8 @@ _NO_REASON = {
 
 
 def reason_for_agents(judged: Judged) -> str:
-    """Why the requirement has this grade, in words that any agent may read: its gaps, which were scanned, or else the
-    first of its reasons, as far as agents may read it."""
+    """Why the requirement has this grade, in words that any agent may read: its first two gaps, which were scanned for
+    held-out data, or without gaps the first reason that agents may read."""
     shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in judged.gaps)
     return "; ".join([*shown][:2]) or next(iter(reasons_for_agents(judged)))
 
@@ -92,12 +92,12 @@ def reasons_for_agents(judged: Judged) -> tuple[str, ...]:
 
 
 def as_gap(judged: Judged) -> Finding:
-    """The requirement itself as a gap, for one that does not hold although it has no gaps."""
+    """A gap for a requirement that does not hold although it has no gaps: why it has its grade."""
     return Finding(what=f"{judged.id}: {reason_for_agents(judged)}", requirement=judged.id)
 
 
 def _for_agents(reason: str) -> str:
-    """The reason, or what of it agents may read; "" for a reason of any other form."""
+    """The reason, or the part of it that agents may read; "" if its form is not listed above."""
     if reason.startswith(_OPEN) or reason.endswith(reasons.TO_AGREE):
         return reason
     for beginning, instead in _INSTEAD.items():

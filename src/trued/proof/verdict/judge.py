@@ -95,14 +95,14 @@ class Facts:
     caps: Sequence[str] = ()  # why the grade is at most `examined` until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # the diff touches a file that a guard of this requirement runs
-    traced: bool = True  # some files that its guards run are known; those that a command runs are not
+    traced: bool = True  # at least some of the files that its guards run are known; of commands, none are
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
     proposed: Sequence[str] = ()  # tests that agents propose to change: left out when the existing tests are judged
     suite: bool = False  # this is the base's own test suite, not a requirement
-    edited: frozenset[str] = frozenset()  # files of which the head has another version, and the base's was used
+    edited: frozenset[str] = frozenset()  # files that the head changed, but whose base version the checks used
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    # tests that are not counted: they depend on the date; or, on the base, too, they fail in another order or other
-    # surroundings, or pass whatever value they expect
+    # Tests that are not counted: they depend on the date, or they are unreliable on the base already. There they fail
+    # in another order or other surroundings, or pass whatever value they expect.
     uncounted: frozenset[str] = frozenset()
     new_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
@@ -119,7 +119,7 @@ class _Count:
     """The cases of one check, sorted by what they show."""
 
     proving: list[str] = field(default_factory=list)
-    # red before, green now, but only with build files, scripts or settings that the change wrote
+    # failed before, pass now, but only with build files, scripts or settings that the change wrote
     self_made: list[str] = field(default_factory=list)
     guarding: list[str] = field(default_factory=list)
     still_green: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
@@ -297,8 +297,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
 
 
 def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bool) -> str | None:
-    """Why the case counts for nothing here, whatever it shows on the head; "" if people need not know; None if it
-    counts. `name`: its full name, as in `Facts.uncounted`."""
+    """Why the case does not count here, whatever it shows on the head; "" for a reason that people need not know; None
+    if it counts. `name`: its full name, as in `Facts.uncounted`."""
     if superseded := _why_superseded(case, facts):
         return superseded
     if facts.suite and stood is not Base.GUARD:
@@ -318,8 +318,9 @@ def _missing_for(
 ) -> list[MissingFromEnvironment]:
     """What the environment lacked for the cases that could not be judged.
 
-    Where the base lacked it, too (cases not judged there, whole checks, failed imports), the base's text is quoted,
-    because the head could put anything into its own. `may_quote`: the text of results might quote something held out.
+    If the base lacked it, too (cases not judged there, whole checks, failed imports), the text is taken from the base's
+    results, because the head could put anything into its own. `may_quote`: the text of results might quote something
+    held out.
     """
     unjudged_on_both = {
         *count.blind,
@@ -389,7 +390,7 @@ def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]
 
 def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence]) -> None:
     """Add a case that must keep passing, but does not pass on the base. If it was red and passes now, it proves as much
-    as any other red case; if it still fails, nothing got worse, but nothing is proven."""
+    as any other red case. If it still fails, nothing got worse, but nothing is proven."""
     if stood is Base.UNJUDGED:
         _add_uncounted(count, case, stood)
     if stood not in (Base.RED, Base.UNSTABLE):
@@ -405,14 +406,14 @@ def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence])
 
 
 def _place_not_kept(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]]) -> None:
-    """Add a case of a requirement with `keep: true` that did not pass on the base. The user says that it passes
-    already, so the requirement cannot be met while it does not; if it passes now, it shows nothing."""
+    """Add a case of a requirement with `keep: true` that did not pass on the base. The user says that the case passes
+    already, so the requirement is not met while the case fails. If it passes now, that shows nothing."""
     state, bad = shown
     if case == WHOLE_CHECK or stood in (Base.BROKEN, Base.UNREACHED) or state is Head.PASSED:
         _place(count, case, stood, shown, must=False)
     elif stood is Base.UNJUDGED:
         count.unjudged.append((case, bad[0]))
-    else:  # also if it could not be judged here: a failure must never be better than that
+    else:  # also if the head's result is unjudged, which must not be better for the head than a failure
         count.still_red.append(case)
 
 
@@ -487,7 +488,7 @@ def _grading(requirement: Requirement, counts: _Counts, facts: Facts) -> _Gradin
 
 
 def _unjudged(missing: Iterable[MissingFromEnvironment], *, first: Sequence[str] = ()) -> _Grading:
-    """Something is missing that the checks need, so they neither pass nor fail."""
+    """The grade if the checks neither pass nor fail, because they need something that is missing."""
     return _Grading(Grade.UNJUDGED, (*first, *(reasons.not_judged(str(part)) for part in each_once(missing))), "more")
 
 
@@ -546,7 +547,8 @@ def _kept(counts: _Counts, facts: Facts) -> _Grading:
 
 
 def _lower_for_own_cases(grading: _Grading, counts: _Counts) -> _Grading:
-    """Lower what is kept to unproven if a case of the user's own never passed: it cannot have been kept."""
+    """Lower a requirement with `keep` to unproven if one of its own cases is broken or never passed: what never passed
+    cannot have been kept."""
     own: _Counts = [(check, count) for check, count in counts if isinstance(check, DATA)]
     if any(count.broken for _, count in own):
         return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK, *grading.why), "more")
@@ -598,7 +600,7 @@ def _is_users_data(check: Check, facts: Facts) -> bool:
 
 
 def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
-    """The grade if cases failed on the base and pass here. It depends on who wrote them and who can see them."""
+    """The grade if cases failed on the base and pass here. It depends on who wrote these cases and who can see them."""
     proving = [(check, count.proving) for check, count in counts if count.proving]
     hidden = [(check, cases) for check, cases in proving if is_hidden_data(check)]
     visible = [(check, cases) for check, cases in proving if not is_hidden_data(check)]

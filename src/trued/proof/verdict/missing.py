@@ -46,8 +46,8 @@ LONGEST = 300  # at most this many characters of what an installer or a preparat
 
 
 def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = False) -> MissingFromEnvironment:
-    """What kept this case from being judged. `may_quote_held_out`: what the checks printed may quote something held
-    out, so it is not repeated here: agents read what is missing."""
+    """What kept this case from being judged. `may_quote_held_out`: the output of the checks may quote something held
+    out. Then the result does not repeat this output, because agents may read the result."""
     kind, name = result.failure, result.named
     if result.missing_module:
         return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
@@ -126,8 +126,8 @@ def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, 
 
 
 def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[MissingFromEnvironment, ...]:
-    """What this machine lacks for a check, and how to provide it, by the check's runs on the base. The result quotes no
-    output. A missing module is left out: it may be one that the task has to add."""
+    """What this machine lacks for a check, as shown by the check's runs on the base, and how to provide it. The result
+    quotes no output. Missing modules are left out, because they may be ones that the task has to add."""
     return each_once(
         missing_part(check, result.model_copy(update={"detail": ""}))
         for fact in evidence
@@ -169,8 +169,8 @@ def program_not_installed(name: str) -> str:
 
 
 def _fix_of_tool(tool: str) -> str:
-    """How to have this tool installed for checks; "" if it is none of the `TOOLS`. That the head declares it is not
-    enough, because the tool may judge the work."""
+    """How to have this tool installed for checks; "" if it is none of the `TOOLS`. It is not enough if the head's
+    manifests declare the tool, because the tool may judge the work."""
     return f"have it installed: `environment: {{packages: [{tool}]}}`" if tool in TOOLS else ""
 
 
@@ -208,9 +208,9 @@ def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
 def awaited_packages(
     added: AddedPackages, evidence: Iterable[Evidence], checks: Mapping[str, Check]
 ) -> dict[str, MissingFromEnvironment]:
-    """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
-    installed for these checks (`checks`: hash → check). A kind is left out if one of its results is of a project that
-    does not declare the package."""
+    """Kind of failure → the package whose absence caused it. The head declares this package, but it could not be
+    installed for these checks (`checks`: hash → check). A kind is left out if it also occurs in a project that does not
+    declare the package."""
     awaited, undeclared = dict[str, MissingFromEnvironment](), set[str]()
     for fact in (fact for fact in evidence if fact.check in checks):
         for result in fact.tried:

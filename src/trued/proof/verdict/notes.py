@@ -57,7 +57,7 @@ def files_used(graft: "Graft", carried: Mapping[str, str], blobs_of_head: Mappin
 
 
 def kept_as_product(path: str) -> FactNote:
-    """A note about a new file of the head that lies among tests, or is named like one, and that its product imports."""
+    """A note about a new file of the head that lies among tests or is named like one, but that the product imports."""
     return FactNote(f"{path}: added by the change, and used as product, because other code of the change imports it")
 
 

@@ -93,7 +93,7 @@ def own_tests_fail(ids: Sequence[str]) -> str:
 
 
 def if_meant(tests: Sequence[str]) -> str:
-    """A sentence that suggests to supersede these failing tests, whose files the change edits, too."""
+    """A sentence that suggests `supersedes` for these failing tests, because the change edits their files, too."""
     names = f"{json.dumps(tests[:MOST_FILES], ensure_ascii=False)[:-1]}{', …' if len(tests) > MOST_FILES else ''}]"
     files = listed(list(dict.fromkeys(test.split("::")[0] for test in tests)))
     return f"{IF_MEANT}{files}: if these tests must change, too, the requirement says so: `supersedes: {names}`"
@@ -153,7 +153,7 @@ def skipped_on_base(ids: Sequence[str]) -> str:
 
 
 def not_judged(missing: str) -> str:
-    """A sentence saying that something is missing which the checks need, so that they neither pass nor fail."""
+    """A sentence saying that the checks neither pass nor fail, because they need something that is missing."""
     return f"{NOT_JUDGED}{missing}"
 
 
@@ -204,12 +204,13 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 
 
 def hiding_from_tests(paths: Sequence[str]) -> str:
-    """A sentence about new files that existing tests would load instead of the product, once they are there."""
+    """A sentence about new files that existing tests would load instead of the product once the change has landed."""
     return f"existing tests would load {listed(paths)} in place of the product's module of this name"
 
 
 def hidden_from_tests(places: Sequence[str]) -> str:
-    """A sentence about changed code in place of which existing tests load a file of the same name among the tests."""
+    """A sentence about changed code that existing tests do not load: instead, they load a file of the same name among
+    the tests."""
     return f"existing tests load a file of their own in place of {listed(places)}, and no check ran it"
 
 
@@ -227,7 +228,8 @@ def used_by_tests_only(paths: Sequence[str]) -> str:
 
 
 def tests_need_base_version(paths: Sequence[str]) -> str:
-    """A sentence about files of the product of which tests use the base's version."""
+    """A sentence saying that existing tests pass with the base's version of these files of the product, and fail with
+    the change's."""
     return f"existing tests pass only with the base's version of {listed(paths)}: they fail with the change's"
 
 
@@ -262,7 +264,8 @@ def submodules_not_there(paths: Sequence[str]) -> str:
 
 
 def submodules_moved(paths: Sequence[str]) -> str:
-    """A sentence saying that the head moves these submodules to other commits, with which it was checked."""
+    """A sentence saying that the head moves these submodules to other commits, and that the checks used those
+    commits."""
     return f"the change moves submodules, which are not judged like the project's own files: {listed(paths)}"
 
 

@@ -167,7 +167,7 @@ def _unreached_files(observed: Observed) -> Iterator[str]:
 
 
 def _few(warnings: Iterable[str], noun: str, many: str) -> list[str]:
-    """The first warnings, and how many more there are (`noun`, or `many` for its plural)."""
+    """The first warnings, then how many more there are, as a number of `noun` (plural: `many`)."""
     every = list(warnings)
     more = len(every) - MOST_LINES
     return [*every[:MOST_LINES], *([counted(more, noun, many)] if more > 0 else [])]
