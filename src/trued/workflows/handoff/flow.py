@@ -48,7 +48,7 @@ async def list_features(run: Run, goal: Goal) -> HandoffProject:
 
 async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
     """Prove all features again if the files mark any as passed, or if the run continues an earlier run's branch. The
-    result sets each feature's status, because the files are not trusted."""
+    verdict then sets each feature's status, because the files are not trusted."""
     claimed, awaited, project = project.claimed, project.awaited, project.unproven
     if not claimed and not run.branch.is_continued:
         return project
@@ -65,8 +65,8 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
 async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
     """Build all features. `attempts`: the number of attempts for each feature; 0 means the number in the settings.
 
-    If features could not be judged, because the environment lacks something, this ends the run: it raises
-    `CannotJudge`. Whenever somebody resumes the run, they are judged again, without calling an agent.
+    Raises `CannotJudge`, which ends the run, if features could not be judged because the environment lacks something.
+    Whenever somebody resumes the run, these features are judged again, without calling an agent.
     """
     project = await build_features(run, project, attempts)
     while project.unjudged:
