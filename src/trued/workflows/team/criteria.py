@@ -15,8 +15,8 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
     """The requirements that stand for exactly this criterion: they have or cover its id, and have the same text.
 
-    If there are none and the criterion quotes the goal: the requirements that have the quotation in their text, or in a
-    sentence that they cover.
+    If there are none, and the criterion quotes the goal, the requirements count that contain the quotation in their
+    text, or in a sentence that they cover.
     """
     text, every = _comparable(criterion.text), contract.requirements
     own = tuple(

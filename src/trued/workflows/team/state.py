@@ -185,7 +185,7 @@ class Crew(Value):
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What no role will check, because of the settings. Every verdict lists it."""
+        """Sentences on what no role will check, because of the settings. Every verdict lists them."""
         warnings = [] if self.plays("qa") else ["qa is off: only the engine's own checks test a task"]
         unnamed = "techlead is off: nobody names the tests that show that a task is done"
         warnings += [] if self.plays("techlead") else [unnamed]
