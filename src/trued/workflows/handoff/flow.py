@@ -94,7 +94,8 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
 
 
 async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
-    """Let one fresh coder after another work on a feature, until no gap is left or the attempts are used up."""
+    """Let one fresh coder after another work on a feature, until no gap is left, attempts make no progress, or they are
+    used up. A feature that only the environment keeps from being judged has not failed."""
     task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(attempts):

@@ -299,7 +299,8 @@ def last_line(set_up: SetUp) -> str:
 
 
 async def broken_features(run: Run, project: HandoffProject) -> tuple[Finding, ...]:
-    """Prove the finished features on the newest commit. Returns a gap for each that does not hold."""
+    """Prove the finished features on the newest commit. Returns a gap for each requirement that was judged and does not
+    hold."""
     finished = [task for task in project.tasks if task.id in project.finished]
     return regressions(run, project, await run.prove(finished[0], also=finished[1:])) if finished else ()
 
@@ -409,7 +410,7 @@ async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdi
 
 
 def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Finding, ...]:
-    """A gap for each requirement of a finished feature that does not hold in this verdict."""
+    """A gap for each requirement of a finished feature that was judged and does not hold in this verdict."""
     finished = {name: run.judgement.verdict_on(name, verdict).requirements for name in project.finished}
     return tuple(
         Finding(

@@ -70,8 +70,8 @@ async def refuted_claims(run: Run, built: Built, start: str) -> tuple[str, ...]:
 
 
 def still_open(run: Run, plan: Plan, last: Verdict | None) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
-    """The chunks that do not hold at the end of a run, according to its last verdict, and the gaps that further rounds
-    begin with. If only requirements of the whole plan fail, the last chunk has to meet them."""
+    """The chunks that do not hold according to the run's last verdict, and the gaps of that verdict, with which further
+    rounds begin. If only requirements of the whole plan fail, the last chunk has to meet them."""
     verdict = last or Verdict.open("plan")
     failing = {judgement.id for judgement in verdict.requirements if not judgement.holds}
     contract = run.judgement.contract()

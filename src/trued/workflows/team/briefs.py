@@ -92,7 +92,8 @@ def for_qa(crew: Crew, task: str, claims: Sequence[str]) -> dict[str, str]:
 
 
 def for_uat(crew: Crew, subject: Task | Plan) -> dict[str, str]:
-    """For UAT: the goal behind one feature, or the list of features if the whole goal is validated."""
+    """For UAT: the goal behind one feature, or the list of features if the whole goal is validated; also the project
+    and the result of the last validation."""
     looked = {"goal": _goal(crew)} if isinstance(subject, Task) else {"features": _features(crew)}
     name = "accepted" if isinstance(subject, Task) else "integration"
     log, (path, _) = crew.records.logs.get(name), LOGS[name]

@@ -124,8 +124,8 @@ class TaskInProgress:
         return tuple({(gap.what, gap.where): gap for gap in every}.values())
 
     def _unmet_criteria(self, verdict: Verdict, covering: Sequence[str]) -> tuple[Finding, ...]:
-        """A gap for each requirement in `covering` that does not hold. These requirements cover the feature's
-        criteria."""
+        """A gap for each requirement in `covering` that does not hold, although the environment lacks nothing that it
+        needs. These requirements cover the feature's criteria."""
         due = [
             judgement
             for judgement in verdict.beside
