@@ -43,14 +43,14 @@ class Input(StrEnum):
 
 
 def no_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
-    """The default of `owned_files`: the engine owns no file when the run starts."""
+    """The default of `owned_files`: before the flow runs, no file belongs to the engine."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What `trued compare` counts as a round: calls of `roles`, or events of the kind `event` that have these
-    `fields`."""
+    """What `trued compare` counts as a round: calls of `roles`, or events of the kind `event` whose fields have the
+    values in `fields`."""
 
     meaning: str
     roles: tuple[str, ...] = ()
@@ -87,9 +87,9 @@ class WorkflowDescriptor:
     flow: Reference  # the async function: (run, goal) → outcome
     roles: tuple[str, ...]  # roles that must have an agent before the run starts
 
-    spared_roles: Reference = ""  # goal → roles that this goal does not need, so that they need no agent
+    spared_roles: Reference = ""  # goal → those of `roles` that need no agent for this goal
 
-    # what it takes
+    # which input it takes
     takes: Input = Input.PLAN  # how a file given to this workflow is read
     default_for: frozenset[Input] = frozenset()  # kinds of input that run this workflow by default
     is_baseline: bool = False  # whether `trued compare` compares other workflows with this one

@@ -17,8 +17,8 @@ def replied(work: SealedWork, role: str, field: str) -> int:
 
 
 def with_repeated_asks(calls: CallRange) -> CallRange:
-    """The calls of a role whose objections go into a proof: after each call it may be asked once more, about objections
-    without a case."""
+    """The range of calls for a role whose objections go into a proof: after each of `calls` the role may be asked once
+    more, about objections without a case."""
     fewest, most = calls
     return fewest, most * 2
 

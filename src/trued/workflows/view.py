@@ -36,7 +36,7 @@ class WorkflowView:
         """Take the next event of the run, under its step key; remarks go into the tree."""
 
     def place(self, key: str) -> str:
-        """The scope under which a row is shown whose step key has no scope; "" if the row is shown on its own."""
+        """For a row whose step key has no scope: the scope under which to show it; "" to show it on its own."""
         return ""
 
     def data(self, calls: Sequence[CallRow]) -> Any:

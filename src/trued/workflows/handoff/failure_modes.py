@@ -1,4 +1,4 @@
-"""Detects failure modes of a coder (one-shot attempt, premature victory, guesswork, meddling) from facts."""
+"""Detects four failure modes of a coder: one-shot attempt, premature victory, guesswork and meddling."""
 
 import json
 import re

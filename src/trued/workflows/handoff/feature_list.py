@@ -134,8 +134,8 @@ class Blocked(Value):
 
 
 def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
-    """Read a feature list in any form: an object with or without totals, or a bare list. Missing ids are generated.
-    Raises `BadInput` with the line."""
+    """Parse a feature list in any form: an object with or without totals, or a bare list. Missing ids are generated.
+    Raises `BadInput`, with the line of the mistake."""
     located = read_json(text, file)
     value, spot = located.value, tuple[str | int, ...]()
     if isinstance(value, dict):

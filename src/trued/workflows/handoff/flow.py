@@ -48,7 +48,7 @@ async def list_features(run: Run, goal: Goal) -> HandoffProject:
 
 async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
     """Prove all features again if the files mark any as passed, or if the run continues an earlier run's branch. The
-    result sets each feature's status, because the files are not trusted."""
+    verdict then sets each feature's status, because the files are not trusted."""
     claimed, awaited, project = project.claimed, project.awaited, project.unproven
     if not claimed and not run.branch.is_continued:
         return project
@@ -65,8 +65,8 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
 async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
     """Build all features. `attempts`: the number of attempts for each feature; 0 means the number in the settings.
 
-    If features could not be judged, because the environment lacks something, this ends the run: it raises
-    `CannotJudge`. Whenever somebody resumes the run, they are judged again, without calling an agent.
+    Raises `CannotJudge`, which ends the run, if features could not be judged because the environment lacks something.
+    Whenever somebody resumes the run, these features are judged again, without calling an agent.
     """
     project = await build_features(run, project, attempts)
     while project.unjudged:
@@ -94,7 +94,8 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
 
 
 async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
-    """Let one fresh coder after another work on a feature, until no gap is left or the attempts are used up."""
+    """Let one fresh coder after another work on a feature, until no gap is left, attempts make no progress, or they are
+    used up. A feature that only the environment keeps from being judged has not failed."""
     task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(attempts):

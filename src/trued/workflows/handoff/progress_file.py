@@ -16,7 +16,7 @@ BELOW = "(agents add their notes below)"
 QUOTED = "| "  # added before agents' lines that look like a part of the note
 TEXT_LIMIT = 600  # characters in one entry: the next coder reads all entries
 ENTRY_LIMIT = 40
-BELOW_LIMIT = 20_000  # characters of agents' notes are kept, from their end
+BELOW_LIMIT = 20_000  # this many characters of agents' notes are kept, the newest
 LEFT_OUT = "[… earlier notes left out …]"
 # Invisible characters, and those that reverse text: with them, an agent's line could look like the engine's.
 _UNSEEN = {

@@ -333,8 +333,9 @@ class HandoffProject(Value):
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """Features that wait, in the file's order. If one waits for a person or is not judged yet, with the command to
-        run; if it depends on a feature that has failed or is not judged yet, with that reason."""
+        """A line for each feature that waits, in the file's order. If it waits for a person or is not judged yet, the
+        line has the command to run. If it depends on a feature that has failed or is not judged yet, the line says so.
+        """
         for feature in self.features.features:
             if feature.id in self.holding:
                 yield f"{feature.id}: {_first_line(feature.agent_notes)}: {self.commands.get(feature.id, '')}".rstrip(

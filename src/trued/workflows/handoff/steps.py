@@ -108,7 +108,8 @@ def _is_unjudged(judged: Judged) -> bool:
 
 async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
     """The project, with the feature list that the user wrote or that an earlier run left on the branch; None if there
-    is no list. Raises `BadInput` if the list cannot be read, or a file cannot be written because of a folder."""
+    is no list. Raises `BadInput` if the list cannot be read, or if a folder has the name of a file that a handoff
+    writes."""
     await _refuse_folders(run)
     text, file, author = goal.text, goal.source.file or feature_list.NAME, ""
     if not is_feature_list(text):
@@ -159,8 +160,8 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
 
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
-    """The project with the name, the log and the notes of the existing progress file; the notes stay below the dividing
-    line."""
+    """The project with the name, the log and the agents' notes of the existing progress file; these notes stay below
+    the dividing line."""
     existing = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = existing[0] if existing else run.settings.progress
     text = await run.branch.read(note) or ""
@@ -298,7 +299,8 @@ def last_line(set_up: SetUp) -> str:
 
 
 async def broken_features(run: Run, project: HandoffProject) -> tuple[Finding, ...]:
-    """Prove the finished features on the newest commit. Returns a gap for each that does not hold."""
+    """Prove the finished features on the newest commit. Returns a gap for each requirement that was judged and does not
+    hold."""
     finished = [task for task in project.tasks if task.id in project.finished]
     return regressions(run, project, await run.prove(finished[0], also=finished[1:])) if finished else ()
 
@@ -408,7 +410,7 @@ async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdi
 
 
 def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Finding, ...]:
-    """A gap for each requirement of a finished feature that does not hold in this verdict."""
+    """A gap for each requirement of a finished feature that was judged and does not hold in this verdict."""
     finished = {name: run.judgement.verdict_on(name, verdict).requirements for name in project.finished}
     return tuple(
         Finding(

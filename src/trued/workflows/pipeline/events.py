@@ -54,7 +54,7 @@ class MemoryMissing(JournalEvent, kind="memory missing"):
 
 
 class MemoryUndone(JournalEvent, kind="memory undone"):
-    """An agent wrote into memory files that only the engine writes; its changes were undone."""
+    """An agent wrote into files of the feature's folder that are not its own, such as `memory.md`; this was undone."""
 
     agent: str
     files: tuple[str, ...]
@@ -62,7 +62,7 @@ class MemoryUndone(JournalEvent, kind="memory undone"):
 
 
 class StrayFilesUndone(JournalEvent, kind="left elsewhere"):
-    """An agent wrote files other than its own document; they were undone."""
+    """An agent that has only a document to write also changed files outside the feature's folder; this was undone."""
 
     agent: str
     files: tuple[str, ...]

@@ -65,8 +65,8 @@ async def research(lead: Orchestrator) -> None:
 
 
 async def design(lead: Orchestrator) -> None:
-    """Make a design and have it criticized. A critique of High or worse leads to one revision; later briefs list the
-    critiques that are still High or worse after it."""
+    """Have a design made and criticized. A critique of High or worse leads to one revision. The critiques that are
+    still High or worse after it are listed in later briefs."""
     reads = (*RESEARCH_FILES, FEATURE)
     await lead.send_one("design", lead.errand("designer", Designed, reads))
     decision, before = await criticize(lead)
@@ -91,8 +91,8 @@ async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
 
 
 async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Outcome, CheckEnd]:
-    """Check again after a person resumed a run whose checks had ended badly: ask only the agents that gave no answer;
-    if all answered, fix what they found and check everything again."""
+    """Check again after a person resumed a run whose checks had ended badly. If agents gave no answer, only they are
+    asked. If all answered, what they found is fixed, and everything is checked again."""
     await lead.run.record(StepRepeated(why=end.why_again))
     if end.verified.silent:
         verified = await verify(lead, plan, end.verified.good)
@@ -127,8 +127,8 @@ async def prove_last_commit(
 
 
 async def ask_critics_again(lead: Orchestrator) -> None:
-    """Ask those critics about the finished work whose critique was still Critical after the design's revision. Such a
-    critique stays open until its critic withdraws it."""
+    """Ask each critic whose critique is still Critical, although the design was revised, about the finished work. The
+    critique stays open until this critic withdraws it."""
     names = {critique.by for critique in lead.critiques.values() if critique.severity >= Severity.CRITICAL}
     if not names:
         return

@@ -417,7 +417,7 @@ def worst_severity(name: str, reply: PipelineReply) -> str:
 
 def graver_replies(returned: Returned[Any]) -> tuple[PipelineReply, ...]:
     """Earlier replies of a critic or reviewer that are graver than its last one, gravest first. If an agent failed and
-    a second one replaced it, what the first one found still counts."""
+    a second one replaced it, the first agent's findings still count."""
     scale = SCALES.get(returned.name.partition("-")[0])
     if scale is None or returned.reply is None:
         return ()

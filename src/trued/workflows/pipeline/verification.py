@@ -73,9 +73,9 @@ class CheckResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All gaps found by the engine, and all findings in the agents' replies. If there are none: what the memories
-        of objecting agents say. Empty if no agent objects, even if answers are missing: then there is nothing to
-        fix."""
+        """All gaps found by the engine, and all findings in the agents' replies; if there are none, the findings in the
+        memories of agents that object. Empty if no agent objects, even if answers are missing: then there is nothing
+        to fix."""
         objections = (
             finding
             for name, back in self.returned.items()
@@ -135,8 +135,8 @@ def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]
 
 
 def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
-    """The findings and the unfinished tasks in a reply. If there are none and the status is not DONE: its key findings,
-    else its summary. Empty for the knowledge role, which decides nothing."""
+    """The findings and the unfinished tasks in a reply. If a reply has none and is not DONE, its key findings count
+    instead or, without these, its summary. Empty for the knowledge role, which decides nothing."""
     if name == KNOWLEDGE:
         return ()
     findings: list[Finding] = [finding.model_copy(update={"by": name}) for finding in reply.findings]
@@ -243,8 +243,8 @@ def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding,
 async def decide_verification(
     lead: Orchestrator, returned: Mapping[str, Returned[Any]], build: CommitBuild | None, gaps: tuple[Finding, ...]
 ) -> CheckResult:
-    """Decide by the table twice: from the agents' own replies, and from these corrected by what the engine found. The
-    worse decision counts."""
+    """Decide by the table twice: from the agents' own replies, and from the same replies, lowered by what the engine
+    found. The worse decision counts."""
     counted_gaps, unfinished_ones = await planned_test_gaps(lead) if len(returned) > 1 else (), open_task_gaps(lead)
     gaps, beyond = (*gaps, *counted_gaps), counted_gaps
     own_words = {name: None for name in VERIFIERS} | lead.memories(returned)

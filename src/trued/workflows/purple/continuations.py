@@ -60,7 +60,7 @@ def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
             break
         names.append(name)
         later = {row for other, later_chunk in chunks.items() if other not in names for row in later_chunk.rows}
-        # Each has a requirement that no later chunk shares.
+        # Each chunk so far has a requirement that no later chunk shares.
         alone = all(chunks[earlier].rows - later for earlier in names)
         if alone and chunk.built_before <= {*names}:
             last = name

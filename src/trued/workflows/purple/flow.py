@@ -54,8 +54,8 @@ async def build(
     gaps: Sequence[Finding] = (),
     rounds: int = 0,
 ) -> Verdict:
-    """Have the same two teams work on one chunk until no gap is left, nothing changes, only the environment lacks
-    something, or the rounds are used up. Returns the last verdict.
+    """Have the same two teams work on one chunk, and return the last verdict. The work ends when no gap is left, two
+    rounds in a row change nothing, only the environment lacks something, or the rounds are used up.
 
     `start`: the commit before anybody worked on the chunk; without a change since then, the chunk is not complete.
     `gaps`: known gaps to begin with. `rounds`: overrides the number in the settings.

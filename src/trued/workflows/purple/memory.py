@@ -60,7 +60,7 @@ class RoundFacts(NamedTuple):
 
     asked: tuple[str, ...] = ()  # what a person asked for before the round
     refuted: tuple[str, ...] = ()  # files that Team A claims to have changed, although git shows no change
-    put_back: tuple[str, ...] = ()  # documents of others that a team changed
+    put_back: tuple[str, ...] = ()  # files that a team changed although it may not; the engine undid that
 
 
 def with_round_logged(log: ChunkSection, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> ChunkSection:

@@ -80,7 +80,7 @@ class Iteration(Value):
     implemented: Texts = ()
     files: Files = ()  # path and what changed in it
     refuted: Texts = ()  # files that Team A names although git shows no change
-    put_back: Texts = ()  # documents that a team changed although they are not its own
+    put_back: Texts = ()  # files that a team changed although it may not; the engine undid that
     notes: Texts = ()
     assessed: Texts = ()  # Team B's judgement of each requirement, with its place
     steel_man: Texts = ()

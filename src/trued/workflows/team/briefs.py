@@ -71,8 +71,8 @@ def for_techlead(crew: Crew, name: str) -> dict[str, str]:
 
 
 def for_dev(crew: Crew, task: str) -> dict[str, str]:
-    """For a developer, besides the task: its feature, the specification, the project, its place in the backlog, the
-    number of the attempt, and the results from before the task was reopened."""
+    """For a developer, besides the task: the task's feature and its specification, the project, the task's place in the
+    backlog, the number of the attempt, and the results from before the task was reopened."""
     backlog_task, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
@@ -92,7 +92,8 @@ def for_qa(crew: Crew, task: str, claims: Sequence[str]) -> dict[str, str]:
 
 
 def for_uat(crew: Crew, subject: Task | Plan) -> dict[str, str]:
-    """For UAT: the goal behind one feature, or the list of features if the whole goal is validated."""
+    """For UAT: the goal behind one feature, or the list of features if the whole goal is validated; also the project
+    and the result of the last validation."""
     looked = {"goal": _goal(crew)} if isinstance(subject, Task) else {"features": _features(crew)}
     name = "accepted" if isinstance(subject, Task) else "integration"
     log, (path, _) = crew.records.logs.get(name), LOGS[name]

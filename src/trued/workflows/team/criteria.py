@@ -15,8 +15,8 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
     """The requirements that stand for exactly this criterion: they have or cover its id, and have the same text.
 
-    If there are none and the criterion quotes the goal: the requirements that have the quotation in their text, or in a
-    sentence that they cover.
+    If there are none, and the criterion quotes the goal, the requirements count that contain the quotation in their
+    text, or in a sentence that they cover.
     """
     text, every = _comparable(criterion.text), contract.requirements
     own = tuple(
@@ -75,9 +75,9 @@ def covering_requirements(contract: Contract, crew: Crew, feature: str) -> tuple
 
 
 def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
-    """Criteria that are not in the contract: criteria that a person added or changed since it was sealed, and the PM's
-    own criteria if the user's file covers the whole goal. A feature that a person added without criteria counts as a
-    criterion."""
+    """The criteria that are not in the contract, as requirements: those that a person added or changed since it was
+    sealed, and the PM's own criteria if the user's file covers the whole goal. A feature that a person added without
+    criteria counts as a criterion."""
     lines = criterion_lines(crew.backlog)
     held = {requirement.id for requirement in contract.requirements}
     for feature in crew.features:

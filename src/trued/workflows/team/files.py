@@ -45,7 +45,7 @@ class Records(Value):
     # -- what earlier runs left ----------------------------------------------------------------------------------------
 
     def continued(self, texts: Mapping[str, str]) -> "Records":
-        """A copy that appends to the logs of earlier runs. `texts`: path in the folder → content."""
+        """A copy whose logs continue those of earlier runs. `texts`: path in the folder → content."""
         logs = dict(self.logs)
         for name, (path, title) in LOGS.items():
             if text := texts.get(path):

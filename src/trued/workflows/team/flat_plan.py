@@ -23,7 +23,8 @@ _MARKS: dict[str, TaskStatus] = {" ": "open", "x": "done", "X": "done", "!": "fa
 
 
 class Migration(Value):
-    """The backlog that was made from a list of tasks. `lines`: what became of each line that is not empty."""
+    """The backlog that was made from a list of tasks. `lines`: number of each line that is not empty → what became of
+    it."""
 
     backlog: Backlog
     criteria: tuple[Criterion, ...] = ()  # items under headings such as "Success criteria"
@@ -157,7 +158,8 @@ class _FlatPlanReading:
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
     def _item(self, item: Item, group: Item | None) -> list[str]:
-        """Add an item as a task, after the tasks nested below it. An item that only groups others becomes a story."""
+        """Add an item as a task that depends on the tasks nested below it, or as a story if it only groups other items.
+        Returns the id of the task, or the ids of the story's outermost tasks."""
         state, text = _state(item)
         inner = [child for child in item.items if _boxed_item(child) or (state is None and not self.boxes)]
         if state is None and inner and group is None:

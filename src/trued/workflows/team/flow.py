@@ -46,7 +46,7 @@ async def plan_goal(run: Run, goal: Goal) -> Crew:
 
 
 async def build_and_integrate(run: Run, plan: Plan, crew: Crew) -> Crew:
-    """Build all features, then validate them together; issues are fixed and validated again."""
+    """Build all features, then validate them together. Issues become fix tasks, and everything is validated again."""
     scope = run.scope("integration")
     for cycle in range(1, crew.settings.cycles + 1):
         crew = await build_features(run, plan, await steps.apply_edits(scope, crew))

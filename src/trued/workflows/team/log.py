@@ -2,7 +2,7 @@
 
 from trued.model import Value
 
-PAGE = 100  # this many entries of a run fill a page; what an earlier run wrote on it does not count
+PAGE = 100  # this many entries of this run fill a page, however much an earlier run had written on it
 NOTHING = "Nothing yet."
 
 
@@ -14,7 +14,8 @@ class Log(Value):
     pages: int = 0
     earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
     first: int = 0  # how many pages earlier runs filled
-    given: int = 0  # number of the last entry of earlier runs; less PAGE if `count` adds a page that they filled
+    # The number of the last entry of earlier runs; PAGE less if `count` adds PAGE for a page that they had filled.
+    given: int = 0
 
     @classmethod
     def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":

@@ -185,7 +185,7 @@ class Crew(Value):
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What no role will check, because of the settings. Every verdict lists it."""
+        """Sentences on what no role will check, because of the settings. Every verdict lists them."""
         warnings = [] if self.plays("qa") else ["qa is off: only the engine's own checks test a task"]
         unnamed = "techlead is off: nobody names the tests that show that a task is done"
         warnings += [] if self.plays("techlead") else [unnamed]
@@ -243,8 +243,8 @@ class Crew(Value):
         return any(other.is_open and other.id not in self.idle for other in others)
 
     def due_after(self, task: str) -> tuple[str, ...]:
-        """What must hold besides this task once it is done: nothing, unless it is its feature's last task; then the
-        feature and, if all other features are completed, the plan."""
+        """What must hold, besides this task, once it is done. After its feature's last task that is the feature and, if
+        all other features are completed, the plan; after any other task nothing."""
         if not self.is_last(task):
             return ()
         name = self.backlog.feature(task).id

@@ -398,9 +398,9 @@ def _with_planner_doubt(crew: Crew, role: str, feature: str, about: str, reply: 
 async def find_issues(
     run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
-    """What keeps a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues unless
-    evidence settles them. If UAT has no issue and the subject is already proven, nothing is proven again. Closes UAT's
-    session."""
+    """The issues that keep a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues
+    that evidence does not settle. If UAT has no issue and the subject is already proven, it is not proven again. Closes
+    UAT's session."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
     proven = not objections and name in crew.proven
@@ -451,7 +451,7 @@ def _with_validation(
 
 
 def _overruled(validated: Validated | None) -> tuple[str, ...]:
-    """For a validation that passed: a sentence if evidence settled objections of UAT; nothing if UAT had none."""
+    """For a validation that passed: a sentence that evidence settled UAT's objections; empty if UAT had none."""
     objected = validated is not None and validated.objections
     return ("though UAT objected at first: evidence settled it",) if objected else ()
 

@@ -124,8 +124,8 @@ class TaskInProgress:
         return tuple({(gap.what, gap.where): gap for gap in every}.values())
 
     def _unmet_criteria(self, verdict: Verdict, covering: Sequence[str]) -> tuple[Finding, ...]:
-        """A gap for each requirement in `covering` that does not hold. These requirements cover the feature's
-        criteria."""
+        """A gap for each requirement in `covering` that does not hold, although the environment lacks nothing that it
+        needs. These requirements cover the feature's criteria."""
         due = [
             judgement
             for judgement in verdict.beside
@@ -173,7 +173,8 @@ class TaskInProgress:
         return tuple(Finding(what=what) for what in doubts)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
-        """What to prove: the task; after a feature's last task the feature; after the last task of all the plan."""
+        """What to prove: the task or, after its feature's last task, the feature or, after the last task of all, the
+        plan. Sets `due`."""
         self.due = crew.due_after(self.task)
         if not self.due:
             return crew.task(self.task)

@@ -298,8 +298,8 @@ def _cut(text: str) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a team that ended: by reopening the tasks and features that failed, according to their newest
-    reports; if none failed, the last feature."""
+    """How to continue a team that ended: with a command that reopens the tasks and features that failed, according to
+    their newest reports. If none failed, the command reopens the last feature."""
     tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
     for _, event in of_kind(events, TeamReported):
         if event.kind == "task":

@@ -46,7 +46,7 @@ class IssuesFixed(JournalEvent, kind="mended", shown="fixed"):
 
 
 class PreviewShown(JournalEvent, kind="preview", omits=("commit",)):
-    """The work was served for the verifier to look at, or serving it failed."""
+    """The verifier gets a preview of the work, or the preview could not be started or reached."""
 
     url: str
     why: str  # why there is nothing to look at

@@ -76,8 +76,8 @@ async def verify_in_rounds(
 
 
 async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str, str]) -> tuple[Issue, ...]:
-    """Have a fresh agent test the work as its users would; then the engine proves it. Returns the issues that they
-    find.
+    """Have a fresh agent test the work as its users would, and have the engine prove it. Returns the issues that the
+    agent and the engine find.
 
     `pictures` (name → artifact): the agent's pictures are added to it.
     """

@@ -209,8 +209,8 @@ def rejection_issues(decisions: Iterable[Approval]) -> tuple[Issue, ...]:
 
 
 def open_issues(verdict: Verdict, reported: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
-    """All open issues: `more`, objections that no check settled, and failed checks. An objection from an issue in
-    `reported` keeps that issue's details."""
+    """All open issues: `more`, objections that no check settled, and failed checks. `reported`: issues in the agents'
+    replies; an objection that was made from one of them keeps its details."""
     known = {issue.finding.what: issue for issue in reported}
     objected = {
         objection.what: known.get(

@@ -33,8 +33,8 @@ class Issues(Value):
 
 
 class VerifierPreview:
-    """The preview that a verifier gets: its address, and `start`, which starts its server before the agent works; None
-    if there is no server to start."""
+    """The preview that a verifier gets. `start` starts its server before the agent works; it is None if there is no
+    server to start."""
 
     def __init__(
         self, address: PreviewAddress, start: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
@@ -59,9 +59,10 @@ class VerifierPreview:
 
 @asynccontextmanager
 async def open_preview(run: Run) -> AsyncIterator[VerifierPreview]:
-    """A preview of the head while a verifier views it. The first of these that exists: the pushed branch's preview, if
-    the settings name one; a server, as the contract describes it; the preview that the ticket names. If agents may not
-    use this machine's network, no server is started, and the ticket's preview counts as unreachable.
+    """Keep a preview of the head up while a verifier views it. The first of these that exists is used: the pushed
+    branch's preview, if the settings name one; a server, as the contract describes it; the preview that the ticket
+    names. If agents may not use this machine's network, no server is started, and the ticket's preview counts as
+    unreachable.
 
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """

@@ -81,7 +81,7 @@ def _line_of_missing(title: str, below: Sequence[PromptSection]) -> int:
 
 
 def _order(page: PromptPage, sections: Sequence[PromptSection]) -> Iterator[Violation]:
-    """Report each section that is below a section which it should precede. The report names the first such section."""
+    """Report each section that comes too late. The report names the first section above it that belongs below it."""
     wanted = sorted(sections, key=lambda section: SECTIONS.index(section.words))
     remaining = list(sections)
     for section in wanted:
@@ -144,8 +144,8 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Violation]:
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
-    """The statuses that an agent may end with, and their lines. A line that begins with statuses offers only these, and
-    those that begin a quoted reply such as `ERROR: …`; it merely mentions all others."""
+    """The statuses that an agent may end with, and their lines. A line that begins with statuses offers these, and also
+    a status that begins a quoted reply such as `ERROR: …`. Any other status in such a line is only mentioned."""
     for piece in reversed([statement for statement in section.statements() if statement.kind != "header"]):
         for start, text in _block_parts(piece):
             yield from ((status[1], piece.line_at(start + status.start())) for status in _statuses(text))

@@ -403,7 +403,7 @@ def is_new(name: str) -> bool:
 
 def line(part: "Part", name: str, lead: str = "") -> str:
     """The line `name` of this part as the engine writes it; "" if there is nothing to write. `lead`: indentation and
-    bullet to begin with."""
+    bullet to use instead of the usual ones."""
     text = _LINES[type(part).__name__](part, name)
     if not text or text.startswith(("\n", "#", "<")) or not lead:
         return text
@@ -562,7 +562,8 @@ def _has_text_between(part: "Part") -> bool:
 
 
 def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
-    """The pieces in the person's order. A piece that the person's text lacks comes after its usual predecessor."""
+    """The pieces in the person's order. A piece that the person's text lacks comes after its usual predecessor; it is
+    left out if the person may remove it and no value is lost."""
     order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]

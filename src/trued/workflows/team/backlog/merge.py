@@ -115,7 +115,7 @@ class _Merge:
 
     def _in_place(self, what: str, now: Sequence[P], after: Sequence[P], before: Mapping[str, Any]) -> list[P]:
         """The person's parts in the person's order. A part that was added meanwhile comes after the part that it
-        follows in `now`."""
+        follows in `now`. Parts that the person removed are left out, and reported."""
         parts = list(after)
         in_edit = getattr(self.after, what)
         previous = ""
