@@ -232,7 +232,7 @@ def _add_notice(tree: RunTree, key: str, event: JournalEvent) -> None:
             tree.remark(key, f"{who} gave no answer and counts as missing", warning=True)
         case MemoryUndone():
             who, files = event.agent or "somebody", few(event.files, NAMED)
-            tree.remark(key, f"{who} edited files that only the engine writes; undone: {files}", warning=True)
+            tree.remark(key, f"{who} changed files that it may not write; undone: {files}", warning=True)
         case StrayFilesUndone():
             who, files = event.agent or "somebody", few(event.files, NAMED)
             tree.remark(key, f"{who} wrote files other than its own document; undone: {files}", warning=True)
