@@ -50,7 +50,8 @@ def repository_here(folder: Path, then: str = "change into one, or pass --repo D
 
 def selected_run(store: "RunStore", name: str | None) -> RunRecord:
     """The run whose id is `name` or begins with it. If `name` is None: the only run on this machine, or else the newest
-    run of the repository in the current folder. Raises BadInput if there is no such run."""
+    run of the repository that contains the current folder. Raises BadInput if there is no such run, or if the beginning
+    fits several."""
     if name == "":  # probably an unset variable in a script: refuse it instead of picking the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:

@@ -71,7 +71,7 @@ hooks = typer.Typer(rich_markup_mode=None)
 gate_app.add_typer(hooks, name="hook", help="Called by Claude Code and git; reads their input from stdin")
 
 Places = Annotated[
-    list[str], typer.Argument(metavar="claude|git|github...", help="Where to install it.", show_default=False)
+    list[str], typer.Argument(metavar="claude|git|github...", help="Where to install the gate.", show_default=False)
 ]
 RequirementsOption = Annotated[
     Path | None,

@@ -1,4 +1,5 @@
-"""The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Each imports the modules that only it needs."""
+"""The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Modules that only one command needs are imported
+inside that command."""
 
 import subprocess
 import sys

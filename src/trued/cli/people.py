@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=run_completions)]
+RunAlone = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="The run's id, or the beginning of it.", autocompletion=run_completions),
+]
 Instead = Annotated[bool, typer.Option("--instead", help="Replace an earlier decision on the same work.")]
 
 
@@ -63,7 +66,9 @@ def approve(
 
 @app.command()
 def reject(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=run_completions)],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The run's id, or the beginning of it.", autocompletion=run_completions)
+    ],
     requirements: Annotated[
         list[str], typer.Argument(metavar="REQUIREMENT...", help="The requirements that are not met.")
     ],

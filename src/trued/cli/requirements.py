@@ -31,7 +31,9 @@ def new(
     goal: Annotated[
         str | None,
         typer.Argument(
-            metavar="[GOAL|FILE]", help="What must be true, in words, or a plan or ticket.", show_default=False
+            metavar="[GOAL|FILE]",
+            help="What must be true: a sentence, or a file with a plan or ticket.",
+            show_default=False,
         ),
     ] = None,
     output: Output = None,

@@ -106,7 +106,9 @@ def export(
             "--instructions", help="Also describe them in a section of CLAUDE.md (Claude Code) or AGENTS.md (others)."
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that others wrote or changed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that trued did not write, or that were changed since.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write roles as agent files of Claude Code, GitHub Copilot or OpenCode, which work without trued.

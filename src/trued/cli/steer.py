@@ -26,7 +26,7 @@ def comment(
     to: Annotated[
         str,
         typer.Option(
-            metavar="ROLE|CALL", help="Who gets it: a role, or a call in progress.", show_default="every role"
+            metavar="ROLE|CALL", help="Who gets the comment: a role, or a call in progress.", show_default="every role"
         ),
     ] = "",
     now: Annotated[
@@ -82,7 +82,7 @@ def limit(
         typer.Argument(
             metavar="[RUN] [WHAT=AMOUNT]...",
             show_default=False,
-            help="The run, and its new limits: usd=5, tokens=2M, calls=20, time=2h, quota=90, ROLE:calls=9.",
+            help="The run, and its new limits: usd=5, tokens=2M, calls=20, time=2h, quota=90 (%), ROLE:calls=9.",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -159,7 +159,7 @@ class VerifyProgress:
             self._status.stop()
 
     def show(self, event: "JournalEvent") -> None:
-        """Show how far the verification is."""
+        """Show the progress of the verification."""
         from trued.model.events import proof, run
 
         side = f"{self._side}: " if self._side else ""

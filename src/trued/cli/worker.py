@@ -44,7 +44,8 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     name: Annotated[str, typer.Option(help="The worker's name, unique on the hub.", show_default="the host's")] = "",
     agents: Annotated[
-        str, typer.Option(metavar="AGENT,…", help="Agents that it may run: claude,codex.", show_default=False)
+        str,
+        typer.Option(metavar="AGENT,…", help="Agents that it may run, for example claude,codex.", show_default=False),
     ] = "",
     queue: Annotated[str, typer.Option(help="The queue that it takes runs from.")] = "runs",
     runs: Annotated[int, typer.Option(min=1, help="Maximum number of runs that it drives at the same time.")] = 2,

@@ -181,7 +181,8 @@ class Engine:
         who: str = "",
         reopened: Sequence[str] = (),
     ) -> RunRecord:
-        """Continue a run. `more`: higher limits, recorded with the name `who`; `reopened`: parts to open again.
+        """Continue a run. `more`: higher limits; `rounds`: further rounds for a run that ended without a proof; both
+        are recorded with the name `who`. `reopened`: ids of failed features, stories or tasks to work on again.
 
         A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run that can
         be continued (`is_continuable`).

@@ -25,8 +25,8 @@ FEW = 3  # at most this many files are named in a remark
 
 
 async def place_in_commit(workspace: GitWorkspace, commit: str, name: str) -> str:
-    """The path to which this name leads in the commit, following the symbolic links of the commit; "" if it leads out
-    of the commit."""
+    """The path in the commit to which this path leads, following the commit's symbolic links; "" if it leads out of the
+    commit, or in a circle."""
     targets = await workspace.read_all(commit, await workspace.symbolic_links(commit))
     return name_in_commit(name, {path: target.decode(errors="replace") for path, target in targets.items()}) or ""
 
@@ -64,7 +64,7 @@ async def with_words_of_base(
     content, is_linked = file.read_bytes(), not place or file.resolve() != root / place
     is_committed = is_linked or await is_in_history(sides, blobs_of(content))
     if before is None:
-        remark = f"{name} holds no requirements on the base: it counts as the head has it"
+        remark = f"{name} has no requirements that can be read on the base, so the present file counts"
         return given, (remark,) if is_committed else ()
     is_changed = (await workspace.blobs(workspace.base))[place] not in blobs_of(content)
     made, said = _compared(given, before, name, is_committed=is_committed) if is_changed else (given, [])

@@ -76,8 +76,8 @@ def _tabled(model: str) -> Price | None:
 
 
 def _names(model: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """The names in `known` that fit this model, longest first: its own name, and names that lack only its date or
-    revision."""
+    """The names in `known` that fit this model, longest first: its own name, and names that lack only what does not
+    change the price (`_SAME`)."""
     fitting = (name for name in known if model.startswith(name) and _SAME.fullmatch(model[len(name) :]))
     yield from sorted(fitting, key=len, reverse=True)
 

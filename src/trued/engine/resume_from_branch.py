@@ -59,12 +59,12 @@ class ContinuedBranch:
 def find_branch_to_continue(
     root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
 ) -> ContinuedBranch | None:
-    """The branch to continue; None to start at HEAD. It is the branch that the user named, if any. Otherwise it is the
-    branch of an earlier run with this specification: a cancelled run, or one that the journal does not know and whose
-    work has not landed.
+    """The branch to continue; None to start at HEAD. If the user named a branch, it is that one. Otherwise it is the
+    first branch of an earlier run with the same specification that was cancelled, or that the journal does not know and
+    that has not landed.
 
-    `state`: the file by which a workflow recognises its branches. The base is the user's `base`, else the journal's,
-    else what git shows (`find_branch_start`).
+    `state`: describes the file that the workflow keeps on its branches. The base is the user's `base`, else the
+    journal's, else what git shows (`find_branch_start`).
     """
     if base and named in ("", "HEAD"):
         raise BadInput(

@@ -286,7 +286,8 @@ async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
 
 
 async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, tuple[str, str]]) -> str:
-    """The picture's path, relative to the repository if it was absolute. Raises BadInput if it is not committed."""
+    """The picture's path; an absolute one is made relative to the repository. Raises BadInput if the base does not have
+    that picture as it is now."""
     if not Path(name).is_absolute():
         return name
     inside = Path(name).relative_to(root.resolve()).as_posix() if Path(name).is_relative_to(root.resolve()) else ""

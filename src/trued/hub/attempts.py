@@ -47,7 +47,7 @@ def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: 
     marks = ", ".join(["%s"] * len(values))
     found = db.execute(f"select given, why from reserve_call({marks})", values).fetchone()  # noqa: S608  (marks)
     if found is None or found["given"] is None:
-        raise Postponed(str(found["why"]) if found else "the hub gave no answer to the reservation")
+        raise Postponed(str(found["why"]) if found else "the hub did not answer the request to reserve this call")
 
 
 def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late: bool = False) -> None:

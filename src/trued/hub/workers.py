@@ -70,8 +70,8 @@ class StoredWorker:
 
 
 def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
-    """What a run at this sandbox level needs but this worker may not use, in words: an agent or the level; "" if it may
-    use everything."""
+    """What the run needs and this worker does not offer, as text for people: an agent, or the sandbox level; "" if
+    nothing is missing."""
     kinds = {agent_kind(agent) for agent in inputs.settings.agents.values()}
     if lacking := sorted(kinds - set(offer.agents)):
         return f"the agent {', '.join(lacking)}"

@@ -603,8 +603,8 @@ class Reader:
         raise BadInput(f"run {record.id} has no call {key}")
 
     def texts(self, record: RunRecord, call: ReportedCall) -> tuple[str, str]:
-        """A call's last brief, and its last reply as JSON. If they may quote held-out cases, both are "" while agents
-        may still be called."""
+        """A call's last brief, and its last reply as JSON. If they may quote held-out cases, both are "" until the run
+        has ended."""
         if call.held_back:
             return "", ""
         events = self.store.journal.events_of_call(record.id, call.key)

@@ -352,7 +352,8 @@ async def _tests_without_check(
 
 
 def _commands_of_user(contract: Contract) -> Iterator[str]:
-    """The command lines of the user's own checks. A command line by an agent might run a test and ignore its result."""
+    """The command lines of the user's own checks. Agents' command lines are left out: one might run a test and ignore
+    its result."""
     for requirement in contract.requirements:
         for check in () if requirement.author else requirement.checks:
             if check_hash(check) not in contract.authors:

@@ -493,7 +493,7 @@ def _build_warnings(command: str, result: BuildResult) -> Iterator[str]:
         summary = " ".join(dict.fromkeys((lines[0], lines[-1])))
         yield f"the build `{command}` could not be judged here, and shows nothing: {summary[:LINE]}"
     for name in result.drivers:
-        yield f"the build `{command}` is driven by {name}, which is not the base's: it can make a build print anything"
+        yield f"{name} controls the build `{command}` and is not the base's, so the build can print anything"
 
 
 def _each_once(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

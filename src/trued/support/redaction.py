@@ -131,7 +131,7 @@ def in_json(redact: Callable[[Any], Any], text: str) -> str:
 
 
 class Stream:
-    """Turns pieces of bytes into plain, redacted lines. A secret that is split between two pieces is also redacted."""
+    """Turns chunks of bytes into plain, redacted lines. A secret that is split between two chunks is also redacted."""
 
     def __init__(self, redactor: Redactor, line: Callable[[str], None]) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

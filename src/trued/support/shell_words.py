@@ -40,8 +40,8 @@ def unsupported_operator(command: str) -> str:
 
 
 def sequential_commands(command: str) -> list[list[str]]:
-    """The commands of a line like `a && b`; empty if the line uses any other shell feature, or changes the folder after
-    its first command."""
+    """The commands of a line like `a && b`; empty if the line has another operator (such as `|` or `;`) or an unclosed
+    quotation mark, or if a command after the first is `cd`."""
     steps: list[list[str]] = [[]]
     for word in shell_words(command):
         if word == "&&":

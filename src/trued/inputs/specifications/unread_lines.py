@@ -49,7 +49,8 @@ def bare(line: str) -> str:
 
 
 def _parts(line: str, words_of: Callable[[str], str | None]) -> Iterator[str]:
-    """The line, cut before each tag after which an item begins."""
+    """The line, cut before each HTML tag that an item follows, except where only list marks and tags precede the
+    tag."""
     start = 0
     tags = list(_TAGS.finditer(line))
     ends = [*(tag.start() for tag in tags), len(line)][1:]

@@ -80,7 +80,8 @@ class OwnPackages:
         return not path.startswith("/") and folder in self._folders[kind, name]
 
     def _is_shared_from_project(self, name: str) -> bool:
-        """Whether `[workspace.dependencies]` of Cargo takes the package from the project."""
+        """Whether Cargo takes the package from the project: some Cargo.toml (usually in `[workspace.dependencies]`)
+        names the package's own folder, and no other names anything else."""
         entries = [
             (path, entry) for path in self._texts if path.endswith("Cargo.toml") for entry in self._entries(path, name)
         ]

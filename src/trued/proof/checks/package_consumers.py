@@ -119,7 +119,7 @@ def _sort_of(path: str) -> str:
 
 
 def _folder(manifest: str) -> str:
-    """The folder of the code for which the manifest is meant."""
+    """The manifest's folder; for a list of packages in `requirements/`, `reqs/` or `deps/`, the folder above."""
     folder = posixpath.dirname(manifest)
     is_list_folder = (
         PurePosixPath(folder).name in _FOLDERS_OF_LISTS and PurePosixPath(manifest).name not in _MAIN_MANIFESTS

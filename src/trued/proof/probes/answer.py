@@ -336,7 +336,8 @@ def come_from_file(call: str) -> None:
 
 
 class AnsweredCall:
-    """One call. `call.py` makes it, between `find` and `send_report`: so the call's stack has no frame of this file."""
+    """One call of a project's function: reads the case, finds the function, reports the result. `call.py` itself calls
+    the function, so that a plain function sees no frame of this file on its stack."""
 
     def __init__(self) -> None:
         os.write(ANSWERS, b"\n")  # reports that the interpreter has started, so that the time of the call begins

@@ -1,7 +1,7 @@
 """Runs inside the sandbox: the script that a plain interpreter reads from its standard input to make one call.
 
-The call is at the top level of the script, as if somebody had typed it, so that its stack has no other frame. The rest
-of the program, answer.py, is read from file descriptor 5.
+The call is at the top level of the script, as if somebody had typed it, so that the stack of a plain function has no
+other frame. The rest of the program, answer.py, is read from file descriptor 5.
 """
 
 import sys

@@ -233,9 +233,9 @@ class Counting:
         return [self.pytest.Function.from_parent(module, name=name) for name in self.order["canaries"]]
 
     def copies_to_run(self, items: list[Any]) -> list[Any]:
-        """Copies of real tests. Each has the id of its test, and fails after the test's own body. If a copy is not
-        reported as failed, no result of the run can be trusted. Copies run after all real tests, so that a test that
-        cannot run twice does no harm."""
+        """Copies of real tests. Each has the id of its test, and fails after the test's own body. If a test passes and
+        its copy is not reported as failed, no result of the run can be trusted. Copies run after all real tests, so
+        that a test that cannot run twice does no harm."""
         named_files = tuple(path.rstrip("/") for path in self.order["more"])
         red = frozenset(self.order["red"])
 

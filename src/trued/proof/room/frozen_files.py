@@ -253,7 +253,8 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
 
 def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob of the project's own modules that the base's configuration loads as pytest plugins. Like a conftest,
-    they influence results. They are looked for in the folder of the configuration and in those above it."""
+    they influence results. They are looked for in the folder of the configuration and in those above it, each time also
+    in `src`."""
     modules: dict[str, str] = {}
     for configuration_path, text in configuration.items():
         module_paths = [name.replace(".", "/") for name in _plugins_in(configuration_path, text)]

@@ -210,9 +210,10 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSelection) -> list[str]:
-    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
-    If no test is known to have failed, one file is chosen: preferably one that the check names, with tests that can be
-    changed so that they fail."""
+    """The test files from which canaries are made: copies that must fail, to show that the runner reports failures.
+    Chosen are files with tests that failed on the base (a limited number, at random) and one other. If no test is known
+    to have failed, one file is chosen: preferably one that the check names, with tests that can be changed so that they
+    fail."""
     if selection.red:
         return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))
     named_by_check = [path for path in files if any(is_below(path, named_file) for named_file in check.files)]

@@ -158,7 +158,7 @@ def row_of(material: Material, name: str) -> LedgerRow | None:
 
 def ledger(material: Material) -> Ledger:
     """Every requirement with its evidence, in the order of the contract. If there is not enough room for all, unmet
-    requirements come first, and the last ones have their evidence in one line or are left out."""
+    requirements come first, evidence that does not fit is given in one line, and the last requirements are left out."""
     accept, every = material.settings.accept, _judgements(material)
     sealed = {requirement.id: requirement for requirement in material.contract.every} if material.contract else {}
     is_met = {judged.id: _is_met(judged, accept) for judged in every}

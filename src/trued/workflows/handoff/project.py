@@ -327,7 +327,7 @@ class HandoffProject(Value):
         return feature.id if number == 1 else f"{feature.id}-{number}"
 
     def reopening(self, name: str) -> str:
-        """The commands that give a feature more attempts, with a reason for its coder."""
+        """The command line with which a person gives a failed feature more attempts, and its next coder a hint."""
         run = quote(self.state.run)
         what = " ".join(map(quote, self.requirements.get(name, (name,))))
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"

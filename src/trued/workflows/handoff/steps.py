@@ -325,8 +325,9 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds with at least the grade `by`. The default means that a check of the requirement
-    went from red to green, or that the requirement was already satisfied."""
+    """Whether each requirement holds with at least the grade `by`. For the default it is enough that a check went from
+    red to green (if only one of the implementer's own tests), that the requirement was already satisfied, or that a
+    person accepted it."""
     judged = verdict.requirements
     return bool(judged) and all(judgement.holds and judgement.grade >= by for judgement in judged)
 

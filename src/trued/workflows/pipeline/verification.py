@@ -123,7 +123,8 @@ class CheckEnd:
 
 
 def _replies_of(back: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """An agent's earlier replies that are graver than its last one, and then the last one; none if it gave no reply."""
+    """The replies of an agent whose findings count: its last one, preceded by earlier replies of a critic or reviewer
+    that found something more severe. Empty if the agent gave no reply."""
     return (*graver_replies(back), back.reply) if back.reply is not None else ()
 
 

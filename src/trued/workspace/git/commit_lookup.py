@@ -137,7 +137,7 @@ async def _comes_with_a_commit(folder: Path) -> bool:
 
 
 async def _commit_if_any(top: Path, name: str) -> NamedCommit | None:
-    """The commit of this name in this repository; None if there is none."""
+    """The commit that this revision names in this repository; None if it names none."""
     try:
         return await _find_in_repository(top, name)
     except AmbiguousRevision:
