@@ -56,7 +56,7 @@ async def test_a_build_that_was_taken_away_has_failed_and_what_shows_less_is_sai
         assert there is not None
         assert there.ok
         (said,) = there.unsure
-        assert "`make build` is driven by Makefile, which is not the base's" in said
+        assert "Makefile controls the build `make build` and is not the base's" in said
         assert said in (await run.prove(Plan())).undecided
         await run.branch.write({"Makefile": "all:\n\t@true\n"}, "feat: no build")
         gone = await build_project(lead)
