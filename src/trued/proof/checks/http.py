@@ -183,7 +183,7 @@ def _is_foreign(module: str, bench: Bench) -> bool:
     files = [
         path for folder in folders for path in folder.glob("*") if is_dependency_manifest(path.name) and path.is_file()
     ]
-    declared = read_declarations({str(path): path.read_text(errors="replace") for path in files})
+    declared = read_declarations({str(path): as_text(path.read_bytes()) for path in files})
     if any(provides_module(name, module) for name in declared.names):
         return True
     top = module.split(".")[0]
