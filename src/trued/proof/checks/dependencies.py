@@ -15,7 +15,7 @@ from trued.proof.checks.package_manifests import (
 )
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.frozen_files import is_test
-from trued.proof.text.commit_texts import decoded, without_utf_16
+from trued.proof.text.commit_texts import best_reading
 from trued.protocols import Workspace
 
 ID = "dependencies"
@@ -108,6 +108,6 @@ def with_folders(paths: Collection[str]) -> set[str]:
     return {*paths, *(str(folder) for path in paths for folder in PurePosixPath(path).parents)}
 
 
-def text_of(content: bytes, most: int | None = MOST_BYTES) -> str:
-    """The beginning of a file's content as text: `most` bytes, or all of it (None)."""
-    return decoded(without_utf_16(content), most)
+def text_of(content: bytes) -> str:
+    """The beginning of a file's content as text."""
+    return best_reading(content, MOST_BYTES)

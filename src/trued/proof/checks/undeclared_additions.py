@@ -46,7 +46,7 @@ from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.proof.room.go_cache import module_name
-from trued.proof.text.commit_texts import is_unread
+from trued.proof.text.commit_texts import decoded, is_unread, without_utf_16
 from trued.proof.text.languages import CODE, SCRIPTS, WITH_MANIFESTS, is_script
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
@@ -101,7 +101,7 @@ async def unread_additions(
     modules = _OwnModules(roots, on_base, on_commit, projects)
     modules_of_go = await _go_modules(workspace, base, on_base)
     submodules = await workspace.submodules(commit)
-    texts = {path: (text_of(before.get(path, b""), None), text_of(content, None)) for path, content in after.items()}
+    texts = {path: (_decoded(before.get(path, b"")), _decoded(content)) for path, content in after.items()}
     manifests = (
         await entries_by_manifest(workspace, commit)
         if any(not path.endswith((*DOCUMENTS, ".py")) or is_unread(text) for path, (_, text) in texts.items())
@@ -116,15 +116,13 @@ async def unread_additions(
         *(path for path in sorted(changed) if path in submodules),
         *(path for path in after if _is_copied(path, on_base_with_folders)),
         *(path for path, pair in heads.items() if _has_new_manifest(path, *pair)),
+        *(path for path, pair in heads.items() if pair[0] != pair[1] and _may_be_misread(path, pair[1], manifests)),
     ]
     # neither manifest nor code: path → text on the base, text on the commit
     other_files: dict[str, tuple[str, str]] = {}
     # path → commands that it did not start on the base
     starts = {path: _new_first_commands(path, *pair) for path, pair in heads.items()}
     for path, (old_text, new_text) in texts.items():
-        if old_text != new_text and path not in links and _may_be_misread(path, new_text, manifests):
-            additions.append(path)
-            continue
         if (
             old_text == new_text
             or path.endswith(DOCUMENTS)
@@ -359,6 +357,10 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
 def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
     """The commands that a source file starts by statements that it did not have."""
     return [command for place, commands in after.starts.items() if place not in before.starts for command in commands]
+
+
+def _decoded(content: bytes) -> str:
+    return decoded(without_utf_16(content))
 
 
 def _may_be_misread(path: str, text: str, manifests: Collection[str]) -> bool:

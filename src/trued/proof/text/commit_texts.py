@@ -14,7 +14,7 @@ MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # at most this many changed files, an
 UNREAD = "\0"  # the end of a text that is not all that its file says; no other text has this character
 # What a comment in the first two lines (Python, pip), or the head of a page or style sheet, says of the encoding. Tools
 # differ in what they take for a line, so all of them are heard.
-_IN_COMMENT = re.compile(rb"(?:\A|[\r\n])[ \t\f]*#[^\r\n]*?coding[:=]\s*([-\w.]+)")
+_IN_COMMENT = re.compile(rb"(?:\A|[\r\n])[ \t\f]*#[^\r\n]*?coding[:=][^\S\n]*([-\w.]+)")
 _IN_HEAD = re.compile(
     rb"(?:\A@charset|<meta\b[^<>]*?charset\s*=|\A<\?xml[^<>]*?encoding\s*=)\s*[\"']?\s*([-\w.]+)", re.I
 )
@@ -78,6 +78,11 @@ def decoded(content: bytes, most: int | None = None) -> str:
     if UNREAD in text:
         return start.decode("latin-1") + UNREAD
     return text if start == content else text + UNREAD
+
+
+def best_reading(content: bytes, most: int) -> str:
+    """What people and tools most likely read in the first `most` bytes of a file. It may be unread (see `decoded`)."""
+    return decoded(without_utf_16(content), most).removesuffix(UNREAD)
 
 
 def without_utf_16(content: bytes) -> bytes:
