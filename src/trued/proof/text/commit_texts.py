@@ -96,8 +96,8 @@ def without_utf_16(content: bytes) -> bytes:
 
 def _encoding(content: bytes) -> str:
     """The codec of a file. Raises LookupError if that is unknown, or may make code of other characters."""
-    lines = b"\n".join(content.split(b"\n", 2)[:2])
-    said = [*_IN_COMMENT.findall(lines), *_IN_HEAD.findall(content[:1024])]
+    start = content.removeprefix(codecs.BOM_UTF8)
+    said = [*_IN_COMMENT.findall(b"\n".join(start.split(b"\n", 2)[:2])), *_IN_HEAD.findall(start[:1024])]
     names = [_OF_EDITORS.sub(r"\1", name.decode("ascii", "replace").lower().replace("_", "-")) for name in said]
     found = {codecs.lookup(name).name.removesuffix("-sig") for name in names}
     found |= {"utf-8"} if not found or content.startswith(codecs.BOM_UTF8) else set()
