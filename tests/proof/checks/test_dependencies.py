@@ -1013,7 +1013,7 @@ def as_bytes(text: str, encoding: str) -> str:
 
 
 CDN = '<p>one</p><script src="https://cdn.example.com/x.js"></script>'
-MISREAD: dict[str, dict[str, str]] = {
+ENCODED: dict[str, dict[str, str]] = {
     "code in UTF-7": {"app.py": "# coding: utf-7\nimport os\n#+AAo-import numpy\n"},
     "code with escapes": {"app.py": "# coding: unicode_escape\nimport os\n#\\nimport numpy\n"},
     "a list in UTF-7": {"requirements.txt": "# coding: utf-7\nflask\nrequests==1.0\n#+AAo-numpy\n"},
@@ -1025,7 +1025,7 @@ MISREAD: dict[str, dict[str, str]] = {
     "a script for a shell that looks like UTF-16": {"run.sh": "\udcff\udcfe\npip install numpy\n"},
     "bytes of no encoding": {"tools.js": "const a = '\udce9';\n"},
 }
-MISREAD_BASE = {
+ENCODED_BASE = {
     "app.py": "import os\n",
     "requirements.txt": "flask\nrequests==1.0\n-r more.md\n",
     "more.md": "attrs\n",
@@ -1037,10 +1037,10 @@ MISREAD_BASE = {
 
 
 @pytest.mark.spec("DAY-9", "LAW-2")
-@pytest.mark.parametrize("name", MISREAD)
+@pytest.mark.parametrize("name", ENCODED)
 async def test_nothing_hides_behind_an_encoding(name: str) -> None:
-    (path,) = MISREAD[name]
-    assert path in await read(MISREAD[name], MISREAD_BASE), await read(MISREAD[name], MISREAD_BASE)
+    (path,) = ENCODED[name]
+    assert path in await read(ENCODED[name], ENCODED_BASE), await read(ENCODED[name], ENCODED_BASE)
 
 
 @pytest.mark.spec("DAY-9")

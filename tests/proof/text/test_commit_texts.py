@@ -5,7 +5,12 @@ import pytest
 from trued.proof.reach.altered_python import MODULE, altered_names, new_statements
 from trued.proof.text.commit_texts import MOST_CODE_BYTES, as_text, best_reading, decoded, is_unread
 
-EXACT = {
+
+def same(text: str) -> tuple[bytes, str]:
+    return text.encode(), text
+
+
+EXACT: dict[str, tuple[bytes, str]] = {
     "UTF-8": ("x = 'é'".encode(), "x = 'é'"),
     "a mark of UTF-8": (b"\xef\xbb\xbf# coding: utf-8\nx", "# coding: utf-8\nx"),
     "latin-1": (b"# coding: latin-1\nx = '\xe9'", "# coding: latin-1\nx = 'é'"),
@@ -16,9 +21,9 @@ EXACT = {
     ),
     "a page": (b'<meta charset="windows-1251">\xe9', '<meta charset="windows-1251">й'),
     "a template": (b'<meta charset="{{ charset }}">', '<meta charset="{{ charset }}">'),
-    "a comment about encodings": (b"import os\n\n# encoding: the one of the user\n",) * 2,
-    "code about encodings": (b"if a < b:\n    open(c, encoding=d)\n",) * 2,
-    "a comment that ends with the word": (b"# coding:\nimport os\n",) * 2,
+    "a comment about encodings": same("import os\n\n# encoding: the one of the user\n"),
+    "code about encodings": same("if a < b:\n    open(c, encoding=d)\n"),
+    "a comment that ends with the word": same("# coding:\nimport os\n"),
 }
 UNREAD = {
     "UTF-7": b"# coding: utf-7\n#+AAo-import numpy\n",
@@ -42,7 +47,7 @@ UNREAD = {
 @pytest.mark.parametrize("name", EXACT)
 def test_a_text_in_a_plain_encoding_is_exact(name: str) -> None:
     content, text = EXACT[name]
-    assert decoded(content) == (text if isinstance(text, str) else text.decode())
+    assert decoded(content) == text
 
 
 @pytest.mark.spec("LAW-6", "DAY-9")
