@@ -1023,6 +1023,8 @@ ENCODED: dict[str, dict[str, str]] = {
     "a page with escapes": {"page.html": "<p>one</p><script src='/\x1b(B/cdn.example.com/x.js'></script>"},
     "a style sheet in UTF-16": {"page.css": as_bytes('@import "https://cdn.example.com/x.css";', "utf-16")},
     "a script for a shell that looks like UTF-16": {"run.sh": "\udcff\udcfe\npip install numpy\n"},
+    "what is a line only for Python": {"Makefile": "check:\n\techo\f# ; pip install numpy\n"},
+    "what is a blank only for Python": {"Makefile": "check:\n\t\f# ; pip install numpy\n"},
     "bytes of no encoding": {"tools.js": "const a = '\udce9';\n"},
 }
 ENCODED_BASE = {
@@ -1032,6 +1034,7 @@ ENCODED_BASE = {
     "page.html": "<p>one</p>\n",
     "page.css": "p {}\n",
     "run.sh": "true\n",
+    "Makefile": "check:\n\techo\n",
     "tools.js": "const a = 1;\n",
 }
 
