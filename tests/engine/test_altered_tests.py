@@ -3,6 +3,7 @@
 import pytest
 
 from trued.engine.altered_tests import ALTERED, REMOVED, altered_tests, is_file_of_tests, may_be_file_of_tests
+from trued.proof.text.commit_texts import decoded
 
 TEST = """import os
 import pytest
@@ -42,6 +43,8 @@ test('one', () => {
 });
 """
 LIARS = {
+    "a test in an encoding that hides code": decoded(f"# coding: utf-7\n{TEST}#+AAo-del test_one\n".encode()),
+    "a test in an encoding that Python does not read": decoded(TEST.encode("utf-16")),
     "a test without its body": TEST.replace("    same(one(a), a)", "    pass"),
     "a helper without its body": TEST.replace("    assert a == b", "    pass"),
     "a test removed": TEST.replace("def test_one", "def test_1"),

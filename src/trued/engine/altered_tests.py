@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from trued.proof.reach.uncollected_tests import TESTS_MODULE
 from trued.proof.room.frozen_files import has_tests, holds_python_tests, is_among_tests, is_compiled, is_test
+from trued.proof.text.commit_texts import is_unread
 from trued.proof.text.languages import is_script
 from trued.proof.text.python_imports import parse
 from trued.proof.text.script_imports import without_comments
@@ -90,6 +91,8 @@ def _is_covered(path: str, name: str, superseded: Collection[str]) -> bool:
 def _altered(path: str, before: str, after: str, gained: Counter[str]) -> set[str]:
     """The names of the altered functions and classes of a file; `WHOLE` if the file itself is altered."""
     if path.endswith(".py"):
+        if is_unread(after) and after != before:
+            return {WHOLE}
         old, new = parse(before), parse(after)
         if old is not None and new is not None:
             return _altered_in(old, new, gained)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from trued.engine.altered_tests import altered_tests, is_file_of_tests, may_be_file_of_tests
 from trued.model import Contract, Value
+from trued.proof.text.commit_texts import decoded
 from trued.support.visible_text import visible
 from trued.workspace.git.store import LINK
 
@@ -126,7 +127,7 @@ async def _tests(
 
 
 def _texts(contents: Mapping[str, bytes], paths: Collection[str]) -> dict[str, str]:
-    return {path: contents[path].decode(errors="backslashreplace") for path in paths if path in contents}
+    return {path: decoded(contents[path]) for path in paths if path in contents}
 
 
 async def _behind_links(workspace: "GitWorkspace", commit: str) -> dict[str, str]:

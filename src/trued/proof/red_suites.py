@@ -14,6 +14,7 @@ from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_
 from trued.proof.reach.altered_python import used_names
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.interpreter import Interpreter
+from trued.proof.text.commit_texts import as_text
 from trued.proof.verdict.case_status import Base, Head, on_head
 from trued.protocols import Workspace
 
@@ -44,9 +45,7 @@ async def turned_tests(
             files = _passing_files(results)
             ran |= results.ran if files and all(files.values()) else frozenset()
             contents = await workspace.read_all(contract.base, [path for path, turned in files.items() if turned])
-            names |= frozenset[str]().union(
-                *(used_names(content.decode("utf-8", "replace")) for content in contents.values())
-            )
+            names |= frozenset[str]().union(*(used_names(as_text(content)) for content in contents.values()))
     return TurnedTests(ran, names, tuple(facts))
 
 

@@ -57,7 +57,7 @@ from trued.proof.room.import_shadows import StandardLibrary, files_in_place_of_o
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.project_folders import regular_modules, top_level_modules
 from trued.proof.run_check import distinct_checks
-from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
+from trued.proof.text.commit_texts import MOST_FILES, as_text, is_unread
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.module_places import may_import
 from trued.proof.text.python_imports import imported_modules
@@ -149,8 +149,7 @@ class UnguardedCode:
         used = used_declarations({path: text for path, text in texts.items() if path not in idle}, tests)
         before, after = await self._texts_on_both_sides(paths)
         both_texts = {path: (before.get(path, ""), after.get(path, "")) for path in paths}
-        # Files that are too long were not read whole.
-        whole = [path for path in paths if not any(map(is_cut, both_texts[path]))]
+        whole = [path for path in paths if not any(map(is_unread, both_texts[path]))]
         altered = {path: altered_declarations(*both_texts[path]) for path in whole}
         return [path for path in whole if all(used.issuperset(name.split(".")) for name in altered[path])]
 
@@ -627,7 +626,7 @@ class UnguardedCode:
             names = altered_names(was, now, exported, computed)
             fresh = path not in known
             names |= {REPLACES} if fresh and _takes_place_of_another(path, known, elsewhere, folders) else frozenset()
-            names |= {MODULE} if is_cut(was) or is_cut(now) else frozenset()  # what was not read may be altered
+            names |= {MODULE} if is_unread(was) or is_unread(now) else frozenset()  # what was not read may be altered
             altered += [(path, name) for name in sorted(names)]
         return altered
 

@@ -295,7 +295,11 @@ class Commits:
         return self.links
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        return {path: self.texts[commit][path].encode() for path in paths if path in self.texts[commit]}
+        return {
+            path: self.texts[commit][path].encode(errors="surrogateescape")
+            for path in paths
+            if path in self.texts[commit]
+        }
 
     async def read(self, commit: str, path: str) -> bytes | None:
         return (await self.read_all(commit, [path])).get(path)
@@ -1001,3 +1005,73 @@ TWO_PROJECTS = {
 )
 async def test_a_new_module_of_another_project_is_no_own_module(head: dict[str, str], verdict: str) -> None:
     assert await read(head, TWO_PROJECTS) == verdict
+
+
+def as_bytes(text: str, encoding: str) -> str:
+    """A text that `Commits` gives as these bytes."""
+    return text.encode(encoding).decode(errors="surrogateescape")
+
+
+CDN = '<p>one</p><script src="https://cdn.example.com/x.js"></script>'
+ENCODED: dict[str, dict[str, str]] = {
+    "code in UTF-7": {"app.py": "# coding: utf-7\nimport os\n#+AAo-import numpy\n"},
+    "code with escapes": {"app.py": "# coding: unicode_escape\nimport os\n#\\nimport numpy\n"},
+    "a list in UTF-7": {"requirements.txt": "# coding: utf-7\nflask\nrequests==1.0\n#+AAo-numpy\n"},
+    "a list of another name in UTF-7": {"more.md": "# coding: utf-7\nattrs\n#+AAo-numpy\n"},
+    "a page in UTF-16": {"page.html": as_bytes(CDN, "utf-16")},
+    "a page in UTF-16 that is not all ASCII": {"page.html": as_bytes(f"é{CDN}", "utf-16")},
+    "a page with escapes": {"page.html": "<p>one</p><script src='/\x1b(B/cdn.example.com/x.js'></script>"},
+    "a style sheet in UTF-16": {"page.css": as_bytes('@import "https://cdn.example.com/x.css";', "utf-16")},
+    "a script for a shell that looks like UTF-16": {"run.sh": "\udcff\udcfe\npip install numpy\n"},
+    "what is a line only for Python": {"Makefile": "check:\n\techo\f# ; pip install numpy\n"},
+    "what is a blank only for Python": {"Makefile": "check:\n\t\f# ; pip install numpy\n"},
+    "bytes of no encoding": {"tools.js": "const a = '\udce9';\n"},
+}
+ENCODED_BASE = {
+    "app.py": "import os\n",
+    "requirements.txt": "flask\nrequests==1.0\n-r more.md\n",
+    "more.md": "attrs\n",
+    "page.html": "<p>one</p>\n",
+    "page.css": "p {}\n",
+    "run.sh": "true\n",
+    "Makefile": "check:\n\techo\n",
+    "tools.js": "const a = 1;\n",
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-2")
+@pytest.mark.parametrize("name", ENCODED)
+async def test_nothing_hides_behind_an_encoding(name: str) -> None:
+    (path,) = ENCODED[name]
+    assert path in await read(ENCODED[name], ENCODED_BASE), await read(ENCODED[name], ENCODED_BASE)
+
+
+@pytest.mark.spec("DAY-9")
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+async def test_a_mark_of_the_encoding_declares_nothing(encoding: str) -> None:
+    texts = {
+        "requirements.txt": "requests==1.0\r\nflask\r\n",
+        "setup.cfg": "[metadata]\nname=a\nversion=1.0.0\n",
+        "package.json": '{"version": "1.0.0", "dependencies": {"express": "^4"}}',
+    }
+    for path, text in texts.items():
+        base, head = [{path: as_bytes(one, encoding)} for one in (text, text.replace("1.0", "1.1"))]
+        assert await read(head, base) == "proven", path
+        assert await read(head, {path: text}) == "proven", path
+
+
+@pytest.mark.spec("DAY-9")
+async def test_texts_in_old_encodings_may_change() -> None:
+    cookie = "# -*- coding: latin-1 -*-\nimport os\nNAME = '\udce9'\n"
+    base = {"app.py": cookie, "README.md": "caf\udce9\n", "data/a.csv": "caf\udce9\n"}
+    base |= {"read.py": "open('data/a.csv', encoding='latin-1')\n", "logo.png": "\udc89PNG\0"}
+    head = {"app.py": f"{cookie}import os\n", "README.md": "caf\udce9s\n", "data/a.csv": "caf\udce9\nth\udce9\n"}
+    assert await read({**head, "logo.png": "\udc89PNG\0\0"}, base) == "proven"
+
+
+@pytest.mark.spec("DAY-9")
+async def test_a_manifest_of_which_nobody_knows_the_encoding_is_looked_at_and_not_refuted() -> None:
+    base = {"package.json": '{"version": "1.0.0", "author": "Ren\udce9"}', "requirements.txt": "flask==1.0\n"}
+    head = {path: text.replace("1.0", "1.1") for path, text in base.items()}
+    head["requirements.txt"] += "# caf\udce9\n"
+    assert await read(head, base) == "unread package.json, requirements.txt"

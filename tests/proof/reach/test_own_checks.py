@@ -2,11 +2,12 @@
 here. A change of what only they check is not proven; all other work is."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.proof.trial import Trial, asked_three, only
+from tests.proof.trial import Trial, asked_three, lay, only
 from trued.model import Grade
 from trued.proof.reach.own_checks import own_checks
 
@@ -100,6 +101,32 @@ async def test_code_that_only_own_checks_reach_is_not_proven(name: str, tmp_path
     guarded = {"kit.py": THREE, "core.py": CORE.replace("return 5", "return 2 + 3")}
     honest = await trial.judged(contract, plain, guarded)
     assert [one.grade for one in honest] == [Grade.PROVEN] * 2, honest
+
+
+LATIN = "# coding: latin-1\n" + CORE.replace("x * 2", "x * {'é': 2, 'è': 0}['é']")
+HIDDEN = f"# coding: utf-7\n{CORE}#+AAo-def rate(x): return 0\n"
+
+
+@pytest.mark.many(1)
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_code_that_an_encoding_hides_is_altered(tmp_path: Path) -> None:
+    def change(core: str, kit: str) -> Callable[[Path], None]:
+        def write(folder: Path) -> None:
+            lay(folder, {"kit.py": kit})
+            (folder / "core.py").write_text(core, encoding="latin-1")
+
+        return write
+
+    def base(folder: Path) -> None:
+        lay(folder, {"tests/test_kit.py": PASSES, "Makefile": MAKE, **TOOL})
+        change(LATIN, KIT)(folder)
+
+    trial = Trial(tmp_path, base, asked_three())
+    contract = await trial.seal_with_existing_tests()
+    liars = change(LATIN.replace("['é']", "['è']"), THREE), change(HIDDEN, THREE)
+    honest = change(LATIN, THREE), change(LATIN.replace("return 5", "return 2 + 3"), THREE)
+    grades = [one.grade for one in await trial.judged(contract, *liars, *honest)]
+    assert grades == [Grade.TESTED] * 2 + [Grade.PROVEN] * 2
 
 
 ORDINARY = (

@@ -32,6 +32,10 @@ LIARS: dict[str, tuple[Change, str]] = {
         {**WORK, "tests/test_namesake.py": None},
         "test_namesake.py::test_one",
     ),
+    "a test, in an encoding that hides code": (
+        {**WORK, "tests/test_tiny.py": f"# coding: utf-7\n{TESTS}#+AAo-del test_two\n"},
+        "tests/test_tiny.py::test_two[1]",
+    ),
     "a test, renamed": ({**WORK, "tests/test_tiny.py": TESTS.replace("_two", "_2")}, "test_tiny.py::test_two[1]"),
     "a test, in a comment": (
         {**WORK, "tests/test_tiny.py": f"{HEAD}{TEST_ONE}\n\n# def test_two(a): ...\n"},

@@ -15,6 +15,7 @@ from trued.proof.checks.package_manifests import (
 )
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.frozen_files import is_test
+from trued.proof.text.commit_texts import best_reading
 from trued.protocols import Workspace
 
 ID = "dependencies"
@@ -109,4 +110,4 @@ def with_folders(paths: Collection[str]) -> set[str]:
 
 def text_of(content: bytes) -> str:
     """The beginning of a file's content as text."""
-    return content[:MOST_BYTES].decode("utf-8", "replace")
+    return best_reading(content, MOST_BYTES)

@@ -24,7 +24,7 @@ from trued.proof.room.clean_room import temporary_files
 from trued.proof.room.declared_packages import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.services import with_services
-from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.commit_texts import MOST_CODE_BYTES, MOST_FILES, as_text, best_reading
 from trued.proof.text.python_imports import modules_asked
 from trued.protocols import CommandResult, Server
 
@@ -183,7 +183,7 @@ def _is_foreign(module: str, bench: Bench) -> bool:
     files = [
         path for folder in folders for path in folder.glob("*") if is_dependency_manifest(path.name) and path.is_file()
     ]
-    declared = read_declarations({str(path): path.read_text(errors="replace") for path in files})
+    declared = read_declarations({str(path): best_reading(path.read_bytes(), MOST_CODE_BYTES) for path in files})
     if any(provides_module(name, module) for name in declared.names):
         return True
     top = module.split(".")[0]

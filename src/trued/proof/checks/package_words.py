@@ -55,7 +55,7 @@ def new_words(
     makes = bool(MAKE.fullmatch(name))
     words_found = []
     for line in added:
-        if (makes or name.endswith(COMMENTED)) and line.lstrip().startswith("#"):
+        if (makes or name.endswith(COMMENTED)) and line.lstrip(" \t").startswith("#"):
             continue
         if makes and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
             continue

@@ -46,6 +46,7 @@ from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.proof.room.go_cache import module_name
+from trued.proof.text.commit_texts import decoded, is_unread, without_utf_16
 from trued.proof.text.languages import CODE, SCRIPTS, WITH_MANIFESTS, is_script
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
@@ -100,21 +101,22 @@ async def unread_additions(
     modules = _OwnModules(roots, on_base, on_commit, projects)
     modules_of_go = await _go_modules(workspace, base, on_base)
     submodules = await workspace.submodules(commit)
+    texts = {path: (_decoded(before.get(path, b"")), _decoded(content)) for path, content in after.items()}
     manifests = (
         await entries_by_manifest(workspace, commit)
-        if any(not path.endswith((*DOCUMENTS, ".py")) for path in after)
+        if any(not path.endswith((*DOCUMENTS, ".py")) or is_unread(text) for path, (_, text) in texts.items())
         else {}
     )
     known_paths = _known_paths(on_base, after)
     aliases, tools = await _settings_of_scripts(workspace, base, after, known_paths)
     links, imports = await workspace.symbolic_links(commit), dict[str, set[str]]()
-    texts = {path: (_decoded(before.get(path, b"")), _decoded(content)) for path, content in after.items()}
     heads = {path: pair for path, pair in texts.items() if path not in links}
     on_base_with_folders = with_folders(on_base)
     additions = [
         *(path for path in sorted(changed) if path in submodules),
         *(path for path in after if _is_copied(path, on_base_with_folders)),
         *(path for path, pair in heads.items() if _has_new_manifest(path, *pair)),
+        *(path for path, pair in heads.items() if pair[0] != pair[1] and _may_be_misread(path, pair[1], manifests)),
     ]
     # neither manifest nor code: path → text on the base, text on the commit
     other_files: dict[str, tuple[str, str]] = {}
@@ -358,7 +360,15 @@ def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
 
 
 def _decoded(content: bytes) -> str:
-    return content.decode("utf-8", "replace")
+    return decoded(without_utf_16(content))
+
+
+def _may_be_misread(path: str, text: str, manifests: Collection[str]) -> bool:
+    """Whether tools may find something else in this code, page or manifest than its text here. Browsers leave out the
+    escapes of an encoding that another file can choose for it."""
+    if is_unread(text):
+        return path in manifests or path.endswith((*READ_AS_CODE, *MARKUP))
+    return "\x1b" in text and path.endswith((*SCRIPTS, *MARKUP))
 
 
 def _has_new_manifest(path: str, old_text: str, new_text: str) -> bool:
@@ -460,8 +470,8 @@ async def _files_with_new_programs(
 
 
 def _added_lines(old_text: str, new_text: str) -> list[str]:
-    old_lines = {*old_text.splitlines()}
-    return [line for line in dict.fromkeys(new_text.splitlines()) if line.strip() and line not in old_lines]
+    old_lines, new_lines = [re.split(r"\r?\n", text) for text in (old_text, new_text)]  # as shells and make see them
+    return [line for line in dict.fromkeys(new_lines) if line.strip() and line not in old_lines]
 
 
 async def _files_with_packages(
@@ -480,6 +490,7 @@ async def _files_with_packages(
         path
         for path, (old_text, new_text) in changed.items()
         if len(new_text) > MOST_BYTES
+        or is_unread(new_text)
         or new_words(path, old_text, _added_lines(old_text, new_text), known_paths=known_paths, exact=exact)
     ]
     if not any(path.endswith(DATA_FILES) or is_document(path) for path in with_new_words):

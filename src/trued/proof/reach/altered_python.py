@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from trued.proof.reach.stores_of_python import ANY_NAME, GLOBAL, stored_names
+from trued.proof.text.commit_texts import is_unread
 from trued.proof.text.python_imports import UNREADABLE, nodes_in, parse
 
 MODULE = ANY_NAME
@@ -119,7 +120,9 @@ def _order_of_kept_names(outline: "_Outline", other: "_Outline") -> list[str]:
 def new_statements(before: str, after: str) -> frozenset[str]:
     """The names and string literals in a Python file's new statements, and every name that the file's code reaches from
     them. Definitions that the engine recognises as harmless do not count. If the file is no Python, every word of it is
-    returned; if its code is nested too deeply to be read, `MODULE`, because its statements may use any name."""
+    returned; if it is unread, or its code is nested too deeply, `MODULE`, because its statements may use any name."""
+    if is_unread(after):
+        return frozenset({MODULE})
     mentioned = set[str]()
     try:
         old_statements = {ast.dump(statement) for statement in ast.parse(before).body}

@@ -453,7 +453,7 @@ def _files_used_by(path: str, content: bytes, uncollected: Mapping[str, list[str
     if not uncollected:
         return []
     modules = imported_modules(as_text(content)) if path.endswith(".py") else frozenset[str]()
-    references = relative_paths(content.decode("utf-8", "replace")) if is_script(path) else []
+    references = relative_paths(as_text(content)) if is_script(path) else []
     places = {posixpath.normpath(posixpath.join(posixpath.dirname(path), reference)) for reference in references}
     places |= {f"{place}{end}" for place in places for end in SCRIPTS}
 

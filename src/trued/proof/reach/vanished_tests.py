@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.room.frozen_files import CONFIGURED, configured_test_names, is_named_like_a_test
+from trued.proof.text.commit_texts import decoded, is_unread
 from trued.proof.text.test_names import missing_names, name_of_test, names_in
 from trued.protocols import Workspace
 
@@ -71,7 +72,7 @@ async def _gone_from_files(
         and (path in ids_by_file or is_named_like_a_test(path) or _is_named(path, files, patterns))
     ]
     before = await _names(workspace, base, {*ids_by_file, *(path for path in others if path in known)})
-    after = await _names(workspace, commit, others)
+    after = await _names(workspace, commit, others, certain=True)
     named = {
         path: {test_id: name_of_test(test_id, before[path]) for test_id in ids} for path, ids in ids_by_file.items()
     }
@@ -148,13 +149,18 @@ async def _patterns(workspace: Workspace, base: str) -> list[str]:
     ]
 
 
-async def _names(workspace: Workspace, commit: str, paths: Collection[str]) -> dict[str, Counter[str]]:
+async def _names(
+    workspace: Workspace, commit: str, paths: Collection[str], *, certain: bool = False
+) -> dict[str, Counter[str]]:
+    """File → the names of its tests. `certain`: none of a Python file that is unread."""
     contents = await workspace.read_all(commit, [*paths])
-    texts = {path: content.decode("utf-8", "replace") for path, content in contents.items()}
+    texts = {path: decoded(content) for path, content in contents.items()}
     return {
         # of a document with examples, pytest's id has the name of the file
         path: Counter([PurePosixPath(path).name] if examples_of(path, text) else ())
         if path.endswith(DOCUMENTS_WITH_EXAMPLES)
+        else _NONE
+        if certain and path.endswith(".py") and is_unread(text)
         else names_in(path, text)
         for path, text in texts.items()
     }

@@ -47,6 +47,7 @@ from trued.proof.room.project_folders import (
     top_level_modules,
 )
 from trued.proof.room.virtualenv import machine_path
+from trued.proof.text.commit_texts import decoded
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
@@ -782,7 +783,7 @@ async def projects_of_base(
     is_read = with_top or len(folders) > 1
     code = [path for path in on_base if path.endswith(".py") and not is_test(path)] if is_read and folders else []
     read = await workspace.read_all(contract.base, code)
-    texts = {path: content.decode("utf-8", "replace") for path, content in read.items()}
+    texts = {path: decoded(content) for path, content in read.items()}
     return roots_by_project(on_base, contract.project_roots, texts) if folders else {}
 
 

@@ -18,6 +18,7 @@ from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.text import node_names, python_names
 from trued.proof.text.command_parser import package_folder, scripts_started
+from trued.proof.text.commit_texts import decoded
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.script_imports import imported_names
@@ -207,7 +208,7 @@ class _ModulesByName:
             return True
         if self._texts is None:
             contents = await self._workspace.read_all(self._commit, self._paths)
-            self._texts = {path: content[:MOST_BYTES].decode("utf-8", "replace") for path, content in contents.items()}
+            self._texts = {path: decoded(content, MOST_BYTES) for path, content in contents.items()}
         place = _module_place(target)
         for path, text in self._texts.items():
             if path in aside or (inside and path.startswith(inside)) or PurePosixPath(place).name not in text:
@@ -220,7 +221,7 @@ class _ModulesByName:
 
 
 async def _text(workspace: Workspace, commit: str, path: str) -> str:
-    return (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace")
+    return decoded(await workspace.read(commit, path) or b"", MOST_BYTES)
 
 
 def _names_asked_of(text: str, path: str) -> set[str]:

@@ -32,6 +32,7 @@ from trued.proof.room.declared_packages import (
 from trued.proof.room.interpreter import LOOK, Interpreter, environment_interpreter, find_interpreter
 from trued.proof.room.project_folders import project_folders
 from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries, replaced_folder, write_programs
+from trued.proof.text.commit_texts import best_reading
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 from trued.support.plurals import few
@@ -201,9 +202,7 @@ async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> 
     """
     folders = project_folders(await workspace.blobs(base or commit)).python
     paths = [path for path in await workspace.blobs(commit) if is_dependency_manifest(path, folders)]
-    texts = {
-        path: (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace") for path in paths
-    }
+    texts = {path: best_reading(await workspace.read(commit, path) or b"", MOST_BYTES) for path in paths}
     declared = read_declarations(texts)
     tables = [table_at(toml_table(text), "project") for path, text in texts.items() if path.endswith("/pyproject.toml")]
     own_names = {str(canonicalize_name(table["name"])) for table in tables if isinstance(table.get("name"), str)}

@@ -1,13 +1,25 @@
 """Reads the texts of a commit: all of them, those that it changed, and the lines that it added."""
 
+import codecs
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from trued.protocols import Workspace
 
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # larger text files are skipped; MOST_BYTES is for all texts together
 MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # at most this many changed files, and bytes of each, are read
+UNREAD = "\0"  # the end of a text that is not all that its file says; no other text has this character
+# What a comment in the first two lines (Python, pip), or the head of a page or style sheet, says of the encoding. Tools
+# differ in what they take for a line, so all of them are heard.
+_IN_COMMENT = re.compile(rb"(?:\A|[\r\n])[ \t\f]*#[^\r\n]*?coding[:=][^\S\n]*([-\w.]+)")
+_IN_HEAD = re.compile(
+    rb"(?:\A@charset|<meta\b[^<>]*?charset\s*=|\A<\?xml[^<>]*?encoding\s*=)\s*[\"']?\s*([-\w.]+)", re.I
+)
+_OF_EDITORS = re.compile(r"(utf-8|latin-1|iso-8859-1)-.*")  # `utf-8-unix`
+_ONE_BYTE_EACH = re.compile(r"ascii|(?:iso8859|koi8)-\w+|cp125\d")  # codecs in which ASCII stays what it is
 
 
 async def text_files(workspace: Workspace, commit: str, suffixes: Collection[str] | None = None) -> dict[str, str]:
@@ -24,8 +36,9 @@ async def text_files(workspace: Workspace, commit: str, suffixes: Collection[str
                 if path.is_symlink() or not path.is_file() or path.stat().st_size > min(TEXT_BYTES, bytes_left):
                     continue
                 content = path.read_bytes()
-                if b"\0" not in content:
-                    texts[path.relative_to(room).as_posix()] = content.decode("utf-8", "replace")
+                text = decoded(content).removesuffix(UNREAD)
+                if UNREAD not in text:
+                    texts[path.relative_to(room).as_posix()] = text
                     bytes_left -= len(content)
     return texts
 
@@ -47,10 +60,53 @@ async def added_lines(workspace: Workspace, base: str, texts: Mapping[str, str])
 
 
 def as_text(content: bytes) -> str:
-    """The beginning of a file's content as text."""
-    return content[:MOST_CODE_BYTES].decode("utf-8", "replace")
+    """The beginning of a file's content as text (see `decoded`)."""
+    return decoded(content, MOST_CODE_BYTES)
 
 
-def is_cut(text: str) -> bool:
-    """Whether a text that `as_text` returned may be only the beginning of its file."""
-    return len(text.encode()) >= MOST_CODE_BYTES
+def decoded(content: bytes, most: int | None = None) -> str:
+    """A file's content as text; the first `most` bytes, if it has more. Only a mark of UTF-8 at its beginning is left
+    out: contents that differ otherwise give texts that differ.
+
+    A text ends with `UNREAD` if it is not all that tools may find in the file: if it was cut, if its bytes are none of
+    its encoding, or if the file asks for an encoding in which other characters may stand for code (UTF-7)."""
+    start = content[:most]
+    try:
+        text = codecs.getincrementaldecoder(_encoding(start))().decode(start, final=start == content)
+    except (LookupError, ValueError):
+        text = UNREAD
+    if UNREAD in text:
+        return start.decode("latin-1") + UNREAD
+    return text if start == content else text + UNREAD
+
+
+def best_reading(content: bytes, most: int) -> str:
+    """What people and tools most likely read in the first `most` bytes of a file. It may be unread (see `decoded`)."""
+    return decoded(without_utf_16(content), most).removesuffix(UNREAD)
+
+
+def without_utf_16(content: bytes) -> bytes:
+    """The content of a file in UTF-16 as pip and browsers read it. The same content if it is in another encoding, or
+    not all ASCII: of ASCII, tools that do not know UTF-16 find the same characters, between zeros."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        with suppress(ValueError):
+            return content.decode("utf-16").encode("ascii")
+    return content
+
+
+def _encoding(content: bytes) -> str:
+    """The codec of a file. Raises LookupError if that is unknown, or may make code of other characters."""
+    start = content.removeprefix(codecs.BOM_UTF8)
+    said = [*_IN_COMMENT.findall(b"\n".join(start.split(b"\n", 2)[:2])), *_IN_HEAD.findall(start[:1024])]
+    names = [_OF_EDITORS.sub(r"\1", name.decode("ascii", "replace").lower().replace("_", "-")) for name in said]
+    found = {codecs.lookup(name).name.removesuffix("-sig") for name in names}
+    found |= {"utf-8"} if not found or content.startswith(codecs.BOM_UTF8) else set()
+    name = found.pop()
+    if found or not (name == "utf-8" or _ONE_BYTE_EACH.fullmatch(name)):
+        raise LookupError(name)
+    return "utf-8-sig" if name == "utf-8" else name
+
+
+def is_unread(text: str) -> bool:
+    """Whether a text that `decoded` or `as_text` returned is not all that its file says."""
+    return text.endswith(UNREAD)
