@@ -9,10 +9,17 @@ LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.
 
 
 def numbered_words(line: str) -> str | None:
-    """The line's words if they begin with a number and say more; None otherwise."""
+    """The words of any line if they begin with a number and say more; None otherwise. A line of prose may mention one."""
     words = bare(line)
     match = LISTED.match(words)
     return words if match and words[match.end() :] else None
+
+
+def words_after_number(words: str) -> str | None:
+    """The words of an item, heading or paragraph if they begin with a number and say more, whatever stands between;
+    None otherwise."""
+    match = NUMBERED.match(words)
+    return words if match and re.search(r"\w", words[match.end() :]) else None
 
 
 def number_of(words: str) -> str:
