@@ -48,6 +48,15 @@ _PASSES = re.compile(
 )
 
 
+_NUMBER = re.compile(r"[*_`(\[]{0,4}[A-Za-z]{1,6}[-_]?\d{1,4}[a-z]?[*_`)\]]{0,4}[\s:.|\u2013\u2014-]+(?=\S)")
+
+
+def without_number(sentence: str) -> str:
+    """The sentence without the number of a requirement (such as "**FR-001**: ") that it begins with."""
+    match = _NUMBER.match(sentence)
+    return sentence[match.end() :].lstrip("*_ ") if match else sentence
+
+
 def named_command(sentence: str) -> str:
     """The command that the whole sentence asks to succeed; "" if it names none.
 

@@ -1,4 +1,5 @@
-"""List items where no structure of the format says what they are: each asks for something unless it plainly does not."""
+"""List items where no structure of the format says what they are: each asks for something, unless it plainly does
+not."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ ASIDES = frozenset(
         *(
             "clarifications",
             "dependencies",
-            "execution flow main",
+            "execution flow",
             "execution status",
             "independent test",
             "key entities",
@@ -26,14 +27,14 @@ ASIDES = frozenset(
         *("content quality", "feature readiness", "requirement completeness", "review acceptance checklist"),
     ]
 )
-_ADDED = re.compile(r"[*_]*\((?:mandatory|optional|include|if )[^)]*\)[*_]*", re.IGNORECASE)  # a template's remark
+_REMARK = re.compile(r"[*_]*\([^)]*\)[*_]*")  # such as "(mandatory)"
 _LINK = re.compile(r"!?\[[^\]]*\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)|<?https?://\S+")
 
 
 def is_aside(title: str) -> bool:
     """Whether the whole heading or label is known to be about the specification or the work. "Data quality" is not,
     and neither is "Dependencies and constraints"."""
-    bare_title = _ADDED.sub("", title)
+    bare_title = _REMARK.sub("", title)
     parts = [bare_title] if _is_known_aside(bare_title) else JOINTS.split(bare_title.lower())
     return all(map(_is_known_aside, parts)) and bool(title_words(bare_title))
 
@@ -49,7 +50,7 @@ def aside_lines(blocks: Sequence[Block]) -> set[int]:
     for at, block in enumerate(blocks):
         field = False
         if isinstance(block, Heading):
-            if at and is_aside(block.words.plain):
+            if (at or block.level > 1) and is_aside(block.words.plain):
                 aside = aside if 0 < aside < block.level else block.level
             elif block.level <= aside or section_kind(block.words.plain) in ("goal", "constraint", "ship"):
                 aside = 0

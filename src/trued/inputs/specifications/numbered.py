@@ -9,7 +9,7 @@ LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.
 
 
 def numbered_words(line: str) -> str | None:
-    """The words of any line if they begin with a number and say more; None otherwise. A line of prose may mention one."""
+    """The words of any line if they begin with a number and say more. A line of prose may only mention one."""
     words = bare(line)
     match = LISTED.match(words)
     return words if match and words[match.end() :] else None

@@ -15,7 +15,7 @@ from trued.inputs.vocabulary import section_kind
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Table, parse, split_lines
 
-# "Requirement: X", "Requirement 2: X", "Requirement 2 X", "Requirement - X", "**Requirement: X**"
+# A number or a short name may stand between the word and its colon; a dash, or nothing after a number, is one, too.
 TITLE = re.compile(
     r"([*_]*)(requirement|scenario)(?=[\s*_:\uff1a])[*_]*"
     r"\s*(?:[\w.()#-]{0,12}\s*[:\uff1a\u2013\u2014-]+|[\w.()#-]*\d[\w.()#-]*)\s*(\S.*)",

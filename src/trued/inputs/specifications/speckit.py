@@ -9,10 +9,9 @@ from trued.inputs.specifications.ids import requirement_of, slug, whole_command,
 from trued.inputs.specifications.listed_items import aside_lines, boxed_items, is_aside, other_items, words_of_item
 from trued.inputs.specifications.numbered import NUMBERED, numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
-from trued.inputs.vocabulary import is_header_field, section_kind
+from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import (
-    Block,
     Heading,
     Item,
     List,
@@ -49,7 +48,7 @@ class SpecKit:
         return tuple(path for path in paths if PLACE.fullmatch(path))
 
     def recognises(self, text: str) -> bool:
-        return bool(_SpeckitFile("", "").read_structure(without_fences(text)))
+        return bool(_SpeckitFile("", "", kinds={}).read_structure(without_fences(text)))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
         several = len(files) > 1
@@ -67,6 +66,7 @@ class _SpeckitFile:
 
     file: str
     prefix: str
+    kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)  # kind of a section of any text → its name here
     story: str = ""
     section: str = ""  # the value in ASKING for the last heading or label; "" if it has none
     begun: int = 0  # how many requirements were found before this section
@@ -127,13 +127,24 @@ class _SpeckitFile:
         elif NUMBERED.match(title):
             self.section, self.open, self.level = "", True, heading.level
             self._add_numbered(title, heading.words.raw, heading.line)
-        elif inner and (self.section or self.open) and not _section_of(title) and not is_aside(title):
+        elif inner and (self.section or self.open) and not self._section_of(title) and not is_aside(title):
             if self.open or len(title.split()) > TITLE_WORDS:
                 self._more(heading.words.raw, heading.line)
         else:
-            self._begin(_section_of(title) if heading.level > 1 else "", heading.level)
+            self._begin(self._section_of(title) if heading.level > 1 else "", heading.level)
+            if self.section and (":" in title.strip(" :") or len(title.split()) > 2 * TITLE_WORDS):
+                self._more(heading.words.raw, heading.line)
             if heading.level <= 2 or (self.section and heading.level <= 3):
                 self.story = ""
+
+    def _section_of(self, title: str) -> str:
+        low = title.lower()
+        if is_aside(title) or CONTAINER in low:
+            return ""
+        if set(title_words(title)) - {"mandatory"} == {"requirements"}:
+            return "requirement"
+        known = (kind for phrase, kind in ASKING.items() if phrase in low)
+        return next(known, self.kinds.get(section_kind(title), ""))
 
     def _begin(self, section: str, level: int) -> None:
         self.section, self.begun, self.level, self.open = section, len(self.found), level, False
@@ -143,8 +154,8 @@ class _SpeckitFile:
         if self._add_numbered(raw, raw, paragraph.line):
             return
         aside = is_aside(label) or is_header_field(label)
-        if label and (aside or _section_of(label) or not (self.section or self.open)):
-            self._begin("" if aside else _section_of(label), self.level)
+        if label and (aside or self._section_of(label) or not (self.section or self.open)):
+            self._begin("" if aside else self._section_of(label), self.level)
             raw = paragraph.words.rest.strip(" :*_") if self.section else ""
         if raw:
             self._more(raw, paragraph.line)
@@ -227,13 +238,6 @@ class _SpeckitFile:
 
     def _add(self, name: str, text: str, line: int, checks: tuple[Check, ...] = ()) -> None:
         self.found.append(requirement_of(f"{self.prefix}{name}", text, self.file, line, checks))
-
-
-def _section_of(title: str) -> str:
-    low = title.lower()
-    if is_aside(title) or CONTAINER in low:
-        return ""
-    return next((kind for phrase, kind in ASKING.items() if phrase in low), KINDS.get(section_kind(title), ""))
 
 
 def _first_words(cells: Sequence[Words]) -> str:
