@@ -4,6 +4,7 @@ import pytest
 
 from trued.errors import BadInput
 from trued.inputs import specifications as sources
+from trued.inputs.requirements.guard_phrases import guard_kind, without_number
 from trued.inputs.specifications.checklist import Checklist
 from trued.inputs.specifications.openspec import OpenSpec
 from trued.inputs.specifications.own_file import OwnFile
@@ -416,6 +417,20 @@ def test_a_numbered_sentence_that_names_a_command_has_it_as_its_check() -> None:
     assert [(one.text, one.checks, one.keep) for one in found] == [
         ("**FR-001**: `make lint` passes", (CommandCheck(command="make lint"),), True)
     ]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("**FR-001**: No new dependencies", "dependencies"),
+        ("FR-002. All existing tests pass", "tests"),
+        ("Python3: all tests pass", ""),
+        ("FR-003: all tests pass within a second", ""),
+    ],
+)
+def test_only_a_number_is_left_out_before_a_sentence_is_recognised(sentence: str, kind: str) -> None:
+    assert guard_kind(without_number(sentence)) == kind
 
 
 def test_a_numbered_title_of_boxes_is_no_requirement_unless_it_says_more() -> None:

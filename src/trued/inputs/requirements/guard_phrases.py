@@ -38,6 +38,7 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 }
 _COMPILED = {kind: [re.compile(pattern, re.IGNORECASE) for pattern in every] for kind, every in PATTERNS.items()}
 
+NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)  # FR-001
 
 # "`make lint` passes": the whole sentence names a command and says that it succeeds.
 _PASSES = re.compile(
@@ -48,13 +49,10 @@ _PASSES = re.compile(
 )
 
 
-_NUMBER = re.compile(r"[*_`(\[]{0,4}[A-Za-z]{1,6}[-_]?\d{1,4}[a-z]?[*_`)\]]{0,4}[\s:.|\u2013\u2014-]+(?=\S)")
-
-
 def without_number(sentence: str) -> str:
     """The sentence without the number of a requirement (such as "**FR-001**: ") that it begins with."""
-    match = _NUMBER.match(sentence)
-    return sentence[match.end() :].lstrip("*_ ") if match else sentence
+    match = NUMBERED.match(sentence)
+    return sentence[match.end() :].lstrip("*_)] .:|\u2013\u2014-") if match else sentence
 
 
 def named_command(sentence: str) -> str:

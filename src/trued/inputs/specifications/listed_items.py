@@ -4,8 +4,8 @@ not."""
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from trued.inputs.requirements.guard_phrases import NUMBERED
 from trued.inputs.specifications.boxes import without_box_in_prose
-from trued.inputs.specifications.numbered import NUMBERED
 from trued.inputs.specifications.unread_lines import bare
 from trued.inputs.vocabulary import JOINTS, is_header_field, is_status_field, section_kind, title_words
 from trued.support.markdown import Block, Heading, Item, Paragraph

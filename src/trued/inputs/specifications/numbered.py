@@ -2,9 +2,9 @@
 
 import re
 
+from trued.inputs.requirements.guard_phrases import NUMBERED
 from trued.inputs.specifications.unread_lines import bare
 
-NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)
 LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
 
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from trued.inputs.requirements.guard_phrases import NUMBERED
 from trued.inputs.specifications.boxes import without_box_in_prose
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
 from trued.inputs.specifications.listed_items import aside_lines, boxed_items, is_aside, other_items, words_of_item
-from trued.inputs.specifications.numbered import NUMBERED, numbered_words
+from trued.inputs.specifications.numbered import numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
