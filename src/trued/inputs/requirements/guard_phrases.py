@@ -38,6 +38,7 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 }
 _COMPILED = {kind: [re.compile(pattern, re.IGNORECASE) for pattern in every] for kind, every in PATTERNS.items()}
 
+NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)  # FR-001
 
 # "`make lint` passes": the whole sentence names a command and says that it succeeds.
 _PASSES = re.compile(
@@ -46,6 +47,12 @@ _PASSES = re.compile(
     r"|exits? (?:with )?(?:code )?`?0`?)[.!]?",
     re.IGNORECASE,
 )
+
+
+def without_number(sentence: str) -> str:
+    """The sentence without the number of a requirement (such as "**FR-001**: ") that it begins with."""
+    match = NUMBERED.match(sentence)
+    return sentence[match.end() :].lstrip("*_)] .:|\u2013\u2014-") if match else sentence
 
 
 def named_command(sentence: str) -> str:

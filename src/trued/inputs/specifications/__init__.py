@@ -73,6 +73,6 @@ def read_specification(path: str, text: str) -> Requirements:
 def _tail(path: str) -> str:
     """The path from `/openspec/` or `/specs/` on, without the slash; if neither occurs, the file's name."""
     for mark in ("openspec/", "specs/"):
-        if (at := path.find(f"/{mark}")) >= 0:
-            return path[at + 1 :]
+        if (at := f"/{path}".find(f"/{mark}")) >= 0:
+            return path[at:]
     return path.rpartition("/")[2]

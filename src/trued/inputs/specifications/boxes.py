@@ -1,5 +1,6 @@
 """What a person reads as a box to tick: brackets, a sign of Unicode, or a form field."""
 
+import html
 import re
 import unicodedata
 
@@ -8,22 +9,28 @@ _OPEN_SIGNS = "".join(
     sign for sign, name in _NAMES.items() if re.fullmatch(r"BALLOT BOX|WHITE (?:(?:MEDIUM|LARGE) )?SQUARE", name)
 )
 _SIGNS = _OPEN_SIGNS + "".join(
-    sign for sign, name in _NAMES.items() if re.search(r"BALLOT|CHECK MARK|CROSS MARK|SQUARE BUTTON", name)
+    sign
+    for sign, name in _NAMES.items()
+    if re.search(r"BALLOT|CHECK MARK|CROSS MARK|SQUARE BUTTON|WHITE.* (?:SQUARE|CIRCLE)", name)
 )
 _OPENING, _CLOSING = r"\\?[\[\uff3b\u3010]", r"\\?[\]\uff3d\u3011]"  # a backslash or a full width changes nothing
 _NO_LINK = r"(?![(\[:])"  # a link, a footnote or a definition is no box
-_OPEN_BOX = rf"(?:{_OPENING}\s+{_CLOSING}|[{_OPEN_SIGNS}]\ufe0f?)"
+_OPEN_BOX = rf"(?:{_OPENING}\s+{_CLOSING}|\(\s+\)|[{_OPEN_SIGNS}]\ufe0f?)"
 _TICKED_BOX = rf"(?:{_OPENING}\s*[xX]\s*{_CLOSING}{_NO_LINK}|[{_SIGNS}]\ufe0f?)"
 _ANY_BOX = (
-    rf"(?<!!)(?:{_OPEN_BOX}|{_OPENING}\s*(?:[^\s\d^\\\[\]]|_+)?\s*{_CLOSING}{_NO_LINK}|[{_SIGNS}]\ufe0f?"
-    r"|<input\b[^>\n]*\bcheckbox\b[^>\n]*>)(?=[\s\w*_~`|<=(]|$)"
+    rf"(?<!!)\(?(?:{_OPEN_BOX}|{_OPENING}\s*(?:[^\s\d^\\\[\]]|_+)?\s*{_CLOSING}{_NO_LINK}|[{_SIGNS}]\ufe0f?"
+    r"|(?i:<input\b[^>\n]*\bcheckbox\b[^>\n]*>))\)?(?=[\s\w*_~`|<=(:\"'\u2013-\u201d]|$)"
 )
 # What may number an item: "1.", "b)", "1.1", "C-1:", "1A".
 _NUMBER = r"(?:(?=[\w-]*\d)\w{1,4}(?:[.-]\w{1,3})*[.):]*|\w{1,4}[.)])(?=[\s*_])"
-_TAG = r"</?(?!input\b)\w[^>\n]*>"
-_BEGINS = re.compile(rf"(?:{_TAG}|[^\w\[\uff3b\u3010<{_SIGNS}]|{_NUMBER}|(?!{_ANY_BOX})[<])*?{_ANY_BOX}[*_~`=]*\s*")
+_TAG = r"</?(?!(?i:input)\b)\w[^>\n]*>"
+_BEGINS = re.compile(
+    rf"(?:{_TAG}|[^\w\[\uff3b\u3010<{_SIGNS}]|{_NUMBER}|(?!{_ANY_BOX})[<])*?{_ANY_BOX}[*_~`=:\u2013\u2014]*\s*"
+)
 _OPEN = re.compile(rf"(?<!\S){_OPEN_BOX}(?!\S)")
 _ENDS = re.compile(rf"\s{_TICKED_BOX}[\s|*_]*$")
+_ENTITY = re.compile(r"&#?\w{1,30};")
+_SHORT_CODE = re.compile(r"(?<![\w:]):\w*(?:check|cross|box|square)\w*:(?![\w:])")  # ":white_check_mark:"
 _CODE = re.compile(r"`+[^`]*`+")
 
 
@@ -31,6 +38,7 @@ def without_box(line: str) -> str | None:
     """The words of an item without the box with which it begins; None if the line is no item of a checklist.
 
     An empty box elsewhere on the line, or a ticked one at its end, makes an item of the whole line."""
+    line = _SHORT_CODE.sub("\u2611", _ENTITY.sub(_sign_of, line))
     if match := _BEGINS.match(line):
         return line[match.end() :].strip()
     shown = _CODE.sub("", line)
@@ -41,5 +49,12 @@ def without_box(line: str) -> str | None:
 def without_box_in_prose(line: str) -> str | None:
     """As `without_box`, for text that is no checklist: there, a tick or cross makes an item only in a list or table."""
     words = without_box(line)
+    line = _ENTITY.sub(_sign_of, line)
     is_listed = re.match(rf"[\s>]*(?:[^\w\s`<{_SIGNS}]|{_NUMBER}|<li\b)", line)
-    return words if "|" in line or is_listed or re.search(rf"{_OPEN_BOX}|<input", line) else None
+    return words if "|" in line or is_listed or re.search(rf"{_OPEN_BOX}|(?i:<input)", line) else None
+
+
+def _sign_of(entity: re.Match[str]) -> str:
+    """The blank or sign that the entity stands for; the entity itself if that is a letter, a mark of HTML or none."""
+    shown = html.unescape(entity[0])
+    return entity[0] if shown.isalnum() or shown in tuple("<>&") else shown

@@ -1,13 +1,15 @@
-"""A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement."""
+"""A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement, and
+beside those each other item of a list, unless it plainly asks for nothing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from trued.errors import BadInput
 from trued.inputs.specifications.boxes import without_box
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
-from trued.inputs.specifications.numbered import number_of, numbered_words
+from trued.inputs.specifications.listed_items import aside_lines, boxed_items, other_items
+from trued.inputs.specifications.numbered import number_of, numbered_words, words_after_number
 from trued.inputs.specifications.unread_lines import unread_items
 from trued.model import Requirement, Requirements
 from trued.support.markdown import Block, Heading, Item, List, Paragraph, parse, split_lines
@@ -38,44 +40,50 @@ def _is_checklist(path: PurePosixPath) -> bool:
 
 
 def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requirement]:
-    blocks = parse(text)
+    blocks, lines = parse(text), split_lines(text)
     for block, following in pairwise(blocks):
         if isinstance(block, List) and isinstance(following, Paragraph):
             _refuse_without_words(block, path)
+    listed = [item for block in blocks if isinstance(block, List) for item in block.items]
     items, read = list[tuple[str, int]](), set[int]()
-    for words, lines in _listed(blocks, _words_of):
-        read |= lines
-        items += [(words, min(lines))] if words else []
+    for words, lines_of_item in boxed_items(listed, _words_of):
+        read |= lines_of_item
+        items += [(words, min(lines_of_item))] if words else []
     items += unread_items(text, read, without_box)
     read |= {line for _, line in items}
     known = {number_of(words) for words, _ in items}
     numbered = list[tuple[str, int]]()
-    for words, lines in (*_below_headings(blocks, split_lines(text), read), *_listed(blocks, _numbered_words_of)):
-        numbered += [(words, min(lines))] if words and read.isdisjoint(lines) else []
-        read |= lines
+    for words, lines_of_item in (
+        *_below_headings(blocks, lines, read),
+        *_paragraphs(blocks),
+        *boxed_items(listed, _numbered_words_of),
+    ):
+        numbered += [(words, min(lines_of_item))] if words and read.isdisjoint(lines_of_item) else []
+        read |= lines_of_item
     numbered += unread_items(text, read, numbered_words)
     items += [found for found in numbered if number_of(found[0]) not in known]  # a line may mention a known number
+    if items:  # beside a box or a number, each item of a list asks for something
+        asides = aside_lines(blocks)
+        plain = [item for item in listed if item.line not in asides]
+        items += other_items(plain, read | {line for _, line in items}, lines)
     return [
         requirement_of(f"{prefix}{number}", words, path, line, whole_command(words))
         for number, (words, line) in enumerate(sorted(items, key=lambda found: found[1]), 1)
     ]
 
 
-def _listed(blocks: Sequence[Block], words_of: Callable[[Item], str | None]) -> Iterator[tuple[str, set[int]]]:
-    """Words and lines of each list item for which `words_of` returns text, together with the plain items below it."""
+def _paragraphs(blocks: Sequence[Block]) -> Iterator[tuple[str, set[int]]]:
+    """Words and lines of each paragraph that begins with a number."""
     for block in blocks:
-        for item in block.walk() if isinstance(block, List) else ():
-            if (words := words_of(item)) is not None:
-                below = [other for inner in item.items for other in _plain_items(inner)]
-                lines = {line for part in (item, *below) for line in range(part.line, part.own_end + 1)}
-                yield "\n".join(filter(None, (words, *item.more, *(other.text for other in below)))), lines
+        if isinstance(block, Paragraph) and words_after_number(block.words.raw):
+            yield block.words.raw, set(range(block.line, block.end + 1))
 
 
 def _below_headings(blocks: Sequence[Block], lines: list[str], read: set[int]) -> Iterator[tuple[str, set[int]]]:
     """Words and lines of each heading that begins with a number such as FR-001, together with the unread lines below
     it. If all lines below a short heading were read, the heading is only their title, and its words are ""."""
     for at, heading in enumerate(blocks):
-        title = numbered_words(heading.words.raw) if isinstance(heading, Heading) else None
+        title = words_after_number(heading.words.raw) if isinstance(heading, Heading) else None
         if title and isinstance(heading, Heading):
             ends = (n for n in range(at + 1, len(blocks)) if _is_beside(blocks[n], heading.level))
             inner = blocks[at + 1 : next(ends, len(blocks))]
@@ -96,7 +104,7 @@ def _words_of(item: Item) -> str | None:
 
 
 def _numbered_words_of(item: Item) -> str | None:
-    return numbered_words(item.words.raw)
+    return words_after_number(item.words.raw)
 
 
 def _refuse_without_words(block: List, path: str) -> None:
@@ -105,11 +113,3 @@ def _refuse_without_words(block: List, path: str) -> None:
     if _words_of(last) == "" and not last.more:
         then = "write what must hold beside the box, or remove the box"
         raise BadInput("this box has no words, and the text below does not belong to it", f"{path}:{last.line}", then)
-
-
-def _plain_items(item: Item) -> Iterator[Item]:
-    """The item and the items nested in it. An item with a box or a number is left out, with all items nested in it."""
-    if _words_of(item) is None and _numbered_words_of(item) is None:
-        yield item
-        for below in item.items:
-            yield from _plain_items(below)

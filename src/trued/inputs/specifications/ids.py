@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from trued.errors import BadInput
 from trued.inputs.requirements.file import parse_requirements
-from trued.inputs.requirements.guard_phrases import quoted_command
+from trued.inputs.requirements.guard_phrases import quoted_command, without_number
 from trued.model import Check, CommandCheck, Requirement, Source
 from trued.support.markdown import Words, split_lines
 
@@ -24,13 +24,13 @@ def slug(text: str, otherwise: str = "requirement") -> str:
 def requirement_of(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] = ()) -> Requirement:
     """A requirement found in a file. It gets `keep` if it has checks and its whole text asks that a command
     succeeds: a command that succeeds on the base must still succeed."""
-    keep = bool(checks and quoted_command(text))
+    keep = bool(checks and quoted_command(without_number(text)))
     return Requirement(id=name, text=text, source=Source(file=file, line=line), checks=checks, keep=keep)
 
 
 def command_checks(words: Words) -> tuple[Check, ...]:
     """The check that a sentence such as "`make lint` passes" names; none if it says anything else."""
-    command = quoted_command(words.raw)
+    command = quoted_command(without_number(words.raw))
     return (CommandCheck(command=command),) if command else ()
 
 

@@ -2,17 +2,24 @@
 
 import re
 
+from trued.inputs.requirements.guard_phrases import NUMBERED
 from trued.inputs.specifications.unread_lines import bare
 
-NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)
 LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
 
 
 def numbered_words(line: str) -> str | None:
-    """The line's words if they begin with a number and say more; None otherwise."""
+    """The words of any line if they begin with a number and say more. A line of prose may only mention one."""
     words = bare(line)
     match = LISTED.match(words)
     return words if match and words[match.end() :] else None
+
+
+def words_after_number(words: str) -> str | None:
+    """The words of an item, heading or paragraph if they begin with a number and say more, whatever stands between;
+    None otherwise."""
+    match = NUMBERED.match(words)
+    return words if match and re.search(r"\w", words[match.end() :]) else None
 
 
 def number_of(words: str) -> str:

@@ -8,16 +8,23 @@ from pathlib import PurePosixPath
 from trued.inputs.specifications.boxes import without_box_in_prose
 from trued.inputs.specifications.ids import command_checks, slug, whole_command, with_fences, without_fences
 from trued.inputs.specifications.ids import requirement_of as requirement
+from trued.inputs.specifications.listed_items import LABEL, aside_lines, boxed_items, other_items, words_of_item
 from trued.inputs.specifications.numbered import number_of, numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import section_kind
 from trued.model import Check, Requirement, Requirements
-from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, parse
+from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Table, parse, split_lines
 
-TITLE = re.compile(r"(requirement|scenario)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+# A number or a short name may stand between the word and its colon; a dash, or nothing after a number, is one, too.
+TITLE = re.compile(
+    r"([*_]*)(requirement|scenario)(?=[\s*_:\uff1a])[*_]*"
+    r"\s*(?:[\w.()#-]{0,12}\s*[:\uff1a\u2013\u2014-]+|[\w.()#-]*\d[\w.()#-]*)\s*(\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 TITLE_WORDS = 3  # a longer title may ask for something itself
 HOLDS = re.compile(r"\brequirements\b", re.IGNORECASE)
-DELTA = re.compile(r"(added|modified|removed|renamed)\s+requirements", re.IGNORECASE)
+DELTA = re.compile(r"((?:(?:added|modified|removed|renamed)(?:\W+and)?\W+)+)requirements")
+RENAME = re.compile(r"\W*(?:from|to)\b", re.IGNORECASE)
 
 
 class OpenSpec:
@@ -64,6 +71,7 @@ class _OpenSpecFile:
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read, or that ask for nothing
     # for each sentence that only says that a command passes: its requirement's index in `found`, words, line and check
     commands: list[tuple[int, str, int, tuple[Check, ...]]] = field(default_factory=list)
+    rest: list[Item] = field(default_factory=list)  # items of lists below other headings
     nongoal: int = 0  # the level of the heading under which the current text is a non-goal; 0 if there is none
 
     def read(self, text: str) -> list[Requirement]:
@@ -71,6 +79,10 @@ class _OpenSpecFile:
         self.read_structure(text)
         self._give_checks()
         self.open = False
+        for words, lines in boxed_items(self.rest, words_of_item):
+            self.lines |= lines
+            if words:
+                self._add_words(words, min(lines), whole_command(words))
         for words, line in unread_items(text, self.lines, without_box_in_prose):
             self._add_words(words, line, whole_command(words))
         read = self.lines | {requirement.source.line for requirement in self.found}
@@ -78,46 +90,58 @@ class _OpenSpecFile:
         for words, line in unread_items(text, read, numbered_words):
             if number_of(words) not in known:  # a line may mention the number of a known requirement
                 self._add_words(words, line)
+        read = self.lines | {requirement.source.line for requirement in self.found}
+        for words, line in other_items(self.rest, read, split_lines(text)):
+            self._add_words(words, line, whole_command(words))
         return sorted(self.found, key=lambda one: one.source.line)
 
     def read_structure(self, text: str) -> list[Requirement]:
         """Read the requirements below this format's headings. Boxes elsewhere are not read."""
-        for block in parse(text):
+        blocks = parse(text)
+        asides = aside_lines(blocks)
+        for block in blocks:
+            is_outside = not (self.open or self.inside)
             if isinstance(block, Heading):
                 self._take_heading(block)
                 if not self.nongoal or block.level <= self.nongoal:
                     self.nongoal = block.level if section_kind(block.words.plain) == "nongoal" else 0
-            elif self.open or self.inside:
+            elif is_outside and isinstance(block, Paragraph) and (match := TITLE.match(block.words.raw)):
+                self._begin(match, LABEL, block.line)
+            elif is_outside and isinstance(block, List) and not self.nongoal and block.line not in asides:
+                renamed = self.delta == "renamed"
+                self.rest += [item for item in block.items if not (renamed and RENAME.match(item.words.raw))]
+            elif not is_outside:
                 self._more(block)
-            if self.open or self.inside or self.nongoal or self.delta == "renamed":
+            if self.open or self.inside or self.nongoal:
                 self.lines |= set(range(block.line, block.end + 1))
         return self.found
 
     def _take_heading(self, heading: Heading) -> None:
-        match = TITLE.match(heading.words.raw)
-        if match is None:
-            if self.open and heading.level > self.level:  # a heading inside of the requirement
-                self._add_words(heading.words.raw, heading.line)
-                return
+        if match := TITLE.match(heading.words.raw):
+            self._begin(match, heading.level, heading.line)
+        elif self.open and heading.level > self.level:  # a heading inside of the requirement
+            self._add_words(heading.words.raw, heading.line)
+        elif heading.level <= 2:
+            delta = DELTA.search(heading.words.plain.lower())
+            kinds = set(re.findall(r"\w+ed\b", delta[1])) if delta else set[str]()
+            self.delta, self.name, self.open = kinds.pop() if len(kinds) == 1 else "", "", False
+            self.inside = self.delta != "renamed" and bool(HOLDS.search(heading.words.plain))
+        else:
             self.open = False
-            if heading.level <= 2:
-                delta = DELTA.search(heading.words.plain)
-                self.delta, self.name = delta[1].lower() if delta else "", ""
-                self.inside = self.delta != "renamed" and bool(HOLDS.search(heading.words.plain))
-            elif self.inside:
+            if self.inside:
                 self._add_words(heading.words.raw, heading.line)
-            return
-        self.open = self.delta != "renamed"
-        if not self.open:
-            return
-        if match[1].lower() == "requirement":
-            self.name, self.level = f"{self.area}.{slug(match[2])}", heading.level
-            text = f"{match[2]} (removed)" if self.delta == "removed" else match[2]
-            self.found.append(requirement(self.name, text, self.file, heading.line))
+
+    def _begin(self, match: re.Match[str], level: int, line: int) -> None:
+        """Begin a requirement or a scenario."""
+        self.open, words = True, match[3].removesuffix(match[1])
+        if match[2].lower() == "requirement":
+            self.name, self.level = f"{self.area}.{slug(words)}", level
+            text = f"{words} (removed)" if self.delta == "removed" else words
+            self.found.append(requirement(self.name, text, self.file, line))
         else:
             above = self.name or self.area
-            self.level = self.level if self.name else heading.level
-            self.found.append(requirement(_short(f"{above}.{slug(match[2])}"), match[2], self.file, heading.line))
+            self.level = self.level if self.name else level
+            self.found.append(requirement(_short(f"{above}.{slug(words)}"), words, self.file, line))
 
     def _more(self, block: Block) -> None:
         """Add the text below a heading to its requirement."""

@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from trued.inputs.requirements.guard_phrases import NUMBERED
 from trued.inputs.specifications.boxes import without_box_in_prose
 from trued.inputs.specifications.ids import requirement_of, slug, whole_command, with_fences, without_fences
-from trued.inputs.specifications.numbered import NUMBERED, numbered_words
+from trued.inputs.specifications.listed_items import aside_lines, boxed_items, is_aside, other_items, words_of_item
+from trued.inputs.specifications.numbered import numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import (
-    Block,
     Heading,
     Item,
     List,
@@ -36,11 +37,9 @@ ASKING = {
     "measurable outcome": "success",
     "constraint": "constraint",
 }
-# Parts of headings and labels; the text below them is about the specification itself, or about the work.
-ASIDE = ("key entit", "assumption", "dependenc", "clarification", "checklist", "quality", "completeness", "execution")
-LABEL = 7  # the level of a label: below every heading
+KINDS = {"goal": "requirement", "constraint": "constraint", "ship": "acceptance"}
+CONTAINER = "user scenarios"  # the section of the stories; it asks for nothing itself
 TITLE_WORDS = 3  # a longer heading may ask for something itself
-ABOUT = ("why this priority", "independent test")  # labels of texts about how to work, not about what must hold
 
 
 class SpecKit:
@@ -50,7 +49,7 @@ class SpecKit:
         return tuple(path for path in paths if PLACE.fullmatch(path))
 
     def recognises(self, text: str) -> bool:
-        return bool(_SpeckitFile("", "").read_structure(without_fences(text)))
+        return bool(_SpeckitFile("", "", kinds={}).read_structure(without_fences(text)))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
         several = len(files) > 1
@@ -68,6 +67,7 @@ class _SpeckitFile:
 
     file: str
     prefix: str
+    kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)  # kind of a section of any text → its name here
     story: str = ""
     section: str = ""  # the value in ASKING for the last heading or label; "" if it has none
     begun: int = 0  # how many requirements were found before this section
@@ -75,7 +75,7 @@ class _SpeckitFile:
     open: bool = False  # whether text outside of sections belongs to the last requirement
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read
     asides: set[int] = field(default_factory=set)  # numbers of the lines about the specification or the work
-    aside: int = 0  # the level of the heading or label that begins such lines; 0 if the current block is not below one
+    rest: list[Item] = field(default_factory=list)  # items of lists below other headings
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 
@@ -83,17 +83,25 @@ class _SpeckitFile:
         refuse_open_comment(text, self.file)
         self.read_structure(text)
         self.section = self.story = ""
-        taken = self.lines | self.asides | {requirement.source.line for requirement in self.found}
+        taken = self.lines | self.asides
+        for words, lines in boxed_items(self.rest, words_of_item):
+            taken |= lines
+            if words:
+                self._add(self._numbered(""), words, min(lines), whole_command(words))
+        taken |= {requirement.source.line for requirement in self.found}
         for words, line in unread_items(text, taken, without_box_in_prose):
+            self._add(self._numbered(""), words, line, whole_command(words))
+        read = {requirement.source.line for requirement in self.found} | (taken - self.lines)
+        for words, line in other_items(self.rest, read, split_lines(text)):
             self._add(self._numbered(""), words, line, whole_command(words))
         return sorted(self.found, key=lambda requirement: requirement.source.line)
 
     def read_structure(self, text: str) -> list[Requirement]:
         """Read text with a number such as FR-001, and sections that ask for something. Boxes elsewhere are not read."""
-        lines = split_lines(text)
-        for block in parse(text):
+        lines, blocks = split_lines(text), parse(text)
+        self.asides = aside_lines(blocks)
+        for block in blocks:
             before = list(self.found)
-            self._note_aside(block)
             if isinstance(block, Heading):
                 self._take_heading(block)
             elif isinstance(block, Paragraph):
@@ -112,16 +120,6 @@ class _SpeckitFile:
             self._add_numbered(words, words, line)
         return self.found
 
-    def _note_aside(self, block: Block) -> None:
-        """Note the lines of a block below a heading or label that is about the specification or the work."""
-        if isinstance(block, Heading):
-            if not self.aside or block.level <= self.aside:
-                self.aside = block.level if _is_aside(block.words.plain) else 0
-        elif isinstance(block, Paragraph) and block.words.label and self.aside in (0, LABEL):
-            self.aside = LABEL if _is_aside(block.words.label.strip(" :")) else 0
-        if self.aside:
-            self.asides |= set(range(block.line, block.end + 1))
-
     def _take_heading(self, heading: Heading) -> None:
         title, inner = heading.words.plain, heading.level > self.level
         if match := STORY.search(title):
@@ -130,13 +128,24 @@ class _SpeckitFile:
         elif NUMBERED.match(title):
             self.section, self.open, self.level = "", True, heading.level
             self._add_numbered(title, heading.words.raw, heading.line)
-        elif inner and (self.section or self.open) and not _section_of(title) and not _is_aside(title):
+        elif inner and (self.section or self.open) and not self._section_of(title) and not is_aside(title):
             if self.open or len(title.split()) > TITLE_WORDS:
                 self._more(heading.words.raw, heading.line)
         else:
-            self._begin(_section_of(title), heading.level)
+            self._begin(self._section_of(title) if heading.level > 1 else "", heading.level)
+            if self.section and (":" in title.strip(" :") or len(title.split()) > 2 * TITLE_WORDS):
+                self._more(heading.words.raw, heading.line)
             if heading.level <= 2 or (self.section and heading.level <= 3):
                 self.story = ""
+
+    def _section_of(self, title: str) -> str:
+        low = title.lower()
+        if is_aside(title) or CONTAINER in low:
+            return ""
+        if set(title_words(title)) - {"mandatory"} == {"requirements"}:
+            return "requirement"
+        known = (kind for phrase, kind in ASKING.items() if phrase in low)
+        return next(known, self.kinds.get(section_kind(title), ""))
 
     def _begin(self, section: str, level: int) -> None:
         self.section, self.begun, self.level, self.open = section, len(self.found), level, False
@@ -145,9 +154,9 @@ class _SpeckitFile:
         raw, label = paragraph.words.raw, paragraph.words.label.strip(" :").lower()
         if self._add_numbered(raw, raw, paragraph.line):
             return
-        aside = label.startswith(ABOUT) or _is_aside(label)
-        if label and (aside or _section_of(label) or not (self.section or self.open)):
-            self._begin("" if aside else _section_of(label), self.level)
+        aside = is_aside(label) or is_header_field(label)
+        if label and (aside or self._section_of(label) or not (self.section or self.open)):
+            self._begin("" if aside else self._section_of(label), self.level)
             raw = paragraph.words.rest.strip(" :*_") if self.section else ""
         if raw:
             self._more(raw, paragraph.line)
@@ -158,8 +167,10 @@ class _SpeckitFile:
         if not self._add_numbered(item.words.raw, whole, item.line):
             if self.section:
                 self._add(self._numbered(item.number), whole, item.line, whole_command(whole))
-            else:
+            elif self.open or item.line in self.asides:
                 self._more(whole, item.line)
+            else:
+                self.rest.append(item)
         for below in item.items:
             if NUMBERED.match(below.words.raw) or not whole:
                 self._item(below)
@@ -228,20 +239,6 @@ class _SpeckitFile:
 
     def _add(self, name: str, text: str, line: int, checks: tuple[Check, ...] = ()) -> None:
         self.found.append(requirement_of(f"{self.prefix}{name}", text, self.file, line, checks))
-
-
-def _section_of(title: str) -> str:
-    low = title.lower()
-    if set(title_words(title)) - {"mandatory"} == {"requirements"}:
-        return "requirement"
-    return "" if _is_aside(title) else next((kind for phrase, kind in ASKING.items() if phrase in low), "")
-
-
-def _is_aside(title: str) -> bool:
-    """Whether the text below this heading or label is about the specification or the work, not about what must hold."""
-    if any(phrase in title.lower() for phrase in ASIDE) or is_header_field(title):
-        return True
-    return section_kind(title) in ("aside", "problem", "nongoal")
 
 
 def _first_words(cells: Sequence[Words]) -> str:

@@ -7,11 +7,11 @@ from trued.errors import BadInput
 from trued.support.markdown import open_comment, split_lines, without_comments
 
 _MARK = r"(?:[-*+]|[^\w\s`\[(<#|>&:])(?=[\s\[])|\(?(?:\d{1,4}|[A-Za-z]|[ivxIVX]{1,5})[.)](?=[\s\[])"
-_LEAD = re.compile(rf"(?:<(?!input)/?\w[^>\n]*>|[\s>|#]|{_MARK})*")
+_LEAD = re.compile(rf"(?:<(?!(?i:input))/?\w[^>\n]*>|[\s>|#]|{_MARK})*")
 _BULLET = re.compile(rf"([\s>]*)(?:{_MARK})\s")
 _RULE = re.compile(r"[\s>|:-]*|\s*(?:```|~~~).*|\s*</?\w[^>]*>\s*")  # an empty line, a table's rule, a fence, a tag
 _OTHER = re.compile(r"[\s>]*[#|]")  # a heading or a table
-_TAGS = re.compile(r"(?:<(?!input)/?\w[^<>\n]*>\s*)+")
+_TAGS = re.compile(r"(?:<(?!(?i:input))/?\w[^<>\n]*>\s*)+")
 _INPUT = re.compile(r"<input\b[^<>]*>", re.IGNORECASE)
 
 

@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Collection, Mapping
 
-from trued.inputs.requirements.guard_phrases import guard_kind, named_command
+from trued.inputs.requirements.guard_phrases import guard_kind, named_command, without_number
 from trued.model import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.proof.text.command_parser import RunnerCall
@@ -89,7 +89,7 @@ def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Colle
 
 
 def _command_of_sentence(requirement: Requirement) -> CommandCheck | None:
-    command = named_command(requirement.text)
+    command = named_command(without_number(requirement.text))
     return CommandCheck(command=command) if command else None
 
 
@@ -122,5 +122,5 @@ def _with_base_tools(requirement: Requirement, tools: Mapping[str, tuple[Check, 
     base's own checks for them, as guards. Other requirements are returned unchanged."""
     if requirement.checks or requirement.parts:
         return requirement
-    kind = "tests" if requirement.keep else guard_kind(requirement.text)
+    kind = "tests" if requirement.keep else guard_kind(without_number(requirement.text))
     return requirement.model_copy(update={"keep": True, "checks": tools[kind]}) if kind in tools else requirement
