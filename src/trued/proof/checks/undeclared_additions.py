@@ -137,6 +137,7 @@ async def unread_additions(
                 not new_source.parsed
                 or _hides_more(path, (old_source, old_text), (new_source, new_text))
                 or tools.hides_more(path, new_source, old_text, new_text)
+                or any(_leads_out(path, name, on_base, on_commit) for name in new_source.paths - old_source.paths)
             )
             additions += [path] if hides_more else []
             own_names = (
@@ -176,11 +177,7 @@ async def unread_additions(
         *await _files_with_new_programs(workspace, base, starts, known_paths),
     ]
     declared, raised = await _declared_for_more(workspace, base, commit)
-    removed = {*before} - {*after}
-    orphans = await _imports_of_removed(workspace, commit, removed, modules) if removed else {}
-    imports |= {path: names for path, (names, _) in orphans.items() if path not in changed}
-    contents = {**{path: content for path, (_, content) in orphans.items()}, **after}
-    unknown = await _unknown_imports(workspace, (base, commit), imports, contents, (modules, declared))
+    unknown = await _unknown_imports(workspace, (base, commit), imports, (before, after), (modules, declared))
     return [
         *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
@@ -359,6 +356,16 @@ def _own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: C
         for package, names in source.named.items()
         if all(aliases.leads_inside(path, name, files) for name in names) and not _is_vendored(package, files)
     }
+
+
+def _leads_out(path: str, name: str, on_base: Collection[str], on_commit: Collection[str]) -> bool:
+    """Whether a path that the script at `path` imports leads out of the project. An absolute path is the project's own
+    only if the base has such a file below a folder that bundlers serve."""
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), name.split("?")[0]))
+    if name.startswith("/"):
+        folders = [*PurePosixPath(path).parents, *(folder / "public" for folder in PurePosixPath(path).parents)]
+        return not any(str(folder / place.lstrip("/")) in on_base for folder in folders)
+    return place.startswith("../") or (not name.startswith(".") and place not in with_folders(on_commit))
 
 
 def _is_vendored(package: str, files: Collection[str]) -> bool:
@@ -609,7 +616,7 @@ async def _unknown_imports(
     workspace: Workspace,
     commits: tuple[str, str],
     imports: Mapping[str, Collection[str]],
-    changed: Mapping[str, bytes],
+    texts: tuple[Mapping[str, bytes], Mapping[str, bytes]],
     own_and_consumers: tuple[_OwnModules, Consumers],
 ) -> list[tuple[str, str]]:
     """File and name of each unknown import. An import is unknown if the base declares no package for this file that
@@ -619,12 +626,16 @@ async def _unknown_imports(
     ships with it. If the base's Python code imports a module of the project, that is no use of a package of the same
     name.
 
-    `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `own_and_consumers`: the
+    `commits`: the base and the commit. `imports`: path → names. `texts`: path → content of the changed files, on each
+    of them. `own_and_consumers`: the
     project's own modules, and the base's consumers of packages.
     """
+    (base, commit), (own_modules, consumers), (before, after) = commits, own_and_consumers, texts
+    orphans = await _imports_of_removed(workspace, commit, before.keys() - after.keys(), own_modules)
+    imports = {**{path: names for path, (names, _) in orphans.items() if path not in after}, **imports}
     if not any(imports.values()):
         return []
-    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    changed = {**{path: content for path, (_, content) in orphans.items()}, **after}
     declared = await declared_by(workspace, base)
     linked_packages = (await own_packages(workspace, base, commit)).linked()
     code = {path: text_of(content) for path, content in changed.items() if path.endswith((".py", *SCRIPTS))}
