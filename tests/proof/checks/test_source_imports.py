@@ -63,6 +63,20 @@ BY_PYTHON = {
     "    os.environ['_PYTHON_SYSCONFIGDATA_NAME'] = 'requests'\n    return sysconfig.get_config_vars()\n",
     "Python's own settings by another module": "import os\nos.environ['_PYTHON_' + 'SYSCONFIGDATA_NAME'] = 'requests'\n"
     "import zoneinfo\n",
+    "a module for unittest": "import unittest\n\nunittest.main('requests', exit=False)\n",
+    "a module for unittest by another name": "from unittest import main as go\n\ngo(module='requests')\n",
+    "a module for unittest in words": "import unittest\n\nunittest.main(argv=['x', 'requests'])\n",
+    "a module for unittest's program": "from unittest import TestProgram\n\nTestProgram('requests')\n",
+    "unittest's function as a value": "import unittest\n\ngo = unittest.main\n",
+    "a part of unittest": "from unittest.main import main\n\nmain('requests')\n",
+    "tests of a package": "import unittest\n\nunittest.defaultTestLoader.discover('requests')\n",
+    "tests of a package by a loader": "from unittest import TestLoader\n\nx = TestLoader()\n"
+    "x.discover(start_dir='requests')\n",
+    "tests of a package by a name": "import unittest\n\ngetattr(unittest.TestLoader(), 'discover')('requests')\n",
+    "a private function": "import warnings\n\nwarnings._setoption('ignore::requests.X')\n",
+    "a private function by its name": "from warnings import _setoption as go\n\ngo('ignore::requests.X')\n",
+    "another interpreter": "from concurrent import interpreters\n\ninterpreters.create().exec('import requests')\n",
+    "another interpreter, at once": "import concurrent.interpreters as more\n\nmore.create().exec('import requests')\n",
     "every object": "import gc\n\nx = gc.get_objects()\n",
 }
 ORDINARY = {
@@ -113,6 +127,17 @@ ORDINARY = {
     "    sys.exit(sys.getsizeof(1))\n",
     "variables": "import os\nimport zoneinfo\n\nos.environ['PYTHONUNBUFFERED'] = '1'\n"
     "x = os.environ.get('PYTHON_VERSION'), os.getenv('PYTHONPATH')\n",
+    "tests": "import unittest\nfrom unittest import TestCase, main, mock\n\n\nclass A(TestCase):\n"
+    "    def test_a(self):\n        self.assertEqual(1, 1)\n\n\n"
+    "if __name__ == '__main__':\n    suite = unittest.TestLoader().discover('tests')\n"
+    "    unittest.defaultTestLoader.discover('.')\n    unittest.TextTestRunner().run(suite)\n"
+    "    unittest.main(verbosity=2)\n    main()\n",
+    "private classes": "import argparse\nimport typing\nimport warnings\n\n\n"
+    "def add(found: 'argparse._SubParsersAction', at: argparse._ArgumentGroup):\n    warnings.simplefilter('error')\n"
+    "    return typing._GenericAlias, __import__('json').dumps\n",
+    "what else may be discovered": "def find(net):\n    return net.discover('printers'), net.main('x')\n",
+    "pools": "from concurrent import futures\nfrom concurrent.futures import ThreadPoolExecutor\n\n"
+    "x = futures.ProcessPoolExecutor, ThreadPoolExecutor()\n",
     "methods of its own": "class A:\n    def compile(self):\n        return self._os, self.site, self.select()\n",
 }
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 
 from trued.proof.checks.harmless_modules import (
     HARMLESS_IN_NODE,
+    IMPORTING_IN_UNITTEST,
     LOADING_BUILT_INS,
+    PLAIN_IN_UNITTEST_MAIN,
     READ_BY_USE,
     STANDARD,
     fetched_by,
@@ -259,6 +261,8 @@ class _Python:
                     self.modules |= {dotted_name} if is_module else set()
                     self.origins.setdefault(alias.asname or alias.name, set()).add(dotted_name)
 
+        self.tests = any(name.split(".")[0] == "unittest" for names in self.origins.values() for name in names)
+
     def read(self) -> SourceText:
         source = SourceText()
         source.imports = {name.split(".")[0] for name in self._imported_modules() if not name.startswith(".")}
@@ -377,6 +381,8 @@ class _Python:
     def _understood_parts(self, node: ast.AST) -> list[ast.AST]:
         """The parts of an expression that mention a loader or module, but in a form that shows what is used:
         `import_module` in `import_module("json")`, `json` in `json.loads` and in `getattr(json, "loads")`."""
+        if isinstance(node, ast.Call) and self._runs_own_tests(node):
+            return [node.func]
         if isinstance(node, ast.Call) and self._names_module(node.func):
             argument = node.args[0] if node.args else None
             is_own_name = isinstance(argument, ast.Name) and argument.id in ("__name__", "__package__")
@@ -394,6 +400,15 @@ class _Python:
             return [node.value] if by_own_name or (_literal_text(node.slice) and _is_namespace(node.value)) else []
         return [node.value] if isinstance(node, ast.Attribute) and node.attr not in (*INTERNALS, "__dict__") else []
 
+    def _runs_own_tests(self, call: ast.Call) -> bool:
+        """Whether the call is `unittest.main()`, or `discover` with a folder or module of the project."""
+        if self._dotted_names(call.func) == {"unittest.main"}:
+            return not call.args and all(keyword.arg in PLAIN_IN_UNITTEST_MAIN for keyword in call.keywords)
+        if getattr(call.func, "attr", "") != "discover":
+            return False
+        folder = _literal_text(call.args[0] if call.args else None).removeprefix("./")
+        return folder == "." or re.split(r"[./]", folder)[0] in self.own_modules
+
     def _takes_attribute(self, call: ast.Call, name: str) -> bool:
         """Whether a call such as `getattr(module, "name")` names the attribute literally and returns no function that
         loads or starts anything. `setattr`, `delattr` and `hasattr` never return such a function."""
@@ -409,7 +424,12 @@ class _Python:
     def _mentions_loader(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Constant | ast.BinOp):
             text = _literal_text(node)
-            names_loader = text in LOADERS - TEXT_RUNNERS or text in LOADER_MODULES or "__import__" in text
+            names_loader = (
+                text in LOADERS - TEXT_RUNNERS
+                or (self.tests and text in IMPORTING_IN_UNITTEST[1:])
+                or text in LOADER_MODULES
+                or "__import__" in text
+            )
             return names_loader or is_loading_variable(text)
         if isinstance(node, ast.Call):
             return _is_namespace(node) or self._looks_up(node)
@@ -417,6 +437,7 @@ class _Python:
             return False
         if isinstance(node, ast.Attribute):
             beyond = node.attr in LOADERS - TEXT_RUNNERS or node.attr in INTERNALS
+            beyond = beyond or (self.tests and node.attr in IMPORTING_IN_UNITTEST[1:])
             beyond = beyond or self._passes_through(node)
             if beyond or (node.attr in {*MODULES_AS_ATTRIBUTES, "__dict__"} and self._is_imported(node.value)):
                 return True
@@ -441,7 +462,7 @@ class _Python:
             return True
         if module in ("builtins", "__builtins__") and member and not is_harmless_built_in(member):
             return True
-        if self._may_load(name):
+        if self._may_load(name) or (module == "unittest" and member in IMPORTING_IN_UNITTEST):
             return True
         if name.rpartition(".")[2] in LOADERS - TEXT_RUNNERS:
             return True
