@@ -589,7 +589,7 @@ OWN = {
     "web/pad.js": "export default 1;\n",
     "tsconfig.json": '{"compilerOptions": {"paths": {"lodash": ["./web/lodash.js"]}}}',
 }
-REMOVED = {
+REMOVED: dict[str, tuple[dict[str, str | None], str]] = {
     "a module": ({"src/six.py": None}, "unread src/p/a.py, which imports six"),
     "a package": ({"yaml/__init__.py": None, "yaml/part.py": None}, "unread main.py, which imports yaml"),
     "what makes it a package": ({"yaml/__init__.py": None}, "unread main.py, which imports yaml"),
@@ -616,7 +616,7 @@ async def test_a_module_that_is_removed_is_missing_wherever_it_is_imported(name:
     assert await read(head, OWN) == found
 
 
-NEWLY_OWN = {
+NEWLY_OWN: dict[str, tuple[dict[str, str | None], str]] = {
     "above src": ({"numpy.py": "", "src/p/b.py": "import numpy\n"}, "unread src/p/b.py, which imports numpy"),
     "beside it": ({"src/numpy.py": "", "src/p/b.py": "import numpy\n"}, "proven"),
     "above src, and used there": ({"numpy.py": "", "more.py": "import numpy\n"}, "proven"),

@@ -250,11 +250,7 @@ OTHER_TERMS: Heads = {
     "another setup": {"setup.py": SETUP.replace("from setuptools", "from _r"), "_r.py": "def setup(**k): ...\n"},
 }
 SAME_TERMS: Heads = {
-    "another version": {
-        "pyproject.toml": TOML.replace("tomli>=1", "tomli>=2").replace(
-            "python_version < '3.11'", 'python_version<"3.11"'
-        )
-    },
+    "another version": {"pyproject.toml": TOML.replace("tomli>=1", "tomli>=2").replace("version < '3", "version<'3")},
     "a new marker": {"pyproject.toml": TOML.replace("'requests'", "\"requests; os_name == 'nt'\"")},
     "another version in a table": {
         "tool/pyproject.toml": "[tool.poetry.dependencies]\nnumpy = {version = '2', markers = \"os_name == 'nt'\"}\n"
