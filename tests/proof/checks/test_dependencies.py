@@ -575,6 +575,73 @@ async def test_a_module_that_the_change_removes_stands_for_no_package() -> None:
     assert await read({"requests.py": None, "app.py": "import requests\n\nrequests.get()\n"}, base) != "proven"
 
 
+OWN = {
+    "pyproject.toml": "[project]\nname = 'p'\nversion = '1'\ndependencies = ['attrs']\n",
+    "src/p/__init__.py": "",
+    "src/p/a.py": "import six\nimport attrs\n",
+    "src/six.py": "A = 1\n",
+    "src/attrs.py": "A = 1\n",
+    "src/p/more.py": "A = 1\n",
+    "main.py": "import yaml\n",
+    "yaml/__init__.py": "A = 1\n",
+    "yaml/part.py": "A = 1\n",
+    "tests/__init__.py": "",
+    "tests/lefty.py": "A = 1\n",
+    "tests/test_a.py": "import lefty\nfrom tests import lefty as more\n",
+    "web/a.js": "import _ from 'lodash';\n",
+    "web/lodash.js": "export default 1;\n",
+    "web/pad.js": "export default 1;\n",
+    "tsconfig.json": '{"compilerOptions": {"paths": {"lodash": ["./web/lodash.js"]}}}',
+}
+REMOVED: dict[str, tuple[dict[str, str | None], str]] = {
+    "a module": ({"src/six.py": None}, "unread src/p/a.py, which imports six"),
+    "a package": ({"yaml/__init__.py": None, "yaml/part.py": None}, "unread main.py, which imports yaml"),
+    "what makes it a package": ({"yaml/__init__.py": None}, "unread main.py, which imports yaml"),
+    "a module of tests": ({"tests/lefty.py": None}, "unread tests/test_a.py, which imports lefty"),
+    "a script": ({"web/lodash.js": None}, "unread web/a.js, which imports lodash"),
+    "a module, moved away": ({"src/six.py": None, "lib/six.py": "A = 1\n"}, "unread src/p/a.py, which imports six"),
+    "a module, and its import": ({"src/six.py": None, "src/p/a.py": "import attrs\n"}, "proven"),
+    "a module of a declared name": ({"src/attrs.py": None}, "proven"),
+    "a module that nobody imports": ({"src/p/more.py": None, "web/pad.js": None}, "proven"),
+    "a module, for a package": ({"src/six.py": None, "src/six/__init__.py": "A = 1\n"}, "proven"),
+    "a module, moved to the top": ({"src/six.py": None, "six.py": "A = 1\n"}, "unread src/p/a.py, which imports six"),
+    "a module, moved from the top": (
+        {"yaml/__init__.py": None, "yaml/part.py": None, "src/yaml.py": "A = 1\n"},
+        "proven",
+    ),
+    "what makes tests a package": ({"tests/__init__.py": None}, "proven"),
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", REMOVED)
+async def test_a_module_that_is_removed_is_missing_wherever_it_is_imported(name: str) -> None:
+    head, found = REMOVED[name]
+    assert await read(head, OWN) == found
+
+
+NEWLY_OWN: dict[str, tuple[dict[str, str | None], str]] = {
+    "above src": ({"numpy.py": "", "src/p/b.py": "import numpy\n"}, "unread src/p/b.py, which imports numpy"),
+    "beside it": ({"src/numpy.py": "", "src/p/b.py": "import numpy\n"}, "proven"),
+    "above src, and used there": ({"numpy.py": "", "more.py": "import numpy\n"}, "proven"),
+    "in src, and used above": ({"src/q/__init__.py": "", "more.py": "import q\n"}, "proven"),
+    "for a test": ({"src/q/__init__.py": "", "numpy.py": "", "tests/test_q.py": "import q, numpy\n"}, "proven"),
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", NEWLY_OWN)
+async def test_a_new_module_is_found_only_from_its_own_root(name: str) -> None:
+    head, found = NEWLY_OWN[name]
+    assert await read(head, OWN) == found
+
+
+@pytest.mark.spec("DAY-9")
+async def test_a_package_called_src_is_no_root() -> None:
+    base = {**OWN, "src/__init__.py": ""}
+    assert await read({"settings.py": "", "src/p/b.py": "import settings\n"}, base) == "proven"
+
+
 @pytest.mark.spec("LAW-4")
 async def test_a_path_into_node_modules_names_a_package() -> None:
     head = {"web/a.js": "const _ = require('../node_modules/lodash/lodash.js');\n"}

@@ -214,3 +214,63 @@ def test_a_package_is_not_new_if_its_manifest_has_moved() -> None:
     assert [*Consumers({"app/package.json": more}).declared_for_more(base)] == [("evil", "app/package.json")]
     both = Consumers({"web/package.json": text, "app/package.json": text})
     assert [*both.declared_for_more(base)] == [("d3", "app/package.json")]
+
+
+TERMS = {
+    "pyproject.toml": "[project]\nname = 'a'\nversion = '1'\ndependencies = "
+    "['requests', \"tomli>=1; python_version < '3.11'\"]\n",
+    "requirements.txt": "rich; sys_platform == 'win32'\nuvicorn[standard]==1\n",
+    "setup.py": "from setuptools import setup\nREQS = ['requests', 'tqdm[a]']\n"
+    "setup(name='a', install_requires=REQS)\n",
+    "tool/pyproject.toml": "[tool.poetry.dependencies]\nnumpy = {version = '1', markers = \"os_name == 'nt'\"}\n",
+    "web/package.json": '{"optionalDependencies": {"lodash": "1"}, "dependencies": {"pad": "1"}, '
+    '"peerDependencies": {"react": "1"}, "peerDependenciesMeta": {"react": {"optional": true}}}',
+}
+TOML, SETUP, NODE = TERMS["pyproject.toml"], TERMS["setup.py"], TERMS["web/package.json"]
+OTHER_TERMS: Heads = {
+    "no marker": {"pyproject.toml": TOML.replace("; python_version < '3.11'", "")},
+    "another marker": {"pyproject.toml": TOML.replace("3.11", "4")},
+    "no marker in a list": {"requirements.txt": "rich\nuvicorn[standard]==1\n"},
+    "no marker in a table": {"tool/pyproject.toml": "[tool.poetry.dependencies]\nnumpy = '1'\n"},
+    "an extra": {"pyproject.toml": TOML.replace("'requests'", "'requests[socks]'")},
+    "an extra in setup.py": {"setup.py": SETUP.replace("'requests'", "'requests[socks]'")},
+    "an extra in setup.py for developers": {
+        "setup.py": SETUP.replace("=REQS", "=REQS, extras_require={'dev': ['requests[socks]']}")
+    },
+    "no longer optional": {
+        "web/package.json": NODE.replace('"lodash": "1"}', "}").replace('"pad"', '"lodash": "1", "pad"')
+    },
+    "a peer that is needed": {"web/package.json": NODE.replace("true", "false")},
+    "a list that another module brings": {
+        "setup.py": SETUP.replace("setup(", "from _r import REQS\nsetup(", 1),
+        "_r.py": "",
+    },
+    "a list by all names": {"setup.py": SETUP.replace("\nsetup(", "\nfrom _r import *\nsetup("), "_r.py": ""},
+    "a list as a function": {"setup.py": SETUP.replace("\nsetup(", "\ndef REQS(): ...\nsetup(")},
+    "another setup": {"setup.py": SETUP.replace("from setuptools", "from _r"), "_r.py": "def setup(**k): ...\n"},
+}
+SAME_TERMS: Heads = {
+    "another version": {"pyproject.toml": TOML.replace("tomli>=1", "tomli>=2").replace("version < '3", "version<'3")},
+    "a new marker": {"pyproject.toml": TOML.replace("'requests'", "\"requests; os_name == 'nt'\"")},
+    "another version in a table": {
+        "tool/pyproject.toml": "[tool.poetry.dependencies]\nnumpy = {version = '2', markers = \"os_name == 'nt'\"}\n"
+    },
+    "one extra less": {"setup.py": SETUP.replace("[a]", "")},
+    "another version of the project": {
+        "setup.py": "import os\nfrom pathlib import Path\n" + SETUP.replace("name='a'", "name='a', version='2'")
+    },
+    "optional now": {"web/package.json": NODE.replace('"pad": "1"', "").replace('"lodash"', '"pad": "1", "lodash"')},
+    "another range": {"web/package.json": NODE.replace('"lodash": "1"', '"lodash": "2"')},
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@each(OTHER_TERMS)
+async def test_a_package_under_other_terms_is_another_package(head: dict[str, str | None]) -> None:
+    assert (await read(head, TERMS)).startswith("unread ")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@each(SAME_TERMS)
+async def test_a_package_under_the_same_terms_or_narrower_ones_is_known(head: dict[str, str | None]) -> None:
+    assert await read(head, TERMS) == "proven"

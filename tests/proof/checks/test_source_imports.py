@@ -63,6 +63,20 @@ BY_PYTHON = {
     "    os.environ['_PYTHON_SYSCONFIGDATA_NAME'] = 'requests'\n    return sysconfig.get_config_vars()\n",
     "Python's own settings by another module": "import os\nos.environ['_PYTHON_' + 'SYSCONFIGDATA_NAME'] = 'requests'\n"
     "import zoneinfo\n",
+    "a module for unittest": "import unittest\n\nunittest.main('requests', exit=False)\n",
+    "a module for unittest by another name": "from unittest import main as go\n\ngo(module='requests')\n",
+    "a module for unittest in words": "import unittest\n\nunittest.main(argv=['x', 'requests'])\n",
+    "a module for unittest's program": "from unittest import TestProgram\n\nTestProgram('requests')\n",
+    "unittest's function as a value": "import unittest\n\ngo = unittest.main\n",
+    "a part of unittest": "from unittest.main import main\n\nmain('requests')\n",
+    "tests of a package": "import unittest\n\nunittest.defaultTestLoader.discover('requests')\n",
+    "tests of a package by a loader": "from unittest import TestLoader\n\nx = TestLoader()\n"
+    "x.discover(start_dir='requests')\n",
+    "tests of a package by a name": "import unittest\n\ngetattr(unittest.TestLoader(), 'discover')('requests')\n",
+    "a private function": "import warnings\n\nwarnings._setoption('ignore::requests.X')\n",
+    "a private function by its name": "from warnings import _setoption as go\n\ngo('ignore::requests.X')\n",
+    "another interpreter": "from concurrent import interpreters\n\ninterpreters.create().exec('import requests')\n",
+    "another interpreter, at once": "import concurrent.interpreters as more\n\nmore.create().exec('import requests')\n",
     "every object": "import gc\n\nx = gc.get_objects()\n",
 }
 ORDINARY = {
@@ -113,6 +127,17 @@ ORDINARY = {
     "    sys.exit(sys.getsizeof(1))\n",
     "variables": "import os\nimport zoneinfo\n\nos.environ['PYTHONUNBUFFERED'] = '1'\n"
     "x = os.environ.get('PYTHON_VERSION'), os.getenv('PYTHONPATH')\n",
+    "tests": "import unittest\nfrom unittest import TestCase, main, mock\n\n\nclass A(TestCase):\n"
+    "    def test_a(self):\n        self.assertEqual(1, 1)\n\n\n"
+    "if __name__ == '__main__':\n    suite = unittest.TestLoader().discover('tests')\n"
+    "    unittest.defaultTestLoader.discover('.')\n    unittest.TextTestRunner().run(suite)\n"
+    "    unittest.main(verbosity=2)\n    main()\n",
+    "private classes": "import argparse\nimport typing\nimport warnings\n\n\n"
+    "def add(found: 'argparse._SubParsersAction', at: argparse._ArgumentGroup):\n    warnings.simplefilter('error')\n"
+    "    return typing._GenericAlias, __import__('json').dumps\n",
+    "what else may be discovered": "def find(net):\n    return net.discover('printers'), net.main('x')\n",
+    "pools": "from concurrent import futures\nfrom concurrent.futures import ThreadPoolExecutor\n\n"
+    "x = futures.ProcessPoolExecutor, ThreadPoolExecutor()\n",
     "methods of its own": "class A:\n    def compile(self):\n        return self._os, self.site, self.select()\n",
 }
 
@@ -263,8 +288,36 @@ BY_NODE = {
     "process as the rest": "const { env, ...rest } = process;\nrest.replace('x');\n",
     "process of the global object": "const { process: p } = globalThis;\np.replace('x');\n",
     "process beside a function": "function f() {\n  function process() {}\n}\nconst p = process;\np.replace('x');\n",
+    "a name after an unusual blank": "import _ from\ufeff'lodash';\n",
+    "a name between comments that look like strings": "void /\"/; import _ from/*\"*/'lodash';\n",
+    "a name after a long comment": f"void /\"/; import _ from/*\"{'x' * 200}*/'lodash';\n",
+    "a function's maker after a word": "void /\"/; (() => 1).constructor('return 1')(); //\"\n",
+    "a function's maker at the beginning": "/\"/; (() => 1).constructor('return 1')(); //\"\n",
+    "a function's maker after a comment": "1; /**/ /\"/; (() => 1).constructor('return 1')(); //\"\n",
+    "a function's maker in a division": "const of = 2; of / (() => 1).constructor('return 1')() / 1;\n",
+    "a function's maker after a line's end": "// x\u2028(() => 1).constructor('return 1')();\n",
+    "a function's maker after half a line's end": "// x\r(() => 1).constructor('return 1')();\n",
+    "a condition on several lines": "if (x)\n/\"/.test('');(() => 1).constructor('return 1')(); /\"/;\n",
+    "an absolute path": "import _ from '/usr/share/nodejs/lodash/lodash.js';\n",
+    "a path out of the project": "import _ from '../../usr/share/nodejs/lodash/lodash.js';\n",
+    "files of a package": "const all = import.meta.glob('/node_modules/lodash-es/*.js');\n",
+    "files of packages": "const all = import.meta.glob(['./a/*.js', '/node_modules/**/x.js']);\n",
+    "computed files": "const all = import.meta.glob(place);\n",
+    "a package's folder": "const all = import.meta.webpackContext('lodash');\n",
+    "a package's worker": "const work = new Worker(new URL('lodash', import.meta.url));\n",
+    "a path into a package": "const place = new URL('../node_modules/lodash/x.js', import.meta.url);\n",
 }
 ORDINARY_NODE = {
+    "words before a division or a pattern": "export const f = async (a) => { if (typeof /a/ !== 'b') throw /c\"/; };\n"
+    "export const half = (end) => end.of / 2 + 'a/b' + x.in / 3;\n",
+    "the ends of lines of Windows": "/* a */\r\nexport const a = 'b';\r\n",
+    "names in comments": "import a /* 'b' */ from /* here */ './index.js'; // from a to b\n",
+    "own files": "const all = import.meta.glob('./parts/*.js', { eager: true });\nconst mode = import.meta.env.MODE;\n"
+    "const more = import.meta.glob<Part>(['./a/*.ts', '!./b/*.ts']);\n"
+    "const work = new Worker(new URL('./work.js', import.meta.url)), page = new URL('page.html', import.meta.url);\n"
+    "const there = new URL('/api', location.href), x = new URL('https://localhost/a');\n",
+    "what is left out": "export default { exclude: ['**/node_modules/**', 'node_modules/'], test: /node_modules/ };\n",
+    "own absolute paths": "import a from '/index.js';\nimport b from '/logo.png';\n",
     "a class": "export class A extends B {\n  constructor(x) { super(x); this.name = this.constructor.name; }\n"
     "  copy() { return new this.constructor(this.x); }\n}\n",
     "kinds of objects": "export const same = (a, b) => a.constructor === b.constructor || a.constructor.name;\n",
@@ -309,7 +362,8 @@ async def test_what_may_run_a_text_or_load_in_a_script_is_unread(name: str) -> N
 @pytest.mark.spec("DAY-9", "LAW-11")
 @pytest.mark.parametrize("name", ORDINARY_NODE)
 async def test_an_ordinary_script_is_read(name: str) -> None:
-    assert await read({"more.js": ORDINARY_NODE[name]}, BASE) == "proven"
+    base = {**BASE, "index.js": "", "page.html": "", "public/logo.png": ""}
+    assert await read({"more.js": ORDINARY_NODE[name]}, base) == "proven"
 
 
 @pytest.mark.spec("DAY-9")

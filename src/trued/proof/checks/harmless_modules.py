@@ -26,7 +26,7 @@ FETCHING = (
 _PYTHON = frozenset(
     {
         *("__future__", "abc", "argparse", "array", "ast", "atexit", "base64", "binascii", "bisect", "bz2", "calendar"),
-        *("cmath", "cmd", "codecs", "collections", "colorsys", "concurrent", "configparser", "contextlib"),
+        *("cmath", "cmd", "codecs", "collections", "colorsys", "concurrent.futures", "configparser", "contextlib"),
         *("contextvars", "copy", "csv", "curses", "dataclasses", "datetime", "dbm", "decimal", "difflib", "dis"),
         *("email", "enum", "errno", "faulthandler", "fcntl", "filecmp", "fnmatch", "fractions", "functools"),
         *("genericpath", "getopt", "getpass", "gettext", "glob", "graphlib", "grp", "gzip", "hashlib", "heapq"),
@@ -43,6 +43,9 @@ _PYTHON = frozenset(
         *("zoneinfo", "compression", "annotationlib"),
     }
 )
+# Functions of `unittest` that import what their arguments name, and the arguments of `unittest.main` that name nothing.
+IMPORTING_IN_UNITTEST = ("main", "TestProgram", "discover")
+PLAIN_IN_UNITTEST_MAIN = ("verbosity", "exit", "failfast", "buffer", "catchbreak", "testRunner")
 # Built-ins that load nothing by themselves, those of Python 2 among them, and `_`, which `gettext.install` adds. What
 # leads from some of them to other code (`globals`, `getattr`) is looked at in `source_imports`.
 _BUILT_INS = frozenset(
@@ -101,15 +104,18 @@ _VARIABLES = frozenset(
     }
 )
 _VARIABLE = re.compile(r"_PYTHON_\w+|PYTHON[A-Z]+\d?")
+_PRIVATE = re.compile(r"_[a-z]")  # private classes (`argparse._SubParsersAction`) name types
 _LOADING_PARTS = ("logging.config", "xml.sax", "xml.dom", "xml.parsers")
 
 
 def may_load(name: str) -> bool:
-    """Whether the dotted name begins with a module of Python's that is not known as harmless. False for modules of
-    `READ_BY_USE` and `FETCHING`."""
+    """Whether the dotted name begins with a module of Python's that is not known as harmless, or names one of its
+    private functions. False for modules of `READ_BY_USE` and `FETCHING`."""
     parts = name.split(".")
     if parts[0] not in STANDARD or parts[0] in READ_BY_USE or fetched_by(name):
         return False
+    if any(_PRIVATE.match(part) for part in parts[1:]):
+        return True
     above = [".".join(parts[:at]) for at in range(len(parts), 0, -1)]
     return next((module in _LOADING_PARTS for module in above if module in _PYTHON or module in _LOADING_PARTS), True)
 

@@ -17,7 +17,9 @@ from trued.proof.checks.package_manifests import (
     NOT_PACKAGES,
     PIPENV_OWN,
     REQUIREMENTS,
+    condition_of,
     entries_in,
+    extras_of,
     is_package_manifest,
     lines_in,
     normal_name,
@@ -63,24 +65,36 @@ class Consumers:
         """`manifests`: path → text, with all lists to which manifests refer."""
         # (sort, folder) → package → whom it reaches, and the manifest that says so
         self.declared: dict[tuple[str, str], dict[str, tuple[Reach, str]]] = {}
+        # the same → package → whom it reaches, under which condition, and the manifest that says so
+        self._terms: dict[tuple[str, str], dict[str, set[tuple[Reach, str, str]]]] = {}
         entries = {path: list(_entries(path, text)) for path, text in manifests.items()}
         reaches = _reaches_of_lists(entries)
         for path, declarations in entries.items():
-            packages = self.declared.setdefault((_SORTS.get(PurePosixPath(path).name, PYTHON), _folder(path)), {})
-            for entry, own_reach in declarations:
+            place = _SORTS.get(PurePosixPath(path).name, PYTHON), _folder(path)
+            packages, terms = self.declared.setdefault(place, {}), self._terms.setdefault(place, {})
+            for entry, own_reach, condition in declarations:
                 reach = reaches.get(path, own_reach)
+                if not references_in(path, entry):
+                    terms.setdefault(entry, set()).add((reach, condition, path))
                 if not references_in(path, entry) and (entry not in packages or packages[entry][0] < reach):
                     packages[entry] = reach, path
 
     def declared_for_more(self, base: "Consumers") -> Iterator[tuple[str, str]]:
-        """Package and manifest, for each package that reaches not only developers, and more people than on the base. A
-        declaration counts in all folders below, too. A package is left out if its declaration has only moved, from a
-        folder that has no manifest any more."""
-        for (sort, folder), packages in self.declared.items():
-            for package, (reach, path) in packages.items():
-                is_new = reach > Reach.DEVELOPERS and package not in base.packages(sort, folder, reach)
-                if is_new and not self._has_moved(sort, package, reach, base):
-                    yield package, path
+        """Package and manifest, for each package that reaches not only developers, and more people than on the base, or
+        under another condition. A declaration counts in all folders below, too. A package is left out if its
+        declaration has only moved, from a folder that has no manifest any more."""
+        for (sort, folder), terms in self._terms.items():
+            for package, declarations in terms.items():
+                for reach, condition, path in declarations:
+                    known = base.conditions(sort, folder, package, reach)
+                    is_new = reach > Reach.DEVELOPERS and known.isdisjoint(("", condition))
+                    if is_new and not self._has_moved(sort, package, reach, base):
+                        yield package, path
+
+    def conditions(self, sort: str, folder: str, package: str, needed: Reach) -> set[str]:
+        """The conditions under which the package reaches at least so many people in this folder."""
+        above = [self._terms.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
+        return {condition for terms in above for reach, condition, _ in terms.get(package, ()) if reach >= needed}
 
     def _has_moved(self, sort: str, package: str, reach: Reach, base: "Consumers") -> bool:
         """Whether a folder that declared the package for as many people on the base has no manifest any more."""
@@ -132,7 +146,7 @@ def _folders_above(folder: str) -> list[str]:
     return [str(folder_above) for folder_above in dict.fromkeys((pure, *pure.parents))]
 
 
-def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach]]]) -> dict[str, Reach]:
+def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach, str]]]) -> dict[str, Reach]:
     """Whom each list reaches: by its name, and by the manifests that refer to it, as `requirements.txt` may refer to a
     list for developers."""
     lists = [path for path in entries if PurePosixPath(path).name not in _MAIN_MANIFESTS]
@@ -140,7 +154,7 @@ def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach]]]) -> dic
     reaches = {path: Reach.DEVELOPERS if _FOR_DEVELOPERS.search(path) else Reach.ALL for path in with_usual_name}
     for _ in lists:  # lists can refer to lists
         for path, declarations in entries.items():
-            for entry, own_reach in declarations:
+            for entry, own_reach, _ in declarations:
                 for list_path in references_in(path, entry) if not re.match(r"-c\b|--constraint", entry) else ():
                     if list_path in lists:
                         reach = reaches.get(path, Reach.DEVELOPERS) if path in lists else own_reach
@@ -148,15 +162,16 @@ def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach]]]) -> dic
     return {path: reaches.get(path, Reach.DEVELOPERS) for path in lists}
 
 
-def _entries(path: str, text: str) -> Iterator[tuple[str, Reach]]:
-    """What the manifest declares, and whom it reaches. A manifest that cannot be parsed yields nothing here:
-    `declared_in` takes all its lines for packages."""
+def _entries(path: str, text: str) -> Iterator[tuple[str, Reach, str]]:
+    """What the manifest declares, whom it reaches, and under which condition. A manifest that cannot be parsed yields
+    nothing here: `declared_in` takes all its lines for packages."""
     name = PurePosixPath(path).name
     try:
         for reach, written_entries in _entries_by_reach(path, name, text):
-            for package in map(normal_name, written_entries):
-                if package and package not in NOT_PACKAGES:
-                    yield package, reach
+            for entry in written_entries:
+                for package in (normal_name(entry), *extras_of(entry)):
+                    if package and package not in NOT_PACKAGES:
+                        yield package, reach, condition_of(entry)
     except (ValueError, SyntaxError, configparser.Error, RecursionError):
         return
 
@@ -175,9 +190,18 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
                 )
     elif name in ("pyproject.toml", "package.json", "Cargo.toml", "Pipfile"):
         for reach, data in _declaring_tables(name, table_in(path, text)):
-            yield reach, packages_in(data, exact=False)
+            entries = packages_in(data, exact=True)
+            yield reach, [f"{entry}; optional" if _is_optional(data, entry, path, text) else entry for entry in entries]
     else:
         yield Reach.ALL, entries_in(name, text)
+
+
+def _is_optional(data: Mapping[str, Any], entry: str, path: str, text: str) -> bool:
+    """Whether an entry of this table of a package.json may fail to be installed, or is left to the user."""
+    if "peerDependencies" not in data:
+        return "optionalDependencies" in data
+    meta = table_at(table_in(path, text), "peerDependenciesMeta", entry.split(" ")[0])
+    return meta.get("optional") is True
 
 
 def _reach_in_setup(section: str, key: str) -> Reach:

@@ -9,6 +9,7 @@ import ast
 import configparser
 import json
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,6 +31,8 @@ _DECLARES = re.compile(r"(?!.*(?:constraint|override|built)).*dependencies|depen
 _REDIRECTS = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z0-9@][\w./@-]*)")
 _EXTRAS = re.compile(r"\s*[\w.-]+\s*\[[^\]]+\]")
+# Keys of a package's table that say where it is installed: those of Poetry, and the names of markers in a Pipfile.
+_CONDITION = re.compile(r"markers?|python\w*|platform\w*|os_name|sys_platform|implementation\w*")
 _GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
 # A line that names other lists, or a folder of the project.
 _NAMES_LISTS = re.compile(r"(?:-r|-c|--requirement|--constraint)[\s=]*([^\s:]+)|file:\s*(.+)")
@@ -283,6 +286,21 @@ def normal_name(entry: str) -> str:
     return match[1] if "/" in match[1] else re.sub(r"[-_.]+", "-", match[1]).lower()
 
 
+def condition_of(entry: str) -> str:
+    """The condition under which an exact entry is installed, such as `python_version<'3.11'`; "" if there is none."""
+    if table := re.fullmatch(r"\S+ (\{.*\})", entry, re.DOTALL):
+        return json.dumps(
+            {key: value for key, value in json.loads(table[1]).items() if _CONDITION.fullmatch(key)} or ""
+        ).strip('"')
+    return re.sub(r"\s", "", entry.partition(";")[2]).replace('"', "'")
+
+
+def extras_of(entry: str) -> list[str]:
+    """Each extra of an entry as `package[extra]`, which is a package of its own."""
+    extras = re.match(r"\s*([\w.-]+)\s*\[([^\]]+)\]", entry)
+    return [f"{normal_name(extras[1])}[{extra.strip()}]" for extra in extras[2].split(",")] if extras else []
+
+
 # -- what else changed -------------------------------------------------------------------------------------------------
 
 
@@ -396,19 +414,38 @@ def _is_plain_setup(old_text: str, new_text: str) -> bool:
     """Whether a setup.py lists all its requirements literally, and newly calls only functions of `SETUP_CALLS`."""
     module = ast.parse(new_text)
     nodes = list(ast.walk(module))
-    mentions = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    # every name in the module, whatever binds or uses it: an import, a function, an exception
+    fields = [field for node in nodes if not isinstance(node, ast.Constant) for _, field in ast.iter_fields(node)]
+    names = [name for field in fields for name in (field if isinstance(field, list) else [field])]
+    mentions = Counter(name for name in names if isinstance(name, str))
     values = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg in REQUIREMENTS]
     if any(isinstance(value, ast.Name) and mentions[value.id] != 2 for value in values):
         return False  # a variable with requirements is used more than once, so other code may change it
+    old_nodes = list(ast.walk(ast.parse(old_text)))
+    if not _imported_in(nodes) <= _imported_in(old_nodes) | {"setuptools", *sys.stdlib_module_names}:
+        return False  # what is imported may alter `setup`, or what it gets
+    old_entries = [entry for _, value in setup_keywords(old_text) for entry in texts_in(value)]
+    new_entries = [entry for _, value in setup_keywords(new_text) for entry in texts_in(value)]
+    if not {*filter(_EXTRAS.match, new_entries)} <= {*filter(_EXTRAS.match, old_entries)}:
+        return False
     try:
         for _, value in setup_keywords(new_text):
             ast.literal_eval(value)
     except (ValueError, TypeError):
         return False
-    before = {ast.dump(node) for node in ast.walk(ast.parse(old_text)) if isinstance(node, ast.Call)}
+    before = {ast.dump(node) for node in old_nodes if isinstance(node, ast.Call)}
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     new_calls = [call for call in calls if ast.dump(call) not in before]
     called_names = {
         call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "") for call in new_calls
     }
     return called_names <= SETUP_CALLS and not any(keyword.arg is None for call in calls for keyword in call.keywords)
+
+
+def _imported_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The top-level names of the modules that the nodes import; an import of all names counts apart."""
+    plain = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    froms = [
+        (node.module or "", alias.name) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    ]
+    return plain | {f"{module}.*" if name == "*" else module.split(".")[0] for module, name in froms}

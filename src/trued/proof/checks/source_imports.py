@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 
 from trued.proof.checks.harmless_modules import (
     HARMLESS_IN_NODE,
+    IMPORTING_IN_UNITTEST,
     LOADING_BUILT_INS,
+    PLAIN_IN_UNITTEST_MAIN,
     READ_BY_USE,
     STANDARD,
     fetched_by,
@@ -28,7 +30,7 @@ from trued.proof.checks.harmless_modules import (
 from trued.proof.checks.node_process import lines_using_process
 from trued.proof.text.python_imports import UNREADABLE
 from trued.proof.text.python_scopes import bound_names, is_bound
-from trued.proof.text.script_imports import imported_names
+from trued.proof.text.script_imports import LONG_COMMENT, imported_names
 
 # Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
 GO_AND_RUST = (".go", ".rs")
@@ -79,15 +81,23 @@ WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
 # Comments, strings and regular expressions of JavaScript. They are removed before the rest is searched.
 _JS_STRING = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`"
+# Words after which a slash begins a regular expression. The last three can also be names of variables.
+_BEFORE_PATTERN = (
+    *("return", "case", "void", "typeof", "delete", "in", "instanceof", "throw", "else", "do"),
+    *("of", "await", "yield"),
+)
+_AFTER_WORD = "|".join(rf"(?<=(?<![\w$.]){word})" for word in _BEFORE_PATTERN)
 _JS_ASIDE = re.compile(
     rf"//[^\n]*|/\*.*?\*/|{_JS_STRING}"
-    r"|(?:(?<=[(,=:\[!&|?{;+*%~^-])(?<!\+\+)(?<!--)|(?<==>)|(?<=[\s;{}()]return)|(?<=[\s;{}()]case))\s*"
+    rf"|(?:(?<=[(,=:\[!&|?{{;+*%~^-])(?<!\+\+)(?<!--)|(?<==>)|\A|{_AFTER_WORD})\s*"
     r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n]){0,500}+\]|[^/\\\n\[]){1,1000}+/\w*",
     re.DOTALL,
 )
 _AMBIGUOUS = re.compile(
     r"[)\]]\s*+/(?![/*])[^/\n\"'`]*+[\"'`][^/\n]*+/"
 )  # after `if (x)`, this may begin a regular expression
+# The same, where only a parser could tell: after a comment, or a word that may be a name.
+_UNCERTAIN = re.compile(r"(?:\*/|(?<![\w$.])(?:of|await|yield))\s*+/(?![/*])[^/\n]*/|[\u2028\u2029]|\r(?!\n)")
 _IN_PARTS = re.compile(rf"(?:{_JS_STRING})(?:\s*\+\s*(?:{_JS_STRING}))+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u\{0*([0-9a-fA-F]{2})\}|u00([0-9a-fA-F]{2})|x([0-9a-fA-F]{2})|([acdeg-mo-qswyzA-Z_$]))")
 _NO_FUNCTION = r"\s*:\s*(?:\d|\"\"|true\b|false\b|null\b|\{|\[)"
@@ -95,6 +105,8 @@ _REQUIRES = re.compile(
     rf"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|{_NO_FUNCTION})"
     rf"|\bimport\s*\((?!\s*\"\"\s*[,)])|\beval\b(?!{_NO_FUNCTION})"
     r"|\b(?:createRequire|_load|getBuiltinModule|dlopen|execve|mainModule|_linkedBinding)\b"
+    # what bundlers add; a pattern of files must be literal there
+    r"|\bwebpackContext\b|\bimport\s*\.\s*meta\s*\.\s*glob\w*(?!\w|[^(\n]*\(\s*\[?\s*\"\")"
     r"|\bprocess\.binding\b|\bbinding\b[^;\n]*\}\s*=\s*process\b|\bBun\.|\bDeno\.(?:Command|run|dlopen)\b"
     # a text that is run after a while, and a computed name of something that every script can reach
     r"|\bset(?:Timeout|Interval)\s*\(\s*\"\"|\b(?:globalThis|global|window|process)\s*\[\s*(?!\"\"\s*\])"
@@ -124,6 +136,11 @@ _TYPES = re.compile(
 )
 # A comment may load types or a library for JSX.
 _REQUIRED_BY_COMMENT = re.compile(r"/// *<reference\s+types=[\"']([^\"'\n]+)[\"']|@jsxImportSource\s+([\w@./-]+)")
+_GLOB = re.compile(r"\bimport\s*\.\s*meta\s*\.\s*glob\w*\s*[^;()]*\([^;()]*")
+# A string that leads into a package. A pattern of files to leave out, such as `**/node_modules/**`, names none.
+_INTO_PACKAGES = re.compile(r"[\"'`]([^\"'`\n]*\bnode_modules/[\w@][^\"'`\n]*)[\"'`]")
+# What bundlers take for a module. They look beside the script first, and then among the packages.
+_PLACED = re.compile(r"\bnew\s+URL\s*\(\s*[\"'`](?!\w+:)([^\"'`\n]+)[\"'`]\s*,\s*import\s*\.\s*meta")
 _CHILD_PROCESS = re.compile(r"[\"'`](?:node:)?child_process[\"'`]")
 _CHILD_PROCESS_IMPORT = re.compile(
     r"(?:import\s*\{([\w\s,]+)\}\s*from\s*|(?:const|let|var)\s*\{([\w\s,]+)\}\s*=\s*require\s*\(\s*)"
@@ -162,6 +179,7 @@ class SourceText:
     types: set[str] = field(default_factory=set)  # in scripts: those of them that are imported only for their types
     # in scripts: top-level name → the names that are imported, such as `lodash` → `lodash/fp`
     named: dict[str, set[str]] = field(default_factory=dict)
+    paths: set[str] = field(default_factory=set)  # in scripts: the paths that are imported, as they are written
     # in Python: top-level name → the next parts of the names that are imported; "" if a name has only one part
     parts: dict[str, set[str]] = field(default_factory=dict)
     # in Python: what is used of modules that only fetch, such as `urllib.request.urlopen`
@@ -242,6 +260,8 @@ class _Python:
                     dotted_name = alias.name if is_module else f"{'.' * node.level}{node.module or ''}.{alias.name}"
                     self.modules |= {dotted_name} if is_module else set()
                     self.origins.setdefault(alias.asname or alias.name, set()).add(dotted_name)
+
+        self.tests = any(name.split(".")[0] == "unittest" for names in self.origins.values() for name in names)
 
     def read(self) -> SourceText:
         source = SourceText()
@@ -361,6 +381,8 @@ class _Python:
     def _understood_parts(self, node: ast.AST) -> list[ast.AST]:
         """The parts of an expression that mention a loader or module, but in a form that shows what is used:
         `import_module` in `import_module("json")`, `json` in `json.loads` and in `getattr(json, "loads")`."""
+        if isinstance(node, ast.Call) and self._runs_own_tests(node):
+            return [node.func]
         if isinstance(node, ast.Call) and self._names_module(node.func):
             argument = node.args[0] if node.args else None
             is_own_name = isinstance(argument, ast.Name) and argument.id in ("__name__", "__package__")
@@ -378,6 +400,15 @@ class _Python:
             return [node.value] if by_own_name or (_literal_text(node.slice) and _is_namespace(node.value)) else []
         return [node.value] if isinstance(node, ast.Attribute) and node.attr not in (*INTERNALS, "__dict__") else []
 
+    def _runs_own_tests(self, call: ast.Call) -> bool:
+        """Whether the call is `unittest.main()`, or `discover` with a folder or module of the project."""
+        if self._dotted_names(call.func) == {"unittest.main"}:
+            return not call.args and all(keyword.arg in PLAIN_IN_UNITTEST_MAIN for keyword in call.keywords)
+        if getattr(call.func, "attr", "") != "discover":
+            return False
+        folder = _literal_text(call.args[0] if call.args else None).removeprefix("./")
+        return folder == "." or re.split(r"[./]", folder)[0] in self.own_modules
+
     def _takes_attribute(self, call: ast.Call, name: str) -> bool:
         """Whether a call such as `getattr(module, "name")` names the attribute literally and returns no function that
         loads or starts anything. `setattr`, `delattr` and `hasattr` never return such a function."""
@@ -393,7 +424,12 @@ class _Python:
     def _mentions_loader(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Constant | ast.BinOp):
             text = _literal_text(node)
-            names_loader = text in LOADERS - TEXT_RUNNERS or text in LOADER_MODULES or "__import__" in text
+            names_loader = (
+                text in LOADERS - TEXT_RUNNERS
+                or (self.tests and text in IMPORTING_IN_UNITTEST[1:])
+                or text in LOADER_MODULES
+                or "__import__" in text
+            )
             return names_loader or is_loading_variable(text)
         if isinstance(node, ast.Call):
             return _is_namespace(node) or self._looks_up(node)
@@ -401,6 +437,7 @@ class _Python:
             return False
         if isinstance(node, ast.Attribute):
             beyond = node.attr in LOADERS - TEXT_RUNNERS or node.attr in INTERNALS
+            beyond = beyond or (self.tests and node.attr in IMPORTING_IN_UNITTEST[1:])
             beyond = beyond or self._passes_through(node)
             if beyond or (node.attr in {*MODULES_AS_ATTRIBUTES, "__dict__"} and self._is_imported(node.value)):
                 return True
@@ -425,7 +462,7 @@ class _Python:
             return True
         if module in ("builtins", "__builtins__") and member and not is_harmless_built_in(member):
             return True
-        if self._may_load(name):
+        if self._may_load(name) or (module == "unittest" and member in IMPORTING_IN_UNITTEST):
             return True
         if name.rpartition(".")[2] in LOADERS - TEXT_RUNNERS:
             return True
@@ -536,25 +573,33 @@ def _statement_text(statement: ast.stmt) -> str:
 
 
 def _read_script(text: str) -> SourceText:
-    text = _plain_script(text)
+    text = _plain_script(text.replace("\ufeff", " ").replace("\r\n", "\n"))
     code = _JS_ASIDE.sub(lambda match: _placeholder(match[0]), text)
     without_comments = _JS_ASIDE.sub(lambda match: match[0] if match[0][0] in "\"'`" else " ", text)
     hidden = {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
     # Text that looks like a string may be part of a regular expression with a quotation mark in it. So whole lines are
     # searched, too.
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
-    hidden |= {line.strip() for line in code.splitlines() if _AMBIGUOUS.search(line)}
+    unread = (*_AMBIGUOUS.finditer(code),), (*_UNCERTAIN.finditer(text), *LONG_COMMENT.finditer(text))
+    hidden |= {
+        _line_at(searched, match.end() - 1)
+        for searched, found in zip((code, text), unread, strict=True)
+        for match in found
+    }
     hidden |= {*_lines_making_functions(code, without_comments)}
+    hidden |= {match[0] for match in _GLOB.finditer(without_comments) if "node_modules" in match[0]}
     hidden |= {*lines_using_process(code, without_comments)}
     names = {name for script in (text, without_comments) for name in imported_names(script)}
     names |= {name for groups in _REQUIRED_BY_COMMENT.findall(text) for name in groups if name}
     # A path into `node_modules` names a package, too. A name with escapes in it is not decoded, so it counts as hidden.
     hidden |= {name for name in names if "%" in name or "\\" in name}
     hidden |= {name for name in names if not _is_harmless_in_node(name)}
+    names |= {*_INTO_PACKAGES.findall(text)}
     paths_into_packages = {name for name in names if "node_modules/" in name}
     names = names - paths_into_packages | {
         posixpath.normpath(path.rpartition("node_modules/")[2]).lstrip("/") for path in paths_into_packages
     }
+    paths = {name for name in names if name.startswith((".", "/"))} | {*_PLACED.findall(without_comments)}
     names = {name for name in names if not name.startswith((".", "/", "#", "node:"))}
     tops: dict[str, set[str]] = {}
     for name in names:
@@ -562,7 +607,12 @@ def _read_script(text: str) -> SourceText:
     loaded = {package_of(name) for name in imported_names(_TYPES.sub("", without_comments))}
     types = {*tops} - loaded if _TYPES.search(without_comments) else set[str]()
     return SourceText(
-        imports={*tops} - NODE_OWN, types=types, hidden=hidden, starts=_commands_of_script(without_comments), named=tops
+        imports={*tops} - NODE_OWN,
+        types=types,
+        hidden=hidden,
+        starts=_commands_of_script(without_comments),
+        named=tops,
+        paths=paths,
     )
 
 

@@ -98,7 +98,6 @@ async def unread_additions(
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
     roots, standard = places
-    modules = _OwnModules(roots, on_base, on_commit, projects)
     modules_of_go = await _go_modules(workspace, base, on_base)
     submodules = await workspace.submodules(commit)
     texts = {path: (_decoded(before.get(path, b"")), _decoded(content)) for path, content in after.items()}
@@ -108,7 +107,8 @@ async def unread_additions(
         else {}
     )
     known_paths = _known_paths(on_base, after)
-    aliases, tools = await _settings_of_scripts(workspace, base, after, known_paths)
+    aliases, tools = await _settings_of_scripts(workspace, base, {**before, **after}, after, known_paths)
+    modules = _OwnModules(roots, on_base, on_commit, projects, aliases)
     links, imports = await workspace.symbolic_links(commit), dict[str, set[str]]()
     heads = {path: pair for path, pair in texts.items() if path not in links}
     on_base_with_folders = with_folders(on_base)
@@ -139,6 +139,7 @@ async def unread_additions(
                 not new_source.parsed
                 or _hides_more(path, (old_source, old_text), (new_source, new_text))
                 or tools.hides_more(path, new_source, old_text, new_text)
+                or any(_leads_out(path, name, on_base, on_commit) for name in new_source.paths - old_source.paths)
             )
             additions += [path] if hides_more else []
             own_names = (
@@ -178,7 +179,7 @@ async def unread_additions(
         *await _files_with_new_programs(workspace, base, starts, known_paths),
     ]
     declared, raised = await _declared_for_more(workspace, base, commit)
-    unknown = await _unknown_imports(workspace, (base, commit), imports, after, (modules.on_base(), declared))
+    unknown = await _unknown_imports(workspace, (base, commit), imports, (before, after), (modules, declared))
     return [
         *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
@@ -205,23 +206,32 @@ def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]
 
 
 class _OwnModules:
-    """The project's modules that Python would import in preference to a package of the same name."""
+    """The project's modules that Python would import in preference to a package of the same name, and the names by
+    which its scripts import files of the project."""
 
     def __init__(
-        self, roots: Collection[str], on_base: Collection[str], on_commit: Collection[str], projects: Collection[str]
+        self,
+        roots: Collection[str],
+        on_base: Collection[str],
+        on_commit: Collection[str],
+        projects: Collection[str],
+        aliases: ScriptAliases,
     ) -> None:
+        self._aliases = aliases
         self._roots, self._projects = [*map(PurePosixPath, roots or (".", "src"))], [*map(PurePosixPath, projects)]
         self._paths_on_base, self._paths_on_commit = on_base, on_commit
         self._folders_of_tests = {PurePosixPath(path).parent for path in on_commit if is_test(path)}
         self._distributions = _roots_of_distributions(on_base)
-        elsewhere = {*self._distributions.values(), *self._projects}
-        self._modules_elsewhere = _modules_in(elsewhere, on_base, [path for path in on_base if path in on_commit])
-        self._modules_by_folders: dict[frozenset[PurePosixPath], frozenset[str]] = {}
+        self._elsewhere = {*self._distributions.values(), *self._projects}
+        known = [path for path in on_base if path in on_commit]
+        self._modules_elsewhere = _modules_in(self._elsewhere, on_base, known)
+        self._modules_by_folders: dict[tuple[frozenset[PurePosixPath], PurePosixPath], frozenset[str]] = {}
+        self._modules_on_base: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
-    def beside(self, path: str) -> frozenset[str]:
-        """The modules that this file could import. For a test, modules beside it count. In a repository of several
-        distributions or projects, all modules of the file's own distribution or project count, and modules of the
-        others if the base has them."""
+    def _folders_of(self, path: str) -> tuple[frozenset[PurePosixPath], PurePosixPath]:
+        """The folders from which this file imports, and the file's own root among them. For a test, modules beside it
+        count. In a repository of several distributions or projects, all modules of the file's own distribution or
+        project count, and modules of the others if the base has them."""
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
         own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
@@ -231,14 +241,71 @@ class _OwnModules:
             if project in above or (project.name == "src" and project.parent in above)
         ]
         folders = frozenset({*self._roots, *tests, *own_folders})
-        if folders not in self._modules_by_folders:
-            self._modules_by_folders[folders] = self._modules_elsewhere | _modules_in(
-                folders, self._paths_on_base, self._paths_on_commit
-            )
-        return self._modules_by_folders[folders]
+        # A file in `src` does not find what lies above `src`, once it is installed.
+        above_file = () if not path or is_test(path) else folders.intersection(above)
+        roots = [folder for folder in above_file if not self._is_package(folder)]
+        own_root = max(roots, key=lambda folder: len(folder.parts), default=PurePosixPath())
+        return folders, own_root
 
-    def on_base(self) -> frozenset[str]:
-        return _modules_in([*self._roots, *self._projects], self._paths_on_base, self._paths_on_base)
+    def beside(self, path: str) -> frozenset[str]:
+        """The modules that this file could import on the commit. A module that the base lacks counts only if it does
+        not lie above the file's own root. A module that was a file or had an `__init__.py` must still be one, because
+        Python prefers an installed package to a mere folder."""
+        folders, own_root = key = self._folders_of(path)
+        if key not in self._modules_by_folders:
+            known = [file for file in self._paths_on_commit if file in self._paths_on_base]
+            modules = self._modules_elsewhere | _modules_in(folders, self._paths_on_base, known)
+            modules |= _modules_in(folders.difference(own_root.parents), self._paths_on_base, self._paths_on_commit)
+            was, is_now = [_modules_in(folders, (), files) for files in (self._paths_on_base, self._paths_on_commit)]
+            self._modules_by_folders[key] = modules - {name for name in was - is_now if not is_test(f"{name}/x.py")}
+        return self._modules_by_folders[key]
+
+    def on_base(self, path: str) -> frozenset[str]:
+        """The modules that this file could import on the base."""
+        folders, _ = self._folders_of(path)
+        if folders not in self._modules_on_base:
+            self._modules_on_base[folders] = _modules_in(
+                {*folders, *self._elsewhere}, self._paths_on_base, self._paths_on_base
+            )
+        return self._modules_on_base[folders]
+
+    def imported_on_base(self, path: str, source: SourceText) -> Collection[str]:
+        """The imports of a file that stood for code of the project on the base."""
+        if path.endswith(".py"):
+            return self.on_base(path)
+        return _own_imports(path, source, self._aliases, self._paths_on_base)
+
+    def removed(self, path: str, source: SourceText) -> set[str]:
+        """The imports of a file that stood for code of the project, which the commit removes."""
+        own = (
+            self.beside(path)
+            if path.endswith(".py")
+            else _own_imports(path, source, self._aliases, self._paths_on_commit)
+        )
+        return source.imports.intersection(self.imported_on_base(path, source)).difference(own)
+
+    def _is_package(self, folder: PurePosixPath) -> bool:
+        return str(folder / "__init__.py") in self._paths_on_base
+
+
+async def _imports_of_removed(
+    workspace: Workspace, commit: str, removed: Collection[str], modules: _OwnModules
+) -> dict[str, tuple[set[str], bytes]]:
+    """File of the commit → the names in it that stood for removed files of the project, and its content. Now they stand
+    for packages."""
+    suffixes = (
+        *((".py",) if any(path.endswith((".py", ".so", ".pyx")) for path in removed) else ()),
+        *(SCRIPTS if any(map(is_script, removed)) else ()),
+    )
+    names_of_files = {part.split(".")[0] for path in removed for part in PurePosixPath(path).parts}
+    found: dict[str, tuple[set[str], bytes]] = {}
+    readers = sorted(path for path in await workspace.blobs(commit) if suffixes and path.endswith(suffixes))
+    for path, content in (await workspace.read_all(commit, readers)).items():
+        text = text_of(content)
+        is_named = any(name in text for name in names_of_files)
+        if is_named and (names := modules.removed(path, read_source(path, text))):
+            found[path] = names, content
+    return found
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
@@ -275,13 +342,13 @@ def _is_copied(path: str, on_base: Collection[str]) -> bool:
 
 
 async def _settings_of_scripts(
-    workspace: Workspace, base: str, after: Mapping[str, bytes], known_paths: Collection[str]
+    workspace: Workspace, base: str, changed: Collection[str], after: Mapping[str, bytes], known_paths: Collection[str]
 ) -> tuple[ScriptAliases, ToolSettings]:
     """The short names that the base defines, and the settings of tools with the changes in `after`."""
-    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(is_script, after)) else []
+    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(is_script, changed)) else []
     before = {path: text_of(content) for path, content in (await workspace.read_all(base, paths)).items()}
-    changed = {path: text_of(content) for path, content in after.items() if is_settings(path)}
-    return ScriptAliases(before), ToolSettings({**before, **changed}, known_paths)
+    new = {path: text_of(content) for path, content in after.items() if is_settings(path)}
+    return ScriptAliases(before), ToolSettings({**before, **new}, known_paths)
 
 
 def _own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Collection[str]) -> set[str]:
@@ -291,6 +358,16 @@ def _own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: C
         for package, names in source.named.items()
         if all(aliases.leads_inside(path, name, files) for name in names) and not _is_vendored(package, files)
     }
+
+
+def _leads_out(path: str, name: str, on_base: Collection[str], on_commit: Collection[str]) -> bool:
+    """Whether a path that the script at `path` imports leads out of the project. An absolute path is the project's own
+    only if the base has such a file below a folder that bundlers serve."""
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), name.split("?")[0]))
+    if name.startswith("/"):
+        folders = [*PurePosixPath(path).parents, *(folder / "public" for folder in PurePosixPath(path).parents)]
+        return not any(str(folder / place.lstrip("/")) in on_base for folder in folders)
+    return place.startswith("../") or (not name.startswith(".") and place not in with_folders(on_commit))
 
 
 def _is_vendored(package: str, files: Collection[str]) -> bool:
@@ -550,8 +627,8 @@ async def _unknown_imports(
     workspace: Workspace,
     commits: tuple[str, str],
     imports: Mapping[str, Collection[str]],
-    changed: Mapping[str, bytes],
-    own_and_consumers: tuple[Collection[str], Consumers],
+    texts: tuple[Mapping[str, bytes], Mapping[str, bytes]],
+    own_and_consumers: tuple[_OwnModules, Consumers],
 ) -> list[tuple[str, str]]:
     """File and name of each unknown import. An import is unknown if the base declares no package for this file that
     provides the name, and if no code of the base for the same people imports the name.
@@ -560,12 +637,16 @@ async def _unknown_imports(
     ships with it. If the base's Python code imports a module of the project, that is no use of a package of the same
     name.
 
-    `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `own_and_consumers`: the
-    base's own modules, and its consumers of packages.
+    `commits`: the base and the commit. `imports`: path → names. `texts`: path → content of the changed files, on each
+    of them. `own_and_consumers`: the
+    project's own modules, and the base's consumers of packages.
     """
+    (base, commit), (own_modules, consumers), (before, after) = commits, own_and_consumers, texts
+    orphans = await _imports_of_removed(workspace, commit, before.keys() - after.keys(), own_modules)
+    imports = {**{path: names for path, (names, _) in orphans.items() if path not in after}, **imports}
     if not any(imports.values()):
         return []
-    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    changed = {**{path: content for path, (_, content) in orphans.items()}, **after}
     declared = await declared_by(workspace, base)
     linked_packages = (await own_packages(workspace, base, commit)).linked()
     code = {path: text_of(content) for path, content in changed.items() if path.endswith((".py", *SCRIPTS))}
@@ -602,7 +683,7 @@ async def _imports_missing_in_code(
     workspace: Workspace,
     commits: tuple[str, str],
     imports: Collection[_Import],
-    own_and_consumers: tuple[Collection[str], Consumers],
+    own_and_consumers: tuple[_OwnModules, Consumers],
 ) -> list[tuple[str, str]]:
     """File and name of the imports that no code of the base for the same people has (see `_unknown_imports`).
 
@@ -631,8 +712,10 @@ async def _imports_missing_in_code(
         users = [used[None]]
         if not is_for_developers(path, folder):
             users.append(used.setdefault((folder, python), {}))
-        for name in (source.imports - set(own_modules) if python else source.imports) | source.fetches:
-            for names in users if name not in source.types else users[:1]:
+        own_names = own_modules.imported_on_base(path, source)
+        for name in source.imports | source.fetches:
+            reaches = users if name not in source.types else users[:1]
+            for names in reaches if name not in own_names else ():
                 names.setdefault(name, set()).update(source.parts.get(name, {""}))
             if name[:2] in prefixes:
                 roots[name[:2]] |= _roots_of_short_name(name, on_base)

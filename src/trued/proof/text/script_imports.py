@@ -7,13 +7,18 @@ import re
 
 # A name is looked at, not consumed, so that no quotation mark before an import can hide it. A function whose name ends
 # with `require` often is one: `const _require = createRequire(…)`.
+# Blanks and comments between its words are passed over as they are written, so that no quotation mark in a comment, and
+# nothing that may be a comment or a regular expression before it, can hide a name.
+_BLANK = r"(?:[\s\ufeff]|/\*(?:[^*]|\*(?!/)){0,150}+\*/|//[^\n]{0,150}+\n)*+"
 _IMPORTED = re.compile(
-    r"(?:\bfrom|\bimport|(?:require(?:\s*\.\s*resolve)?|import(?:\s*\.\s*meta\s*\.\s*resolve)?)\s*(?:\?\.\s*)?\()\s*"
-    r"(?=([\"'`])((?:(?!\1)[^\n])+)\1)"
+    r"(?:\bfrom|\bimport|(?:require(?:_\._resolve)?|import(?:_\._meta_\._resolve)?)_(?:\?\._)?\()_".replace("_", _BLANK)
+    + r"(?=([\"'`])((?:(?!\1)[^\n])+)\1)"
+)
+# A comment that is too long for that.
+LONG_COMMENT = re.compile(
+    r"\b(?:from|import|require|meta|resolve)\b[\s\ufeff.(?]*+(?:/\*(?:[^*]|\*(?!/)){151}|//[^\n]{151})"
 )
 _RELATIVE = re.compile(r"(?=([\"'`])(\.{1,2}/(?:(?!\1)[^\n])+)\1)")
-# A comment where it may separate the words of an import: `import(/* lazy */ "./x")`.
-_COMMENTED = re.compile(r"(?:\b(?:from|import|require|meta|resolve)|[.(])\s*/[*/]")
 # Comments, and also strings, because a string may contain what looks like a comment.
 # What is not closed stays, and is passed over at once.
 _COMMENT = re.compile(
@@ -27,8 +32,7 @@ def imported_names(text: str) -> list[str]:
     Finds every import whose name is a plain text: `import … from "x"`, `export … from "x"`, `import "x"`,
     `import("x")`, `require("x")`, `require.resolve("x")`, `import.meta.resolve("x")`. Escapes are not decoded.
     """
-    texts = (text, without_comments(text)) if _COMMENTED.search(text) else (text,)
-    return list(dict.fromkeys(name for version in texts for _, name in _IMPORTED.findall(version)))
+    return list(dict.fromkeys(name for _, name in _IMPORTED.findall(text)))
 
 
 def relative_paths(text: str) -> list[str]:
