@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from trued.proof.reach.reachable_files import FROM_OUTSIDE, computes_modules
-from trued.proof.room.command_drivers import NODE, files_fed, files_run
+from trued.proof.room.command_drivers import NODE, files_fed, files_run, hides_program
 from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
 from trued.proof.text.command_parser import recognise_runner, without_wrappers
 from trued.proof.text.commit_texts import as_text
@@ -155,7 +155,9 @@ class _Search:
                     folders = {*folders, posixpath.normpath(words[1])}
                 elif words and recognise_runner(shlex.join(words), self._scripts) is None:
                     found += await self._started(words, place, folders, visited)
-            found += await self._checks_in(sorted(files_fed(line, self._blobs, folders)), [], place, folders, visited)
+            fed = sorted(files_fed(line, self._blobs, folders))
+            found += await self._checks_in(fed, [], place, folders, visited)
+            found += [place] if "::" in place and not fed and hides_program(line) else []
         return found
 
     async def _started(self, words: list[str], place: str, folders: set[str], visited: set[str]) -> list[str]:

@@ -40,7 +40,7 @@ NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
 INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|tsx|ts-node|perl|ruby")
-_COMPUTED = re.compile(r"\$|\{\{|`")  # how the name of a program begins that only the shell or `just` knows
+_COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
 _CODE_OPTION = re.compile(r"-\w*c")
 CODE_GIVEN = "(code).py"  # stands for code that a command line gives to Python
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
@@ -308,7 +308,8 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
     starts = [at for at, word in enumerate(words) if _is_interpreter(word)]
     if starts[:1] > [0]:
         yield from files_run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
-    arguments = words[1:] if SHELLS.fullmatch(program) or _COMPUTED.match(words[0]) else words[:1]
+    is_interpreter = SHELLS.fullmatch(program) or _is_interpreter(program) or _COMPUTED.match(words[0])
+    arguments = words[1:] if is_interpreter else words[:1]
     if program == "node":
         options, files = node_options(arguments)
         yield from (path for word in options for path in _started_at(word, blobs, folders))
@@ -338,7 +339,19 @@ def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> 
     named = {path for word in (*words, *values) for path in _started_at(word, blobs, folders)}
     in_variables = {path for word in values for path in _started_at(word, blobs, folders)}
     named = named if any({"-c", "-m"}.isdisjoint(rest) for rest in lacking) else in_variables
-    return {path for path in named if path.endswith(CODE) and (lacking or not path.endswith(".py"))} if starts else set()
+    return (
+        {path for path in named if path.endswith(CODE) and (lacking or not path.endswith(".py"))} if starts else set()
+    )
+
+
+def hides_program(line: str) -> bool:
+    """Whether only the shell knows what this line starts: there are only variables, perhaps after an interpreter."""
+    for command in started_commands(line):
+        starts = [at for at, word in enumerate(command) if _is_interpreter(word)]
+        words = [word for word in command[starts[0] + 1 if starts else 0 :] if not word.startswith("-")]
+        if words and all(map(_COMPUTED.match, words)):
+            return True
+    return False
 
 
 def _is_interpreter(word: str) -> bool:

@@ -97,9 +97,9 @@ def _of_just(text: str) -> dict[str, TargetRecipe]:
 
 
 def _plain_just(line: str, settings: Mapping[str, str]) -> str:
-    """A command line of a justfile; a value that is not known stands as a variable of the shell."""
+    """A command line of a justfile; a value that is not known stays as it is."""
     for _ in range(DEEPEST):
-        line = _JUST_VALUE.sub(lambda found: settings.get(found[1], f"${found[1]}"), line)[:10_000]
+        line = _JUST_VALUE.sub(lambda found: settings.get(found[1], f"{{{{{found[1]}}}}}"), line)[:10_000]
     return _PLACE.sub("", line).lstrip("@-")
 
 
@@ -155,13 +155,22 @@ def _of_nox(text: str) -> dict[str, TargetRecipe]:
     """The sessions of a noxfile, each with the commands that its function gives to `session.run`."""
     module = parse(text)
     functions = [node for node in nodes_in(text) if isinstance(node, ast.FunctionDef)] if module else []
-    return {function.name: TargetRecipe(tuple(_lines_of_session(function))) for function in functions}
+    return {_name_of_session(function): TargetRecipe(tuple(_lines_of_session(function))) for function in functions}
+
+
+def _name_of_session(function: ast.FunctionDef) -> str:
+    """The name that the decorator gives to a session (`@nox.session(name="check")`), or else that of its function."""
+    keywords = [keyword for call in function.decorator_list if isinstance(call, ast.Call) for keyword in call.keywords]
+    names = [
+        keyword.value.value for keyword in keywords if keyword.arg == "name" and isinstance(keyword.value, ast.Constant)
+    ]
+    return str(names[0]) if names else function.name
 
 
 def _lines_of_session(function: ast.FunctionDef) -> Iterator[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("run"):
-            words = [part.value if isinstance(part, ast.Constant) else "_" for part in node.args]
+            words = [part.value if isinstance(part, ast.Constant) else "$_" for part in node.args]
             yield " ".join(_quoted(str(word)) for word in words)
 
 
