@@ -395,7 +395,7 @@ NAMING = {
     "a variable of the shell": "BASH_ENV=scripts/env.sh bash -c fine",
     "a module, in one word": "python -mtools.price",
     "a program that is computed": "P=python; $P tools/price.py",
-    "another program": "find scripts/check.sh -exec sh {} ';'",
+    "another program": "echo scripts/check.sh | xargs sh",
 }
 
 
@@ -430,6 +430,15 @@ async def test_a_red_command_whose_own_script_was_rewritten_is_self_tested(comma
     done: dict[str, str | None] = {"shop/core.py": "def price():\n    return 50\n"}
     grade, why = await judged_where_named(tmp_path / "honest", command, done, keep=False, base=base)
     assert grade is Grade.TESTED, why
+
+
+async def test_scripts_of_a_folder_may_drive_whatever_program_is_given_it(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, NAMED, [])
+    await trial.workspace.begin()
+    made = await find_drivers(trial.workspace, trial.workspace.base, "run-parts scripts")
+    assert {"scripts/check.sh", "scripts/env.sh"} <= made.settings
+    looking = await find_drivers(trial.workspace, trial.workspace.base, "ruff check shop && mypy shop/core.py")
+    assert not {path for path in looking.runs | looking.settings if path.startswith("shop")}
 
 
 # Commands that look at the product: some need both of its files to be of one commit.
