@@ -80,6 +80,48 @@ OFFERED: dict[str, tuple[dict[str, str], str]] = {
         "tests/check_app.py",
     ),
 }
+JS = "require('child_process').execSync('python3 tools/selftest.py');\n"
+BY_JUST = {
+    "quiet": "@check:\n    python tools/selftest.py\n",
+    "with a parameter": 'check level="a: b" *more: unit\n    python tools/selftest.py\nunit:\n    pytest\n',
+    "by another name": "alias check := prices\nprices:\n    python tools/selftest.py\n",
+    "by a setting": 'py := "python3"\ncheck:\n    {{ py }} tools/selftest.py\n',
+    "by what only just knows": "py := `which python3`\ncheck:\n    {{ py }} tools/selftest.py\n",
+    "from a file": "check:\n    python < tools/selftest.py\n",
+    "from a pipe": "check:\n    cat tools/selftest.py | python -\n",
+    "after an option": "check:\n    python -X dev tools/selftest.py\n",
+    "in a shell script": "check:\n    #!/usr/bin/env bash\n    set -e\n    python tools/selftest.py\n",
+}
+OFFERED |= {f"just, {way}": ({"justfile": text, **TOOL}, "tools/selftest.py") for way, text in BY_JUST.items()}
+OFFERED |= {
+    "just, in a script": (
+        {"justfile": "check:\n    #!/usr/bin/env python3\n    import core\n    assert core.rate(1) == 2\n"},
+        "justfile::check",
+    ),
+    "just, unread": ({"justfile": "check (x):\n    python {{ tool }}\n", **TOOL}, "justfile::check"),
+    "a folder": ({"justfile": "check:\n    python tools\n", "tools/__main__.py": SELFTEST}, "tools/__main__.py"),
+    "tsx": (
+        {"package.json": json.dumps({"scripts": {"lint:api": "npx tsx tools/a.ts"}}), "tools/a.ts": JS, **TOOL},
+        "tools/a.ts",
+    ),
+    "node, with an option": (
+        {
+            "package.json": json.dumps({"scripts": {"check": "node -r ./tools/setup.js tools/a.js"}}),
+            "tools/setup.js": "",
+            "tools/a.js": JS,
+            **TOOL,
+        },
+        "tools/a.js",
+    ),
+    "nox, by a name": (
+        {"noxfile.py": NOX.replace(".session\ndef tests", ".session(name='check')\ndef a"), **TOOL},
+        "tools/selftest.py",
+    ),
+    "nox, computed": (
+        {"noxfile.py": NOX.replace("'python', 'tools/selftest.py'", "*COMMAND"), **TOOL},
+        "noxfile.py::tests",
+    ),
+}
 QUICK = ("make", "make, in the recipe", "a shell script", "a program among tests")
 
 
@@ -168,6 +210,24 @@ COVERED: dict[str, dict[str, str]] = {
     "tox": {"tox.ini": TOX},
     "nox": {"noxfile.py": NOX.replace("'python', 'tools/selftest.py'", "'mypy', 'src'")},
     "just": {"justfile": "default: test\n\ntest *args:\n    uv run pytest {{args}}\n\nlint:\n    ruff check\n"},
+    "just, in many ways": {
+        "justfile": 'set shell := ["bash", "-c"]\nimport "more.just"\npy := "python3"\nexport A := "b"\n[private]\n'
+        "default:\n    @just --list\n\n# all\n@check *args: (unit 'x: y') lint && done\n    {{ py }} -m pytest {{ args }}\n"
+        'unit what="all":\n    pytest {{what}}\ndone:\nlint:\n    #!/usr/bin/env bash\n    set -e\n    ruff check .\n'
+        '    mypy core.py kit.py\n    run() { "$@"; }\n    cat core.py | wc -l\nverify:\n    #!/usr/bin/env python3\n'
+        "    import pathlib\n    print(pathlib.Path('core.py').read_text())\n"
+    },
+    "linters of single files": {
+        "Makefile": "lint:\n\truff check core.py\n\tmypy core.py kit.py\n\t$(RUN) pytest $(ARGS)\n\tpython -m mypy app\n"
+        "\tfor f in *.py; do ruff check $$f; done\n",
+        "app/__main__.py": PROGRAM,
+        "app/__init__.py": "",
+    },
+    "nox with arguments": {
+        "noxfile.py": "import sys\nimport nox\n\n\n@nox.session(python=['3.11'])\ndef tests(session):\n"
+        "    session.install(*NEEDED)\n    session.run('pytest', *session.posargs)\n"
+        "    session.run(sys.executable, '-m', 'pytest', *session.posargs)\n    session.run('mypy', *FILES)\n"
+    },
     "a script that a counted test starts": {"tests/smoke.sh": SMOKE, "tests/test_smoke.py": USES_SCRIPT},
     "a program that a counted test starts": {
         "Makefile": MAKE,

@@ -364,3 +364,114 @@ async def test_the_code_of_a_build_drives_what_builds(tmp_path: Path) -> None:
     made = await find_drivers(trial.workspace, trial.workspace.base, NEXTEST.command)
     assert made.builds == {"build.rs"}
     assert not (await find_drivers(trial.workspace, trial.workspace.base, "make")).builds
+
+
+PRICE = "import sys\n\nsys.path.insert(0, '.')\nfrom shop.core import price\n\nsys.exit(price() != {})\n"
+NAMED = {
+    "tools/__init__.py": "",
+    "tools/__main__.py": PRICE.format(40),
+    "tools/price.py": PRICE.format(40),
+    "tools/words.py": "import sys\n\nsys.exit(any('TODO' in open(path).read() for path in sys.argv[1:]))\n",
+    "scripts/check.sh": "! grep -q 41 shop/core.py\n",
+    "scripts/env.sh": "fine() {\n  ! grep -q 41 shop/core.py\n}\n",
+    "shop/__init__.py": "",
+    "shop/core.py": "from shop.parts import forty\n\n\ndef price():\n    return forty()\n",
+    "shop/parts.py": "def forty():\n    return 40\n",
+    "tests/test_core.py": "from shop.core import price\n\n\ndef test_it():\n    assert price()\n",
+}
+GUTTED: dict[str, str | None] = {path: "" for path in NAMED if path.startswith(("tools/", "scripts/"))}
+GUTTED["scripts/env.sh"] = "fine() {\n  true\n}\n"
+NAMING = {
+    "after an option and its value": "python -W error tools/price.py",
+    "after another": "python -X dev tools/price.py",
+    "a folder with a main program": "python tools",
+    "code that imports": 'python -c "import tools.price"',
+    "code that runs a path": "python -c \"import runpy; runpy.run_path('tools/price.py')\"",
+    "code in several lines": 'python -c "\nimport tools.price\n"',
+    "code of a shell": "sh -c 'python tools/price.py'",
+    "a pattern": "python tools/pri*.py",
+    "a loop over a pattern": "for f in scripts/ch*.sh; do sh $f || exit 1; done",
+    "a pipe": "cat scripts/check.sh | sh",
+    "a variable of the shell": "BASH_ENV=scripts/env.sh bash -c fine",
+    "a module, in one word": "python -mtools.price",
+    "a program that is computed": "P=python; $P tools/price.py",
+    "another program": "echo scripts/check.sh | xargs sh",
+}
+
+
+async def judged_where_named(
+    place: Path, command: str, head: dict[str, str | None], *, keep: bool, base: dict[str, str] = NAMED
+) -> tuple[Grade, str]:
+    checks = [{"kind": "command", "command": command}]
+    found = only(
+        await Trial(place, base, [{"id": "a", "text": "it passes", "keep": keep, "checks": checks}]).verdict(head)
+    )
+    return found.grade, " ".join(found.why)
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("command", NAMING.values(), ids=NAMING.keys())
+async def test_whatever_file_a_command_names_drives_it(command: str, tmp_path: Path) -> None:
+    broken: dict[str, str | None] = {"shop/core.py": "def price():\n    return 41\n"}
+    grade, why = await judged_where_named(tmp_path, command, {**broken, **GUTTED}, keep=True)
+    assert grade is Grade.REFUTED, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize(
+    "command", ["python -W error tools/price.py", "python tools", 'python -c "import tools.price"']
+)
+async def test_a_red_command_whose_own_script_was_rewritten_is_self_tested(command: str, tmp_path: Path) -> None:
+    base = {**NAMED, **{path: PRICE.format(50) for path in ("tools/price.py", "tools/__main__.py")}}
+    grade, why = await judged_where_named(tmp_path, command, GUTTED, keep=False, base=base)
+    assert grade is Grade.SELF_TESTED, why
+    done: dict[str, str | None] = {"shop/core.py": "def price():\n    return 50\n"}
+    grade, why = await judged_where_named(tmp_path / "honest", command, done, keep=False, base=base)
+    assert grade is Grade.TESTED, why
+
+
+async def test_scripts_of_a_folder_may_drive_whatever_program_is_given_it(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, NAMED, [])
+    await trial.workspace.begin()
+    made = await find_drivers(trial.workspace, trial.workspace.base, "run-parts scripts")
+    assert {"scripts/check.sh", "scripts/env.sh"} <= made.settings
+    looking = await find_drivers(trial.workspace, trial.workspace.base, "ruff check shop && mypy shop/core.py")
+    assert not {path for path in looking.runs | looking.settings if path.startswith("shop")}
+
+
+# Commands that look at the product: some need both of its files to be of one commit.
+LOOKING = {
+    "code": 'python -c "from shop.core import price; assert price() > 39"',
+    "code that names a path": "python -c \"import runpy; runpy.run_path('shop/core.py')\"",
+    "a script, and the product": "python -B tools/words.py shop/core.py",
+    "a script for a folder": "python tools/words.py shop/*.py",
+    "a module, and the product": "python -m py_compile shop/core.py",
+    "another program": "grep -q price shop/core.py",
+    "a pattern for another program": "grep -c def shop/*.py",
+    "a pipe": "cat shop/core.py | grep -q price",
+    "a variable": "ENTRY=shop/core.py python -m tools.price",
+}
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("command", LOOKING.values(), ids=LOOKING.keys())
+async def test_honest_work_on_what_a_command_looks_at_is_not_refuted(command: str, tmp_path: Path) -> None:
+    head: dict[str, str | None] = {
+        "shop/core.py": "from shop.parts import half\n\n\ndef price():\n    return 2 * half()\n",
+        "shop/parts.py": "def half():\n    return 20\n",
+    }
+    grade, why = await judged_where_named(tmp_path, command, head, keep=True)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("number", ["50", "60"])
+async def test_code_that_asks_for_the_work_is_not_driven_by_it(number: str, tmp_path: Path) -> None:
+    command = f'python -c "from shop.core import price; assert price() == {number}"'
+    done: dict[str, str | None] = {"shop/core.py": f"def price():\n    return {number}\n"}
+    grade, why = await judged_where_named(tmp_path, command, done, keep=False)
+    assert grade is Grade.TESTED, why

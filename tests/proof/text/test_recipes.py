@@ -39,7 +39,7 @@ def test_other_build_files() -> None:
     assert tox["test"].lines[-2:] == ("pytest", "python a.py")
     assert tox["docs"].lines == ("mkdocs",)
     nox = recipes_of("noxfile.py", "def tests(session):\n    session.run('python', 'a b.py', *session.posargs)\n")
-    assert [*commands_of("\n".join(nox["tests"].lines))] == [["python", "a b.py", "_"]]
+    assert [*commands_of("\n".join(nox["tests"].lines))] == [["python", "a b.py", "$_"]]
     assert recipes_of("package.json", '{"scripts": {"lint": "node a.js"}}')["lint"].lines == ("node a.js",)
 
 

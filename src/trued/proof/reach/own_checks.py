@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from trued.proof.reach.reachable_files import FROM_OUTSIDE, computes_modules
-from trued.proof.room.command_drivers import NODE, files_run
+from trued.proof.room.command_drivers import NODE, files_fed, files_run, hides_program
 from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
 from trued.proof.text.command_parser import recognise_runner, without_wrappers
 from trued.proof.text.commit_texts import as_text
@@ -55,6 +55,7 @@ STARTS_PROCESSES = re.compile(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn
 _NO_COMMANDS = (*SCRIPTS, ".go", ".md", ".rst", ".txt")
 _WORD = re.compile(r"\w+")
 _CODE_OPTION = re.compile(r"-\w*c|-e|--eval")
+_SHELL_PROGRAM = re.compile(r"\b(?:ba|da|z|k)?sh\b")
 _INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and install, or start recipes
 
 
@@ -133,7 +134,12 @@ class _Search:
             return []
         visited.add(place)
         recipe = self.recipes[file].get(target, TargetRecipe())
-        found = await self._follow("\n".join(recipe.lines), place, {""}, visited)
+        lines = "\n".join(recipe.lines)
+        program = lines.split("\n")[0] if lines.startswith("#!") else ""
+        if recipe.is_unread or (program and not _SHELL_PROGRAM.search(program)):
+            found = [place] if recipe.is_unread or self._is_using_product(lines) else []
+        else:
+            found = await self._follow(lines, place, {""}, visited)
         for other in recipe.others():
             found += await self._follow_recipe(file, other, visited)
         return found
@@ -142,12 +148,16 @@ class _Search:
         """The own checks that these command lines start. `place`: where the lines are written. If a line starts code of
         the product directly, `place` is the own check."""
         found = list[str]()
-        for line_words in commands_of(lines):
-            words = without_wrappers(line_words)
-            if words[:1] == ["cd"] and len(words) == 2:
-                folders = {*folders, posixpath.normpath(words[1])}
-            elif words and recognise_runner(shlex.join(words), self._scripts) is None:
-                found += await self._started(words, place, folders, visited)
+        for line in lines.replace("\\\n", " ").splitlines():
+            for line_words in commands_of(line):
+                words = without_wrappers(line_words)
+                if words[:1] == ["cd"] and len(words) == 2:
+                    folders = {*folders, posixpath.normpath(words[1])}
+                elif words and recognise_runner(shlex.join(words), self._scripts) is None:
+                    found += await self._started(words, place, folders, visited)
+            fed = sorted(files_fed(line, self._blobs, folders))
+            found += await self._checks_in(fed, [], place, folders, visited)
+            found += [place] if "::" in place and not fed and hides_program(line) else []
         return found
 
     async def _started(self, words: list[str], place: str, folders: set[str], visited: set[str]) -> list[str]:
@@ -157,9 +167,18 @@ class _Search:
         if SHELLS.fullmatch(PurePosixPath(words[0]).name) and (code := _code_in(words)):
             if PurePosixPath(words[0]).name.endswith("sh"):
                 return await self._follow(code, place, folders, visited)
-            return [place] if any(name.split(".")[0] in self._modules for name in _IMPORTS.findall(code)) else []
+            return [place] if self._is_using_product(code) else []
+        return await self._checks_in(files_run(words, self._blobs, folders), words, place, folders, visited)
+
+    def _is_using_product(self, code: str) -> bool:
+        """Whether code that a command line or a recipe contains may use the product."""
+        return any(name.split(".")[0] in self._modules for name in _IMPORTS.findall(code))
+
+    async def _checks_in(
+        self, paths: Iterable[str], words: list[str], place: str, folders: set[str], visited: set[str]
+    ) -> list[str]:
         found = list[str]()
-        for path in files_run(words, self._blobs, folders):
+        for path in paths:
             if path in visited or path in BUILD_FILES or PurePosixPath(path).name in _INSTALLS:
                 continue
             visited.add(path)

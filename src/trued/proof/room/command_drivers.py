@@ -17,14 +17,14 @@ from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.text import node_names, python_names
-from trued.proof.text.command_parser import package_folder, scripts_started
+from trued.proof.text.command_parser import node_options, package_folder, scripts_started
 from trued.proof.text.commit_texts import decoded
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.script_imports import imported_names
-from trued.proof.text.sourced_files import sourced_files
+from trued.proof.text.sourced_files import files_at, sourced_files
 from trued.protocols import Workspace
-from trued.support.shell_words import started_commands
+from trued.support.shell_words import shell_words, started_commands
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # at most this many files are followed, and bytes of each are read
 MOST_MODULES = 2000  # with more Python files, it is not found out who else imports a module
@@ -40,7 +40,10 @@ _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
-INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|perl|ruby")
+INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|tsx|ts-node|perl|ruby")
+_COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
+_CODE_OPTION = re.compile(r"-\w*c")
+CODE_GIVEN = "(code).py"  # stands for code that a command line gives to Python
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 # Ways in which a command line names the folder in which its programs start.
 _FOLDER = re.compile(r"(?:\bcd|(?<!\S)-C|(?<!\S)--(?:prefix|cwd|dir|directory))(?:\s+|=)[\"']?([\w@./-]+)")
@@ -115,6 +118,12 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         if place.endswith(CODE):
             names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
             drivers.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
+        for program, code in _code_given(place, text):
+            if program.startswith("python"):
+                modules.importing[CODE_GIVEN] = f"{modules.importing.get(CODE_GIVEN, '')}\n{_with_paths(code, blobs)}"
+            elif program.endswith("sh") and (place, code) not in known_scripts:
+                known_scripts.add((place, code))
+                texts_to_read.append((place, code))
         runs, settings = _named(place, text, blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
         beside = set(_imported(place, text, blobs)) - runs if is_top_script else set()
@@ -160,12 +169,12 @@ class _ModulesByName:
         """Add the modules that the drivers import by whole names, directly or through each other, and the settings that
         these modules name. With `product`, the modules go into `runs`, otherwise into `beside`, without the
         settings."""
-        known = {*drivers.runs, *drivers.beside}
+        known, given = {*drivers.runs, *drivers.beside}, set[str]()
         waiting = [item for item in self.importing.items() if item[0].endswith(".py")]
         while waiting and len(known) < MOST_FILES:
             place, text = waiting.pop()
             found = await self._loaded_by(place, text, known, product=product)
-            if place in drivers.by_name:
+            if place in drivers.by_name or place in given:
                 runs, settings = _named(place, text, self._blobs, drivers.folders, imports=True)
                 found |= {path for path in runs if path.endswith(".py")}
                 new_settings = settings - drivers.settings if product else set()
@@ -175,7 +184,8 @@ class _ModulesByName:
                 drivers.beside.setdefault(path, set()).update(_names_asked_of(text, path))
             for path in sorted(found - known):
                 known.add(path)
-                drivers.by_name.add(path)
+                is_given = place == CODE_GIVEN or (place in given and _package(path) == _package(place))
+                (given if is_given else drivers.by_name).add(path)
                 drivers.runs |= {path} if product else set()
                 waiting.append((path, await _text(self._workspace, self._commit, path)))
 
@@ -266,36 +276,113 @@ def _named(
     for line in text.splitlines() if shell else ():
         for words in started_commands(line.strip().lstrip("@-+")):
             run_files |= set(files_run(words, blobs, folders))
+        run_files |= files_fed(line.strip().lstrip("@-+"), blobs, folders)
     run_files |= sourced_files(text, folders, blobs) if shell else set()
     for match in _INCLUDED.finditer(text):
         run_files |= {path for word in match.group(1).split() for path in _at(word, folders, blobs)}
     if imports:
         run_files |= set(_imported(place, text, blobs))
     named = {path for word in _WORD.findall(text) for path in _at(word, folders, blobs)}
-    return run_files, {
-        path for path in named - run_files if not path.endswith(CODE) and "." in PurePosixPath(path).name
-    }
+    only_named = {path for path in named if not path.endswith(CODE) and "." in PurePosixPath(path).name}
+    lines = [line for line in text.splitlines() if not place]
+    only_named |= {path for line in lines for word in shell_words(line) for path in _shell_scripts(word, blobs)}
+    return run_files, only_named - run_files
+
+
+def _shell_scripts(word: str, blobs: Mapping[str, str]) -> Iterator[str]:
+    """The shell scripts at this path or directly in this folder, which a program may run (`run-parts DIR`)."""
+    place = posixpath.normpath(word) if word else ""
+    near = (path for path in blobs if path == place or posixpath.dirname(path) == place)
+    yield from (path for path in near if PurePosixPath(path).suffix in SHELL and place != ".")
 
 
 def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
-    """The files that one simple command starts: its build file, script or module."""
+    """The files that one simple command starts: its build file, script or module, or the main program of a folder.
+
+    An interpreter starts the first code of the project that its words name: whatever stands before it is an option or
+    the value of one. A program whose name is computed may be an interpreter.
+    """
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
     for name in DRIVERS.get(program, ()):
         yield from _at(name, {build_folder, *folders}, blobs)
-    arguments = words
-    if SHELLS.fullmatch(program):
-        arguments = [word for word in words[1:] if not word.startswith("-") or word == "-m"]
-        arguments = arguments[arguments.index("-m") :] if program.startswith("python") and "-m" in words else arguments
-    starts = [at for at, word in enumerate(words) if INTERPRETER.fullmatch(PurePosixPath(word).name)]
+    starts = [at for at, word in enumerate(words) if _is_interpreter(word)]
     if starts[:1] > [0]:
         yield from files_run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
-    if arguments[:1] == ["-m"] and len(arguments) > 1:
-        module_path = arguments[1].replace(".", "/")
-        for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
-            yield from _at(module_file, folders, blobs)
-    elif arguments:
-        yield from _at(arguments[0], folders, blobs)
+    is_interpreter = SHELLS.fullmatch(program) or _is_interpreter(program) or _COMPUTED.match(words[0])
+    arguments = words[1:] if is_interpreter else words[:1]
+    if program == "node":
+        options, files = node_options(arguments)
+        yield from (path for word in options for path in _started_at(word, blobs, folders))
+        arguments = files[:1]
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        if _CODE_OPTION.fullmatch(before):
+            return
+        if program.startswith("python") and (before == "-m" or word.startswith("-m")) and word != "-m":
+            module_path = word.removeprefix("-m").replace(".", "/")
+            for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
+                yield from _at(module_file, folders, blobs)
+            return
+        found = _started_at(word, blobs, folders)
+        yield from sorted(found)
+        if any(PurePosixPath(path).suffix in SCRIPTED for path in found):
+            return
+
+
+def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
+    """The files that a command line may run although no interpreter has them as its argument. An interpreter without a
+    script of its own may run whatever the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`). A shell also
+    reads files that variables name (`BASH_ENV=FILE`)."""
+    words, commands = shell_words(line), started_commands(line)
+    starts = [command[at:] for command in commands for at, word in enumerate(command) if _is_interpreter(word)][:20]
+    lacking = [rest for rest in starts if all(word.startswith(("-", "$")) for word in rest[1:])]
+    values = [value for word in words for value in word.partition("=")[2].split()]
+    named = {path for word in (*words, *values) for path in _started_at(word, blobs, folders)}
+    in_variables = {path for word in values for path in _started_at(word, blobs, folders)}
+    named = named if any({"-c", "-m"}.isdisjoint(rest) for rest in lacking) else in_variables
+    return (
+        {path for path in named if path.endswith(CODE) and (lacking or not path.endswith(".py"))} if starts else set()
+    )
+
+
+def hides_program(line: str) -> bool:
+    """Whether only the shell knows what this line starts: there are only variables, perhaps after an interpreter."""
+    for command in started_commands(line):
+        starts = [at for at, word in enumerate(command) if _is_interpreter(word)]
+        words = [word for word in command[starts[0] + 1 if starts else 0 :] if not word.startswith("-")]
+        if words and all(map(_COMPUTED.match, words)):
+            return True
+    return False
+
+
+def _is_interpreter(word: str) -> bool:
+    return bool(INTERPRETER.fullmatch(PurePosixPath(word).name))
+
+
+def _code_given(place: str, text: str) -> Iterator[tuple[str, str]]:
+    """The program and its code, for each interpreter in these command lines that gets code as an argument (`-c`). In
+    the command itself, such code may have several lines."""
+    lines = {*text.splitlines(), *(() if place else (text,))} if PurePosixPath(place).suffix in SHELL else ()
+    for line in sorted(lines):
+        for words in started_commands(line.strip().lstrip("@-+")):
+            starts = [at for at, word in enumerate(words) if _is_interpreter(word)][:1]
+            rest = words[starts[0] :] if starts else []
+            options = [at for at, word in enumerate(rest[:-1]) if _CODE_OPTION.fullmatch(word)][:1]
+            yield from ((PurePosixPath(rest[0]).name, rest[at + 1]) for at in options)
+
+
+def _with_paths(code: str, blobs: Mapping[str, str]) -> str:
+    """Python code, with an import of each module whose path it names: `runpy.run_path("tools/lint.py")`."""
+    paths = [path for word in _WORD.findall(code) for path in _at(word, (), blobs) if path.endswith(".py")]
+    return "\n".join((code, *(f"import {path.removesuffix('.py').replace('/', '.')}" for path in paths)))
+
+
+def _started_at(word: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
+    """The files that run if this word is a program: the file at this path, the main program of the folder there, or
+    what a pattern matches."""
+    mains = (posixpath.join(word, name) for name in ("__main__.py", "index.js"))
+    found = {path for name in (word, *mains) for path in _at(name, folders, blobs)}
+    return found | (files_at(word, folders, blobs) if not {"*", "?", "["}.isdisjoint(word) else set())
 
 
 def _at(word: str, folders: Collection[str], blobs: Mapping[str, str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ Only files at the top of a project are read, and only what is written there: not
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from trued.proof.text.python_imports import nodes_in, parse
@@ -27,6 +27,13 @@ STARTERS = {
 _CHECKS = re.compile(r"(?:.*[-_.:])?(?:\w*(?<!la)(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
 _RULE = re.compile(r"([^\s#:=@][^#:=]*?)\s*::?(?![:=])([^;#]*)(?:;(.*))?")
 _SETTING = re.compile(r"\s*(?:export\s+)?([\w.-]+)\s*(?:\?|::?)?=\s*(.*)")
+# In a justfile: the name, the parameters with quoted values, and what is needed. Names of settings are no recipes.
+_JUST_RULE = re.compile(
+    r"@?([A-Za-z_][\w-]*)(?:\s(?:[^:\"'`#]|\"[^\"]*\"|'[^']*'|`[^`]*`)*)?:(?!=)\s*((?:[^#\"']|\"[^\"]*\"|'[^']*')*)(?:#.*)?"
+)
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_JUST_ALIAS = re.compile(r"alias\s+([\w-]+)\s*:=\s*([\w:-]+)")
+_JUST_VALUE = re.compile(r"\{\{\s*([A-Za-z_][\w-]*)\s*\}\}")
 _VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
 _PLACE = re.compile(r"\{(?:tox_?ini_?dir|tox_root|justfile_directory\(\))\}/|\{\{\s*justfile_directory\(\)\s*\}\}/")
 _KEYWORDS = ("if", "then", "elif", "else", "while", "until", "do", "!", "{")  # words of the shell before a command
@@ -40,6 +47,7 @@ class TargetRecipe:
 
     lines: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    is_unread: bool = False  # what it starts is written elsewhere, or is not understood
 
     def others(self) -> Iterator[str]:
         """The needed targets that are a part of this one. If this one has command lines of its own, only checks count:
@@ -62,7 +70,37 @@ def recipes_of(path: str, text: str) -> Mapping[str, TargetRecipe]:
         return _of_tox(text)
     if name == "noxfile.py":
         return _of_nox(text)
-    return _of_make(text)
+    return _of_just(text) if name in JUSTFILES else _of_make(text)
+
+
+def _of_just(text: str) -> dict[str, TargetRecipe]:
+    """The recipes of a justfile. A line before indented lines whose header is not understood stands for a recipe with
+    its first word as the name."""
+    recipes, targets, settings = dict[str, TargetRecipe](), list[str](), dict[str, str]()
+    for line in text.replace("\\\n", " ").splitlines():
+        if line[:1].isspace() and targets:
+            _add(recipes, targets, TargetRecipe((line.strip(),)))
+        elif alias := _JUST_ALIAS.match(line):
+            recipes[alias[1]] = TargetRecipe(needs=(alias[2],))
+        elif setting := _SETTING.fullmatch(line):
+            settings[setting[1]] = setting[2].strip("\"'")
+        elif rule := _JUST_RULE.fullmatch(line):
+            targets = [rule[1]]
+            _add(recipes, targets, TargetRecipe(needs=tuple(_NAME.findall(rule[2]))))
+        elif line[:1] not in ("", "#", "[", " ", "\t") and (names := _NAME.findall(line)):
+            targets = names[:1]
+            _add(recipes, targets, TargetRecipe(is_unread=True))
+    return {
+        target: replace(recipe, lines=tuple(_plain_just(line, settings) for line in recipe.lines))
+        for target, recipe in recipes.items()
+    }
+
+
+def _plain_just(line: str, settings: Mapping[str, str]) -> str:
+    """A command line of a justfile; a value that is not known stays as it is."""
+    for _ in range(DEEPEST):
+        line = _JUST_VALUE.sub(lambda found: settings.get(found[1], f"{{{{{found[1]}}}}}"), line)[:10_000]
+    return _PLACE.sub("", line).lstrip("@-")
 
 
 def _of_make(text: str) -> dict[str, TargetRecipe]:
@@ -117,13 +155,22 @@ def _of_nox(text: str) -> dict[str, TargetRecipe]:
     """The sessions of a noxfile, each with the commands that its function gives to `session.run`."""
     module = parse(text)
     functions = [node for node in nodes_in(text) if isinstance(node, ast.FunctionDef)] if module else []
-    return {function.name: TargetRecipe(tuple(_lines_of_session(function))) for function in functions}
+    return {_name_of_session(function): TargetRecipe(tuple(_lines_of_session(function))) for function in functions}
+
+
+def _name_of_session(function: ast.FunctionDef) -> str:
+    """The name that the decorator gives to a session (`@nox.session(name="check")`), or else that of its function."""
+    keywords = [keyword for call in function.decorator_list if isinstance(call, ast.Call) for keyword in call.keywords]
+    names = [
+        keyword.value.value for keyword in keywords if keyword.arg == "name" and isinstance(keyword.value, ast.Constant)
+    ]
+    return str(names[0]) if names else function.name
 
 
 def _lines_of_session(function: ast.FunctionDef) -> Iterator[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("run"):
-            words = [part.value if isinstance(part, ast.Constant) else "_" for part in node.args]
+            words = [part.value if isinstance(part, ast.Constant) else "$_" for part in node.args]
             yield " ".join(_quoted(str(word)) for word in words)
 
 

@@ -29,14 +29,14 @@ def sourced_files(text: str, folders: Collection[str], paths: Collection[str]) -
         word = re.sub(r"[\"']", "", _COMPUTED.sub("*", match[1]))
         tail = re.sub(r"^\*+/", "", word)
         if tail.strip("*./"):
-            found |= _at(tail, folders, paths) or {path for path in paths if fnmatchcase(path, f"*/{tail}")}
+            found |= files_at(tail, folders, paths) or {path for path in paths if fnmatchcase(path, f"*/{tail}")}
         else:
-            named = {path for name in _NAMED.findall(text) for path in _at(name, folders, paths)}
+            named = {path for name in _NAMED.findall(text) for path in files_at(name, folders, paths)}
             found |= {path for path in named if path.endswith(".sh") or not path.endswith(CODE)}
     return found
 
 
-def _at(name: str, folders: Collection[str], paths: Collection[str]) -> set[str]:
+def files_at(name: str, folders: Collection[str], paths: Collection[str]) -> set[str]:
     """The files that this name or pattern means in these folders, or at the top."""
     if not name.strip("*./"):
         return set()
