@@ -212,13 +212,15 @@ COVERED: dict[str, dict[str, str]] = {
     "just": {"justfile": "default: test\n\ntest *args:\n    uv run pytest {{args}}\n\nlint:\n    ruff check\n"},
     "just, in many ways": {
         "justfile": 'set shell := ["bash", "-c"]\nimport "more.just"\npy := "python3"\nexport A := "b"\n[private]\n'
-        "default:\n    @just --list\n\n# all\n@check *args: (unit 'x: y') lint && done\n    {{ py }} -m pytest {{ args }}\n"
+        "default:\n    @just --list\n\n# all\n@check *args: (unit 'x: y') lint && done\n"
+        "    {{ py }} -m pytest {{ args }}\n"
         'unit what="all":\n    pytest {{what}}\ndone:\nlint:\n    #!/usr/bin/env bash\n    set -e\n    ruff check .\n'
         '    mypy core.py kit.py\n    run() { "$@"; }\n    cat core.py | wc -l\nverify:\n    #!/usr/bin/env python3\n'
         "    import pathlib\n    print(pathlib.Path('core.py').read_text())\n"
     },
     "linters of single files": {
-        "Makefile": "lint:\n\truff check core.py\n\tmypy core.py kit.py\n\t$(RUN) pytest $(ARGS)\n\tpython -m mypy app\n"
+        "Makefile": "lint:\n\truff check core.py\n\tmypy core.py kit.py\n\t$(RUN) pytest $(ARGS)\n"
+        "\tpython -m mypy app\n"
         "\tfor f in *.py; do ruff check $$f; done\n",
         "app/__main__.py": PROGRAM,
         "app/__init__.py": "",
