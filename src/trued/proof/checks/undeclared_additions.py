@@ -547,8 +547,8 @@ async def _files_with_new_programs(
 
 
 def _added_lines(old_text: str, new_text: str) -> list[str]:
-    old_lines, new_lines = [re.split(r"\r?\n", text) for text in (old_text, new_text)]  # as shells and make see them
-    return [line for line in dict.fromkeys(new_lines) if line.strip() and line not in old_lines]
+    old_lines, new_lines = [dict.fromkeys(re.split(r"\r?\n", text)) for text in (old_text, new_text)]  # as in shells
+    return [line for line in new_lines if line.strip() and line not in old_lines]
 
 
 async def _files_with_packages(
