@@ -97,8 +97,15 @@ OFFERED |= {
         {"justfile": "check:\n    #!/usr/bin/env python3\n    import core\n    assert core.rate(1) == 2\n"},
         "justfile::check",
     ),
-    "just, unread": ({"justfile": "check (x):\n    python {{ tool }}\n", **TOOL}, "justfile::check"),
     "a folder": ({"justfile": "check:\n    python tools\n", "tools/__main__.py": SELFTEST}, "tools/__main__.py"),
+    "nox, by a name": (
+        {"noxfile.py": NOX.replace(".session\ndef tests", ".session(name='check')\ndef a"), **TOOL},
+        "tools/selftest.py",
+    ),
+}
+# Own checks whose names say little about the functions that they reach.
+NAMED: dict[str, tuple[dict[str, str], str]] = {
+    "just, unread": ({"justfile": "check (x):\n    python {{ tool }}\n", **TOOL}, "justfile::check"),
     "tsx": (
         {"package.json": json.dumps({"scripts": {"lint:api": "npx tsx tools/a.ts"}}), "tools/a.ts": JS, **TOOL},
         "tools/a.ts",
@@ -111,10 +118,6 @@ OFFERED |= {
             **TOOL,
         },
         "tools/a.js",
-    ),
-    "nox, by a name": (
-        {"noxfile.py": NOX.replace(".session\ndef tests", ".session(name='check')\ndef a"), **TOOL},
-        "tools/selftest.py",
     ),
     "nox, computed": (
         {"noxfile.py": NOX.replace("'python', 'tools/selftest.py'", "*COMMAND"), **TOOL},
@@ -142,6 +145,15 @@ async def test_code_that_only_own_checks_reach_is_not_proven(name: str, tmp_path
     guarded = {"kit.py": THREE, "core.py": CORE.replace("return 5", "return 2 + 3")}
     honest = await trial.judged(contract, plain, guarded)
     assert [one.grade for one in honest] == [Grade.PROVEN] * 2, honest
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("name", NAMED)
+async def test_a_check_that_is_not_understood_is_named(name: str, tmp_path: Path) -> None:
+    files, place = NAMED[name]
+    trial = Trial(tmp_path, {"core.py": CORE, **files}, [])
+    await trial.workspace.begin()
+    assert place in (await own_checks(trial.workspace, trial.workspace.base, ["pytest"])).beside
 
 
 ORDINARY = (
@@ -185,13 +197,15 @@ COVERED: dict[str, dict[str, str]] = {
     "just": {"justfile": "default: test\n\ntest *args:\n    uv run pytest {{args}}\n\nlint:\n    ruff check\n"},
     "just, in many ways": {
         "justfile": 'set shell := ["bash", "-c"]\nimport "more.just"\npy := "python3"\nexport A := "b"\n[private]\n'
-        "default:\n    @just --list\n\n# all\n@check *args: (unit 'x: y') lint && done\n    {{ py }} -m pytest {{ args }}\n"
+        "default:\n    @just --list\n\n# all\n"
+        "@check *args: (unit 'x: y') lint && done\n    {{ py }} -m pytest {{ args }}\n"
         'unit what="all":\n    pytest {{what}}\ndone:\nlint:\n    #!/usr/bin/env bash\n    set -e\n    ruff check .\n'
         '    mypy core.py kit.py\n    run() { "$@"; }\n    cat core.py | wc -l\nverify:\n    #!/usr/bin/env python3\n'
         "    import pathlib\n    print(pathlib.Path('core.py').read_text())\n"
     },
     "linters of single files": {
-        "Makefile": "lint:\n\truff check core.py\n\tmypy core.py kit.py\n\t$(RUN) pytest $(ARGS)\n\tpython -m mypy app\n"
+        "Makefile": "lint:\n\truff check core.py\n\tmypy core.py kit.py\n\t$(RUN) pytest $(ARGS)\n"
+        "\tpython -m mypy app\n"
         "\tfor f in *.py; do ruff check $$f; done\n",
         "app/__main__.py": PROGRAM,
         "app/__init__.py": "",
