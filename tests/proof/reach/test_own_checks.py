@@ -98,8 +98,15 @@ OFFERED |= {
         {"justfile": "check:\n    #!/usr/bin/env python3\n    import core\n    assert core.rate(1) == 2\n"},
         "justfile::check",
     ),
-    "just, unread": ({"justfile": "check (x):\n    python {{ tool }}\n", **TOOL}, "justfile::check"),
     "a folder": ({"justfile": "check:\n    python tools\n", "tools/__main__.py": SELFTEST}, "tools/__main__.py"),
+    "nox, by a name": (
+        {"noxfile.py": NOX.replace(".session\ndef tests", ".session(name='check')\ndef a"), **TOOL},
+        "tools/selftest.py",
+    ),
+}
+# Own checks whose names say little about the functions that they reach.
+NAMED: dict[str, tuple[dict[str, str], str]] = {
+    "just, unread": ({"justfile": "check (x):\n    python {{ tool }}\n", **TOOL}, "justfile::check"),
     "tsx": (
         {"package.json": json.dumps({"scripts": {"lint:api": "npx tsx tools/a.ts"}}), "tools/a.ts": JS, **TOOL},
         "tools/a.ts",
@@ -112,10 +119,6 @@ OFFERED |= {
             **TOOL,
         },
         "tools/a.js",
-    ),
-    "nox, by a name": (
-        {"noxfile.py": NOX.replace(".session\ndef tests", ".session(name='check')\ndef a"), **TOOL},
-        "tools/selftest.py",
     ),
     "nox, computed": (
         {"noxfile.py": NOX.replace("'python', 'tools/selftest.py'", "*COMMAND"), **TOOL},
@@ -171,6 +174,15 @@ async def test_code_that_an_encoding_hides_is_altered(tmp_path: Path) -> None:
     assert grades == [Grade.TESTED] * 2 + [Grade.PROVEN] * 2
 
 
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("name", NAMED)
+async def test_a_check_that_is_not_understood_is_named(name: str, tmp_path: Path) -> None:
+    files, place = NAMED[name]
+    trial = Trial(tmp_path, {"core.py": CORE, **files}, [])
+    await trial.workspace.begin()
+    assert place in (await own_checks(trial.workspace, trial.workspace.base, ["pytest"])).beside
+
+
 ORDINARY = (
     "PYTHON ?= python3\nBIN := .venv/bin\n.PHONY: setup test check lint\nsetup: ## Install\n\t@tools/setup.sh test\n"
 )
@@ -214,6 +226,10 @@ COVERED: dict[str, dict[str, str]] = {
         "justfile": 'set shell := ["bash", "-c"]\nimport "more.just"\npy := "python3"\nexport A := "b"\n[private]\n'
         "default:\n    @just --list\n\n# all\n@check *args: (unit 'x: y') lint && done\n"
         "    {{ py }} -m pytest {{ args }}\n"
+
+
+        "default:\n    @just --list\n\n# all\n"
+        "@check *args: (unit 'x: y') lint && done\n    {{ py }} -m pytest {{ args }}\n"
         'unit what="all":\n    pytest {{what}}\ndone:\nlint:\n    #!/usr/bin/env bash\n    set -e\n    ruff check .\n'
         '    mypy core.py kit.py\n    run() { "$@"; }\n    cat core.py | wc -l\nverify:\n    #!/usr/bin/env python3\n'
         "    import pathlib\n    print(pathlib.Path('core.py').read_text())\n"

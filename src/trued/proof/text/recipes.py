@@ -83,7 +83,7 @@ def _of_just(text: str) -> dict[str, TargetRecipe]:
         elif alias := _JUST_ALIAS.match(line):
             recipes[alias[1]] = TargetRecipe(needs=(alias[2],))
         elif setting := _SETTING.fullmatch(line):
-            settings[setting[1]] = setting[2].strip("\"'")
+            settings |= {setting[1]: setting[2].strip("\"'")} if setting[2][:1] in ("'", '"') else {}
         elif rule := _JUST_RULE.fullmatch(line):
             targets = [rule[1]]
             _add(recipes, targets, TargetRecipe(needs=tuple(_NAME.findall(rule[2]))))
