@@ -226,8 +226,6 @@ COVERED: dict[str, dict[str, str]] = {
         "justfile": 'set shell := ["bash", "-c"]\nimport "more.just"\npy := "python3"\nexport A := "b"\n[private]\n'
         "default:\n    @just --list\n\n# all\n@check *args: (unit 'x: y') lint && done\n"
         "    {{ py }} -m pytest {{ args }}\n"
-
-
         "default:\n    @just --list\n\n# all\n"
         "@check *args: (unit 'x: y') lint && done\n    {{ py }} -m pytest {{ args }}\n"
         'unit what="all":\n    pytest {{what}}\ndone:\nlint:\n    #!/usr/bin/env bash\n    set -e\n    ruff check .\n'
