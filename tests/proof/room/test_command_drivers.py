@@ -437,7 +437,8 @@ async def test_scripts_of_a_folder_may_drive_whatever_program_is_given_it(tmp_pa
     await trial.workspace.begin()
     made = await find_drivers(trial.workspace, trial.workspace.base, "run-parts scripts")
     assert {"scripts/check.sh", "scripts/env.sh"} <= made.settings
-    looking = await find_drivers(trial.workspace, trial.workspace.base, "ruff check shop && mypy shop/core.py")
+    looked = "ruff check shop && mypy shop/core.py && time mypy shop/core.py && $RUN mypy -v shop/core.py"
+    looking = await find_drivers(trial.workspace, trial.workspace.base, looked)
     assert not {path for path in looking.runs | looking.settings if path.startswith("shop")}
 
 

@@ -300,7 +300,7 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
     """The files that one simple command starts: its build file, script or module, or the main program of a folder.
 
     An interpreter starts the first code of the project that its words name: whatever stands before it is an option or
-    the value of one. A program whose name is computed may be an interpreter.
+    the value of one. Of any other program that may start another, only the first argument counts.
     """
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
@@ -309,8 +309,11 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
     starts = [at for at, word in enumerate(words) if _is_interpreter(word)]
     if starts[:1] > [0]:
         yield from files_run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
-    is_interpreter = SHELLS.fullmatch(program) or _is_interpreter(program) or _COMPUTED.match(words[0])
-    arguments = words[1:] if is_interpreter else words[:1]
+    is_computed = bool(_COMPUTED.match(words[0]))
+    arguments = words[1:] if _is_interpreter(program) else words[:1]
+    if is_computed or (SHELLS.fullmatch(program) and not _is_interpreter(program)):  # `time tools/check.sh`
+        arguments = [word for word in words[1:] if word == "-m" or not (word.startswith("-") or "=" in word)]
+        arguments = arguments[: 2 if arguments[:1] == ["-m"] else 1]
     if program == "node":
         options, files = node_options(arguments)
         yield from (path for word in options for path in _started_at(word, blobs, folders))
@@ -318,7 +321,7 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
     for before, word in zip(("", *arguments), arguments, strict=False):
         if _CODE_OPTION.fullmatch(before):
             return
-        if program.startswith("python") and (before == "-m" or word.startswith("-m")) and word != "-m":
+        if (is_computed or program.startswith("python")) and (before == "-m" or word.startswith("-m")) and word != "-m":
             module_path = word.removeprefix("-m").replace(".", "/")
             for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
                 yield from _at(module_file, folders, blobs)
