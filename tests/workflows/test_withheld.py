@@ -113,7 +113,7 @@ async def test_a_ticket_whose_existing_tests_print_the_room_learns_nothing(groun
     record = await ground.run(engine, str(ground.folder / "ticket.md"))
     assert record.code == 1
     fixes = [one for one in runtime.orders if one.role == "fix-agent"]
-    assert any("tests/test_one.py::test_one fails" in one.brief for one in fixes), "the honest part: it is told"
+    assert any("tests/test_one.py::test_one: it fails" in one.brief for one in fixes), "the honest part: it is told"
     assert learnt(runtime.orders, ground) == []
 
 
