@@ -130,7 +130,9 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         modules.importing[place] = text
         for path in beside:
             drivers.beside.setdefault(path, set()).update(_names_asked(text, path))
-        for path in sorted((runs | settings | beside) - seen):
+        only_named = runs & drivers.settings  # until now
+        drivers.settings -= only_named
+        for path in sorted((runs | settings | beside) - seen | only_named):
             seen.add(path)
             if path not in beside:
                 (drivers.runs if path in runs else drivers.settings).add(path)
