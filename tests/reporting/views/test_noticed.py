@@ -25,7 +25,7 @@ def row(kind: str, **data: Any) -> Remark:
         (
             "memory undone",
             {"agent": "spec", "files": ["docs/feature/x/memory.md"], "why": "only the engine writes it"},
-            "spec edited files that only the engine writes; undone: docs/feature/x/memory.md",
+            "spec changed files that it may not write; undone: docs/feature/x/memory.md",
             True,
         ),
         ("memory missing", {"agent": "ct-security", "step": "critique"}, "ct-security gave no answer", True),
