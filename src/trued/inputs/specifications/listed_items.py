@@ -14,18 +14,11 @@ LABEL = 7  # the level of a label: below every heading
 TITLE_WORDS = 4  # a longer title may ask for something itself
 # Whole titles; the text below them is about the specification itself, or about the work.
 ASIDES = frozenset(
-    [
-        *(
-            "clarifications",
-            "dependencies",
-            "execution flow",
-            "execution status",
-            "independent test",
-            "key entities",
-        ),
+    (
+        *("clarifications", "dependencies", "execution flow", "execution status", "independent test", "key entities"),
         *("purpose", "quick guidelines", "section requirements", "table of contents", "legend"),
         *("content quality", "feature readiness", "requirement completeness", "review acceptance checklist"),
-    ]
+    )
 )
 _REMARK = re.compile(r"[*_]*\([^)]*\)[*_]*")  # such as "(mandatory)"
 _LINK = re.compile(r"!?\[[^\]]*\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)|<?https?://\S+")

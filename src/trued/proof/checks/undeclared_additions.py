@@ -637,9 +637,8 @@ async def _unknown_imports(
     ships with it. If the base's Python code imports a module of the project, that is no use of a package of the same
     name.
 
-    `commits`: the base and the commit. `imports`: path → names. `texts`: path → content of the changed files, on each
-    of them. `own_and_consumers`: the
-    project's own modules, and the base's consumers of packages.
+    `commits`: the base and the commit. `imports`: path → names. `texts`: path → content of the changed files, on the
+    base and on the commit. `own_and_consumers`: the project's own modules, and the base's consumers of packages.
     """
     (base, commit), (own_modules, consumers), (before, after) = commits, own_and_consumers, texts
     orphans = await _imports_of_removed(workspace, commit, before.keys() - after.keys(), own_modules)
