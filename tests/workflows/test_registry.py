@@ -112,6 +112,29 @@ def test_what_a_descriptor_names_and_is_not_there_is_one_sentence(
     assert trued(repository, installed, "ls").stdout == ""
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        'Outcome(state="done", grade="proven", head=run.branch.head)',
+        'Outcome(state="done", grade="proven", verdict=Verdict.open("plan").model_copy(update={"commit": "0" * 40}))',
+        'Outcome(state="planned", grade="proven")',
+        "None",
+    ],
+)
+@pytest.mark.spec("DAY-15", "LAW-1")
+def test_a_flow_that_claims_to_be_done_without_a_final_verdict_is_not_believed(
+    repository: Path, tmp_path: Path, claim: str
+) -> None:
+    flow = f"async def flow(run, goal):\n    return {claim}\n"
+    text = GOOD.replace("json:dumps", "own:flow").replace('roles=("own-role",)', 'roles=("solo",)')
+    text += f"from trued.model import Outcome, Verdict\n{flow}"
+    installed = package(tmp_path / "installed", "own-package", {"own": "own:OWN"}, own=text)
+    done = trued(repository, installed, "run", "a goal in words", "-w", "own", "--agent", "command:true", "--yes")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "ended without a final verdict" in " ".join((done.stdout + done.stderr).split())
+    assert "proven" not in trued(repository, installed, "ls").stdout.replace("not proven", "").replace("unproven", "")
+
+
 @pytest.mark.spec("DAY-15", "AGT-2")
 def test_a_role_with_a_name_of_ours_is_refused_and_the_others_are_listed(repository: Path, tmp_path: Path) -> None:
     text = GOOD.replace('roles=("own-role",)', 'roles=("own-role",), role_folder="own_package:roles"')

@@ -18,7 +18,7 @@ from trued.errors import (
     Stopped,
     Waiting,
 )
-from trued.model import RunRecord
+from trued.model import Outcome, RunRecord
 from trued.run.context import EDITION, OLDEST
 from trued.run.run import PlanOnly, Run
 from trued.workflows.registry import descriptor
@@ -46,9 +46,12 @@ async def drive_workflow(
     try:
         with stop_on_signals(is_cancelled, must_end=must_end, signals=STOPPING if alone else ()):
             await run.context.workspace.begin()
-            outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
+            returned: object = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
         return DriveEnd(states[type(end)], end.code, str(end), halted=True)
+    outcome = (
+        returned if isinstance(returned, Outcome) else Outcome(state="not proven")
+    )  # a plug-in may return anything
     return DriveEnd(outcome.state, outcome=outcome)
 
 

@@ -10,6 +10,8 @@ from trued.model.events.run import HandoverWritten, RunEnded
 from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code_of_run
 from trued.support import atomic_files
 
+_NO_VERDICT = "the workflow ended without a final verdict: it has to return what `run.finish` gives it"
+
 
 @dataclass(frozen=True)
 class DriveEnd:
@@ -23,9 +25,16 @@ class DriveEnd:
 
 
 def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
-    """Grade a run whose workflow has finished, with the approvals that apply, and record its end."""
-    if outcome.verdict and outcome.state != "stopped":
-        verdict = apply_approvals(store.final_verdict(record.id) or outcome.verdict, store.approvals(record.id))
+    """Grade a run whose workflow has finished, with the approvals that apply, and record its end.
+
+    The final verdict in the journal decides, not what the workflow returned: a workflow is a plug-in, and may claim
+    that it is done without having proven anything. Only an end as "stopped" is taken from the workflow.
+    """
+    if outcome.state != "stopped":
+        final = store.final_verdict(record.id)
+        if final is None:
+            return end_run(store, record, DriveEnd("not proven", 1, _NO_VERDICT))
+        verdict = apply_approvals(final, store.approvals(record.id))
         outcome = conclude(verdict, store.inputs(record.id).settings.accept)
     _tick_plan(store, record, outcome.verdict)
     record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
