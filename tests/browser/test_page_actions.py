@@ -89,7 +89,7 @@ async def test_a_page_that_shows_the_result_without_the_action_is_refuted(tmp_pa
     liar = "<h1>Shop</h1><button>Add to cart</button><p>1 item in your cart</p>"
     verdict = await trial.prove(contract, await trial.head({"index.html": liar}))
     assert only(verdict).grade is Grade.REFUTED
-    assert "before its first action" in " ".join(only(verdict).why)
+    assert "before the first action" in " ".join(only(verdict).why)
     assert "1 item" not in " ".join(gap.what for gap in only(verdict).gaps)
 
 

@@ -123,7 +123,7 @@ RunName = Annotated[
     str | None,
     typer.Argument(
         metavar="[RUN]",
-        help="The run's id, or the beginning of it. Default: this repository's newest run.",
+        help="The run's id, or the beginning of it. Default: the only run, or this repository's newest.",
         autocompletion=run_completions,
     ),
 ]

@@ -206,7 +206,11 @@ def amend(  # noqa: PLR0913 - each is a flag
     within: Within = None,
     attest: Annotated[
         str,
-        typer.Option(metavar="REQUIREMENT", help="Accept this requirement for the work as it is.", show_default=False),
+        typer.Option(
+            metavar="REQUIREMENT",
+            help="Accept this requirement yourself (grade attested), for the work as it is now.",
+            show_default=False,
+        ),
     ] = "",
     who: Who = "",
     reason: Reason = "",

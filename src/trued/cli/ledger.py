@@ -166,7 +166,7 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
         return fitting[0]
     known = ", ".join(row["id"] for row in rows)
     raise BadInput(
-        f"{owner} has {len(fitting) or 'no'} requirements that begin with {name!r}",
+        f"{owner} has {len(fitting) or 'no'} requirements whose id begins with {name!r}",
         then=f"it has {known}" if known else "it has none yet",
     )
 

@@ -48,7 +48,9 @@ def approve(
     run: RunAlone = None,
     requirements: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[REQUIREMENT]...", help="The requirements to accept. Default: approve the contract."),
+        typer.Argument(
+            metavar="[REQUIREMENT]...", help="The requirements to accept. Without any, the contract is approved."
+        ),
     ] = None,
     reason: Reason = "",
     who: Who = "",

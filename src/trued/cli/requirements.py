@@ -94,7 +94,7 @@ def _requirements_from(goal: str | None) -> "list[Requirement]":
     if goal is None:
         return [Requirement(id="change-me", text="Say in one sentence what must be true")]
     if not goal.strip():
-        raise BadInput("the goal is empty", then="pass what must be true in words, or a file")
+        raise BadInput("the goal is empty", then="describe what must be true, or name a file")
     if not is_file(goal):
         every = user_requirements(None, Goal(text=goal), None)
         return [requirement for requirement in every if not requirement.parts]

@@ -148,7 +148,10 @@ def ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
 
     name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))
     if name and name.casefold() in ("y", "yes", "n", "no"):
-        raise BadInput(f"{name!r} is an answer, not a name", then="nothing was changed; press Enter for the name shown")
+        raise BadInput(
+            f"{name!r} is an answer, not a name",
+            then="nothing was changed; run it again, and press Enter at the prompt to use the name in brackets",
+        )
     why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
     if name is None or not why:
         raise BadInput("nothing was changed", then="give a reason")

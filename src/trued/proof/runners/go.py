@@ -234,8 +234,9 @@ def _covers(pattern: str, folder: str) -> bool:
 def _chosen(
     check: TestsCheck, selection: CaseSelection, test_files: GoTestFiles, arguments: _GoTestArguments
 ) -> list[_Model]:
-    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
-    If no test is known to have failed, one file is chosen, preferably one that the check names."""
+    """The test files from which canaries are made: copies that must fail, to show that the runner reports failures.
+    These are files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If no
+    test is known to have failed there, it is only one file, preferably one that the check names."""
     ids = {test_id.split("::")[0] for test_id in selection.ids or ()}
     files = [
         path

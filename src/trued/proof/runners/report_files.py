@@ -261,7 +261,7 @@ def _without_report(room: _Room, result: CommandResult) -> Fact:
         )
     if result.timed_out or result.flooded:
         return fact
-    why = f"the command ended with {result.exit_code} and wrote no report"
+    why = f"the command ended with exit code {result.exit_code} and wrote no report"
     return replace(void_fact(why, Outcomes.FAILED, "report", room.check.command), output=fact.output)
 
 
@@ -269,9 +269,10 @@ def _without_report(room: _Room, result: CommandResult) -> Fact:
 
 
 def _models(room: _Room) -> list[str]:
-    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
-    If no test is known to have failed, one file is chosen: preferably one that the check names, with tests that can be
-    changed so that they fail."""
+    """The test files from which canaries are made: copies that must fail, to show that the runner reports failures.
+    These are files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If no
+    test is known to have failed there, it is only one file, preferably one that the check names, with tests that can
+    be changed so that they fail."""
     ids = room.selection.ids
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in ids or ()} & room.known
     below = [path for path in room.known if is_below(path, room.bench.folder)]

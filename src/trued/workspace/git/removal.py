@@ -20,7 +20,10 @@ def remove_tree_now(folder: Path) -> None:
     if not os.path.lexists(folder):
         return
     if folder.is_symlink() or not folder.is_dir():
-        folder.unlink()
+        try:
+            folder.unlink()
+        except OSError as error:
+            raise StateFailed(f"cannot remove {folder}: {error.strerror}") from None
         return
     try:
         shutil.rmtree(folder)
