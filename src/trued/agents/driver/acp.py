@@ -118,8 +118,8 @@ def _end_message(transcript: Transcript) -> None:
 
 
 def _fold_tool(update: dict[str, Any], transcript: Transcript) -> None:
-    """Record when a tool starts and ends. It starts when its input is complete; before that the model is still writing
-    the input. Some tools are reported only when they end."""
+    """Record when a tool starts and ends. A tool counts as started when its input is complete: before that, the model
+    is still writing the input. Some tools are reported only when they end."""
     status, id = update.get("status"), update["toolCallId"]
     if update["sessionUpdate"] == "tool_call":
         _end_message(transcript)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How the agent authenticates with its provider. It gets only the variables and files of the user that are named
-    here."""
+    """How the agent authenticates with its provider. Of the user's variables and files, the agent gets only what is
+    named here."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
     weak: tuple[str, ...] = ()  # the `keys` that the agent uses only if it has no other login
@@ -46,7 +46,7 @@ class Agent:
     runtime: "Callable[[ProgramLauncher], Runtime] | None" = None  # for an agent that does not stream events
     brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]
-    modules: tuple[str, ...] = ()  # modules of this extra: if they are there, it is installed
+    modules: tuple[str, ...] = ()  # modules of `extra`: if all can be found, the extra is installed
     specify: "Callable[[str], Agent] | None" = None  # makes the agent for the text that follows its name
 
 
