@@ -28,7 +28,7 @@ SETTINGS = (
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
-# Features to disable: each costs thousands of tokens per request, loads files from outside the project, or waits for ever.
+# Features to disable: each costs thousands of tokens per request, loads what is not the project's, or waits for ever.
 FEATURES = (
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),

@@ -51,7 +51,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ProgramExit:
-    """How a program ended. If `kind` is set, it was ended from outside or never started."""
+    """How a program ended. If `kind` is set, the program was ended from outside or never started."""
 
     code: int | None
     stdout: bytes = b""
@@ -65,7 +65,7 @@ LogLine = Callable[[str], None]
 
 
 class ProgramLauncher(Protocol):
-    """Starts a program for an order; returns when its whole process tree is gone."""
+    """Starts a program for an order; returns when the program and all processes that it started are gone."""
 
     async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit: ...
 

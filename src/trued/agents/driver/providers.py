@@ -9,7 +9,7 @@ class Provider:
 
     keys: tuple[str, ...]  # variables with a key; any one is enough
     along: tuple[str, ...] = ()
-    vendor: str = ""  # vendor of its models; "": it serves models of others
+    vendor: str = ""  # vendor of its models; "": it serves models of several vendors
     known_as: str = ""  # its name in the library, if that differs
 
 

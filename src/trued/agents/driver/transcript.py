@@ -22,12 +22,12 @@ SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are 
 
 @dataclass
 class Transcript:
-    """Collects what an agent reports: its adapter folds each event into it, and `emit` passes on what is new at
-    once."""
+    """Collects what an agent reports in one call. The agent's adapter folds each event into the transcript, which emits
+    news at once."""
 
     order: Order
     emit: EmitAgentEvent
-    native: str = ""
+    native: str = ""  # the agent's own id of the session
     text: str = ""  # the agent's last message
     structured: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)  # of this call
