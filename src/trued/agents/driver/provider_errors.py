@@ -1,8 +1,8 @@
 """Classifies messages of a provider or an agent's program that refuses to work.
 
 The caller says whether a text is an error of the program (stderr, an error event) or the agent's own prose. Errors are
-searched for phrases of the vendors. Prose counts only if it is short and begins like a provider's notice, because agents
-also write about limits.
+searched for phrases of the vendors. Prose counts only if it is short and begins like a provider's notice, because
+agents also write about limits.
 """
 
 import re
@@ -38,8 +38,8 @@ def parse_refusal(
 ) -> Refusal | None:
     """Classify a refusal; None if the text is not a refusal.
 
-    `status` and `headers` of the response take precedence over the text. `prose`: the agent wrote the text as its reply.
-    A time of day in the text is in the time zone that the text names. If it names none, it is in `zone` or, without
+    `status` and `headers` of the response take precedence over the text. `prose`: the text is the agent's reply. A time
+    of day is read in the time zone that the text names. If the text names none, it is read in `zone` or, without
     `zone`, in this machine's time zone.
     """
     flat = _flatten(text)

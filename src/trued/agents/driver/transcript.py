@@ -65,7 +65,8 @@ class Transcript:
         self.emit("tool ended", id=id, failed=failed)
 
     def deny_tool(self, tool: str, what: str = "") -> None:
-        """Record a use of a tool that the role does not allow: it is refused, or becomes a question to a person."""
+        """Record that the agent tried to use a tool that the role does not allow. If the order says to ask a person,
+        also stop the agent, with the question."""
         self.emit("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"

@@ -53,7 +53,9 @@ def read_simple(head: str, file: str) -> Located | None:
 
 
 def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
-    """Parse other tools' formats: a field that is not valid YAML is text. None if the file has no fields."""
+    """Parse other tools' formats: a field that is not valid YAML is read as text. `known`: names of fields, by which
+    the end of a description is found. None if the file has no fields. Raises BadInput if the front matter has no end,
+    a line that is no field, or a field twice."""
     if not text.removeprefix("\ufeff").startswith("---"):
         return None
     head, body, line = _halves(text, file)

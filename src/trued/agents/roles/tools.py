@@ -93,8 +93,8 @@ def is_denied(tool: str, names: Iterable[str]) -> bool:
 
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
-    """Whether leaving out `tool` denies more than `names`. That is so unless `names` contain the tool's own name, or
-    all names that Claude Code or OpenCode has for it."""
+    """Whether a role that loses our `tool` loses more than the tools called `names`. It does not if `names` contains
+    our own name of the tool, or all names that Claude Code or OpenCode has for it."""
     denied = {_word(name) for name in names}
     return tool not in denied and not any(
         {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)
@@ -107,7 +107,7 @@ def _word(name: str) -> str:
 
 
 def why_left_out(name: str) -> str:
-    """A note saying why a tool is left out."""
+    """The note that says why this tool of another program is left out."""
     word = name.partition("(")[0].strip().lower()
     if word in _AGENTS or word.startswith("agent/"):
         return f"the tool {name} is left out: only the workflow starts agents"

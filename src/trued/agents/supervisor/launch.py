@@ -93,7 +93,7 @@ class Launcher:
             if not lies_inside(order.home, folder)
         ]
         readable = (*base.readable, *program.readable, *tools)
-        # Only the outermost: a mounted folder shows what is in it, and a link inside it could not be mounted.
+        # Only the outermost paths: a mounted folder shows all that is in it, and a link in it could not be mounted too.
         outermost = outermost_paths(readable)
         confinement = replace(base, writable=(*base.writable, order.folder, order.home), readable=outermost)
         path = visible_path(path, (*readable, order.folder)) if base.level != "none" else path
@@ -148,8 +148,8 @@ class Launcher:
                 (self._folder / "strays").write_text("\n".join(strays))
 
     def _end(self, agent: "_AgentProcess") -> int:
-        """End the process tree. Returns how many processes outlived the program, without those that end with the
-        sandbox."""
+        """End the process tree. Returns how many processes outlived the program and were ended here; processes that
+        ended with the sandbox do not count."""
         if agent.code is None:
             agent.end(GRACE_S)
         for _ in range(SETTLE):
@@ -234,7 +234,7 @@ class _AgentProcess:
 
     def _pass_lines(self, listener: Listener) -> None:
         """Pass complete lines to the listener, then drop them, so that the output limit applies to each line and not to
-        their sum."""
+        their sum. If the listener wants the program to stop, ask it to end."""
         *lines, rest = self.out.split(b"\n")
         self.out[:] = rest
         for line in lines:
@@ -271,7 +271,7 @@ class _AgentProcess:
                 stream.close()
 
     def end(self, grace_s: float) -> None:
-        """Ask the process to end, then kill it."""
+        """Ask the process to end; if it still runs after the grace period, kill its process group."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         try:
