@@ -202,7 +202,8 @@ def result_lines(end: EndScreen, console: Console) -> Iterator[Text]:
 
 
 def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text]:
-    """A failed case: its name and input, then expected and actual result below each other."""
+    """A failed case: its name and input, then expected and actual result below each other. If no result was expected,
+    the failure text follows the input."""
     head = Text.assemble(
         indent, ("✗ ", "red"), f"{line(case.name, 200)}{f': {exact(case.asked)}' if case.asked else ''}"
     )
