@@ -259,8 +259,8 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
 
 
 def _answer_to_error(call: HookCall, error: TruedError) -> dict[str, str]:
-    """The answer of a gate that cannot judge. It never blocks. At a beginning it is empty; at the end of a turn, the
-    user is shown the error."""
+    """The answer of a gate that cannot judge. It never blocks: it only shows the error to the user. When a turn or an
+    agent begins, it is empty."""
     if call.event in claude_stop.BEGINNINGS:
         return {}
     return {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
