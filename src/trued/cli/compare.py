@@ -132,7 +132,7 @@ def compare(
 def _variants(
     goal: str, ways: VariantOptions, request: Callable[..., Request], settings: Mapping[str, Any]
 ) -> list[Variant]:
-    """One variant for each workflow with each choice of agents."""
+    """The variants to compare: each workflow with each choice of agents."""
     everywhere = parse_agents(ways.agent or ())
     return [
         Variant(

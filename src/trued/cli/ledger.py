@@ -88,7 +88,7 @@ def why(
 
 def explain(verification: "Verification", requirement: str, *, as_json: bool = False, where: str = "") -> None:
     """Print one requirement of a verification with all its evidence. `where`: the repository of an earlier
-    verification; "" if it has just ended."""
+    verification; "" for a verification that has just ended."""
     from trued.reporting.views.verification import verification_data
 
     ledger_data, owner = (

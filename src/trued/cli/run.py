@@ -289,8 +289,8 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
-    """What its branch records about a run that the journal has lost; None if the journal still has the run, or if there
-    is no such branch."""
+    """What the branch of a lost run records about the run; None if the journal still has the run, or if there is no
+    such branch."""
     repository = top_of(Path.cwd()) if run else None
     if not run or repository is None:
         return None

@@ -80,7 +80,7 @@ def run_as_json(store: RunStore, record: RunRecord) -> dict[str, Any]:
 
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
-    """What a run has used of its limits, one line for each limit; nothing for a run without limits."""
+    """What the run, each task and each role have used of their limits; nothing for a run without limits."""
     if not store.has_limits(record.id):
         return
     from trued.engine.limits import limits_in_force

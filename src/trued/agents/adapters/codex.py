@@ -67,7 +67,7 @@ def build_program(order: Order, installed: InstalledProgram) -> Program:
 
 
 def _with_key(program: Program, login_variables: Mapping[str, str]) -> Program:
-    """Pass the user's API key and base URL in the form that Codex reads: it ignores OPENAI_API_KEY and
+    """Pass the user's API key and base URL in the form that Codex reads. Codex ignores the variables OPENAI_API_KEY and
     OPENAI_BASE_URL."""
     key, url = (
         login_variables.get("CODEX_API_KEY") or login_variables.get("OPENAI_API_KEY"),

@@ -124,9 +124,9 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """The folder that the program needs. For an npm package it is its `node_modules`, or pnpm's store; for a program in
-    a Python virtual environment, the environment; for any other program, its own folder, unless that is one of
-    `SHELVES`. Nothing is yielded for HOME or a folder above it."""
+    """The folder that the program needs. A program of an npm package needs its `node_modules`, or pnpm's store. A
+    program in a Python virtual environment needs the environment. Any other program needs its own folder, unless that
+    is one of `SHELVES`. Neither HOME nor a folder above it is yielded."""
     program = Path(real)
     if "node_modules" in program.parts:
         modules = Path(*program.parts[: program.parts.index("node_modules") + 1])

@@ -39,9 +39,9 @@ class Program:
 
     argv: tuple[str, ...]
     stdin: bytes = b""
-    readable: tuple[str, ...] = ()  # paths that it may read, besides those of the order's confinement
+    readable: tuple[str, ...] = ()  # paths that the program may read, besides those of the order's confinement
     variables: Mapping[str, str] = field(default_factory=dict)
-    listener: Listener | None = None  # if set, it gets stdout, which is then not kept
+    listener: Listener | None = None  # if set, the listener gets stdout, which is then not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # path below HOME → content, written before the start
     # Takes the user's variables, and returns the program changed to fit them.
     adapt: "Callable[[Mapping[str, str]], Program] | None" = None

@@ -19,9 +19,9 @@ PROSE = 700  # characters; a longer text of the agent is not a provider's notice
 class Refusal:
     """Why work was refused, and until when."""
 
-    # auth: no valid login · credit: the account needs a payment · rate: wait · overloaded: the provider or the
-    # way to it fails · context: too much for the model · budget: a limit of ours that the agent enforces · other: none
-    # of these
+    # auth: no valid login · credit: the account needs a payment · rate: a limit, so wait · overloaded: the provider or
+    # the connection to it fails · context: too much for the model · budget: a limit of ours that the agent enforces ·
+    # other: any other reason
     kind: str
     until: float  # when to try again; 0: unknown
     why: str

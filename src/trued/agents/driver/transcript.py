@@ -91,8 +91,8 @@ class Transcript:
         )
 
     def set_usage(self, usage: Usage) -> None:
-        """Set the usage of the whole call so far; stop the agent if it exceeds what was reserved. Raises ValueError for
-        impossible figures."""
+        """Set the usage of the whole call so far; stop the agent if the usage exceeds what was reserved. Raises
+        ValueError for impossible figures."""
         if not all(0 <= figure <= MOST for figure in (usage.tokens_in, usage.tokens_out, usage.peak, usage.cost_usd)):
             raise ValueError("impossible usage figures")
         self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
@@ -134,8 +134,8 @@ class Transcript:
         headers: Mapping[str, str] | None = None,
         final: bool = True,
     ) -> None:
-        """Record a refusal by the agent or its provider. `final`: the agent gives up. If it retries instead, but
-        a retry cannot help, it is stopped."""
+        """Record a refusal by the agent or its provider. `final`: the agent gives up. Otherwise the agent retries, and
+        is stopped if no retry can help."""
         from trued.agents.driver.provider_errors import Refusal, parse_refusal  # loaded only after a refusal
 
         known = (

@@ -36,8 +36,8 @@ def read_strict(text: str, file: str) -> FrontMatter:
 
 
 def read_simple(head: str, file: str) -> Located | None:
-    """Parse fields that are words or lists of words, one field per line, as in all packaged roles. The result is that
-    of a YAML parser, but it is found faster. None for anything else."""
+    """Parse fields that are words or lists of words, one field per line, as in all packaged roles. The result is the
+    same as that of the YAML parser, which is slower. None if any line is something else."""
     values: dict[str, Any] = {}
     lines: dict[Spot, int] = {(): 2}
     for number, line in enumerate(head.split("\n"), 2):

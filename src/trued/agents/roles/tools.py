@@ -69,7 +69,7 @@ def size_of(model: str) -> str:
 
 
 def neutral_tool(name: str) -> str:
-    """Our name for a tool of another program; "" if it has no meaning here."""
+    """Our name for a tool of another program; "" if trued has no such tool."""
     word = name.partition("(")[0].strip().lower()
     if word in _NEUTRAL:
         return _NEUTRAL[word]
@@ -84,8 +84,9 @@ def neutral_tool(name: str) -> str:
 
 
 def is_denied(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role loses our `tool` if it may not use the tools called `names`, which all stand for `tool`. `search`
-    remains if there is another way to search; any other tool is lost if a name stands for more than a part of it."""
+    """Whether a role that may not use the tools called `names` loses our `tool`, for which all these names stand. The
+    tool `search` is lost only if no way to search remains. Any other tool is lost if a name stands for more than a part
+    of it."""
     denied = {_word(name) for name in names}
     if tool == "search":
         return {"glob", "grep"} <= denied or "search" in denied

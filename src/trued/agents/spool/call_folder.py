@@ -56,7 +56,8 @@ class CallFolder:
         self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
-        """The call's report, or a report that it died for good; None if the call has to be started or adopted."""
+        """The call's report; for a call that died for good, a report with state "died". None if the call has to be
+        started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.emit("report found", state=report.state)
@@ -260,7 +261,7 @@ def is_supervised(folder: Path) -> bool:
 
 
 def supervisor_identity(folder: Path) -> str:
-    """The identity that the supervisor wrote into the lock, if it still lives; "" otherwise."""
+    """The identity that the supervisor wrote into the lock; "" if there is none, or if that process has ended."""
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.pid_of(written)) == written else ""
@@ -269,7 +270,7 @@ def supervisor_identity(folder: Path) -> str:
 
 
 async def stop_call(folder: Path) -> None:
-    """End the supervisor of this call: ask it first, then kill it."""
+    """Ask the supervisor of this call to end; if it does not end in time, kill it."""
     keeper = supervisor_identity(folder)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         if keeper and processes.send(

@@ -48,7 +48,7 @@ class Spool:
         disk.
 
         `slots` are shared with other runs of this process; without them there are `cap` slots. `lease`: agents start
-        only while it is valid, and their supervisors end them when it expires.
+        only while the lease is valid, and supervisors end their agents when it expires.
         """
         self.folder = folder
         self._supervisor = tuple(supervisor)

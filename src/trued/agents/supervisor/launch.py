@@ -133,7 +133,7 @@ class Launcher:
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Kill other agents that the agent has started. Record the agent's processes whose environment lacks the marker
-        of this call: if we died, they could not be found without this record."""
+        of this call: if we died, nobody could find these processes without the record."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -215,7 +215,7 @@ class _AgentProcess:
         def take_out(piece: bytes) -> None:
             if len(self.out) + len(piece) > output_bytes:
                 self.flooded = True
-                self._kill()  # not only at the next check: until then its output could fill the memory
+                self._kill()  # at once: until the next check of the limits, more output could fill the memory
             else:
                 self.out.extend(piece)
             if listener is not None and b"\n" in piece:
@@ -292,9 +292,9 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The name of the known agent that this process runs, if it is an agent that should not be there; otherwise "". The
-    processes of the ordered agent may be there. But if that agent starts its own program again through a shell or a
-    tool, the new process is another agent."""
+    """The name of the known agent that this process runs, if that agent may not run here; otherwise "". Processes of the
+    ordered agent may run. But if the ordered agent starts its own program again through a shell or a tool, the new
+    process counts as another agent."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name
