@@ -172,8 +172,8 @@ class VerdictOutputs:
 
 
 def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> "VerifyRequest":
-    """The request, with the user's own settings: a repository cannot choose how strictly it is checked. This also starts
-    threads that try the sandbox and look for the interpreter."""
+    """The request, with the user's own settings: a repository cannot choose how strictly it is checked. This also
+    starts threads that try the sandbox and look for the interpreter."""
     from trued.engine.machine_probes import begin_probes
 
     settings = load_settings(flags, os.environ, None, user_config(os.environ))

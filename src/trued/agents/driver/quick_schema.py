@@ -1,4 +1,4 @@
-"""A quick check whether a reply fits its schema. It never accepts a wrong reply. Whether any other reply fits is left to
+"""A quick check whether a reply fits its schema. It never accepts a wrong reply. What it does not accept is left to
 `jsonschema`.
 
 `jsonschema` takes longer to load than all of the supervisor's own code. Most replies fit, and the schemas that pydantic
