@@ -40,9 +40,7 @@ class Agent:
     models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large or a short name → model
     argument: str = "[:MODEL]"  # in brackets: what may follow the agent's name; without brackets: what must follow
     build_program: "Callable[[Order, InstalledProgram], Program] | None" = None  # how to start the program
-    fold: "Callable[[dict[str, Any], Transcript], None] | None" = (
-        None  # adds one of the agent's events to the transcript
-    )
+    fold: "Callable[[dict[str, Any], Transcript], None] | None" = None  # adds an agent's event to the transcript
     lost: tuple[str, ...] = ()  # parts of the agent's error messages: it does not know the session to resume
     taken: tuple[str, ...] = ()  # parts of the agent's error messages: the session to begin already exists
     runtime: "Callable[[ProgramLauncher], Runtime] | None" = None  # for an agent that does not stream events
