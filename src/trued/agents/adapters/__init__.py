@@ -1,4 +1,4 @@
-"""One module for each agent; the module has the agent's name. It also defines what may follow this name after a
+"""One module for each agent, with the agent's name. The module also defines what may follow the name after a
 colon."""
 
 import difflib

@@ -41,8 +41,8 @@ class Agent:
     argument: str = "[:MODEL]"  # in brackets: what may follow the agent's name; without brackets: what must follow
     build_program: "Callable[[Order, InstalledProgram], Program] | None" = None  # how to start the program
     fold: "Callable[[dict[str, Any], Transcript], None] | None" = None  # adds an agent's event to the transcript
-    lost: tuple[str, ...] = ()  # parts of the agent's error messages: it does not know the session to resume
-    taken: tuple[str, ...] = ()  # parts of the agent's error messages: the session to begin already exists
+    lost: tuple[str, ...] = ()  # parts of error messages of an agent that does not know the session to resume
+    taken: tuple[str, ...] = ()  # parts of error messages of an agent that already has the session to begin
     runtime: "Callable[[ProgramLauncher], Runtime] | None" = None  # for an agent that does not stream events
     brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]
