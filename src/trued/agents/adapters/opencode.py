@@ -26,7 +26,7 @@ QUIET = {
     "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
     "OPENCODE_DISABLE_SHARE": "1",
     "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
-    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",  # reads no AGENTS.md: the brief contains it
+    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",  # not read, because the brief contains the project's instructions
     "OPENCODE_DISABLE_CLAUDE_CODE": "1",
     "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
 }
