@@ -20,8 +20,9 @@ SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
 def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
-    """The content of a plain file; None if there is none, or if it is too long. `folder`: an open folder's
-    descriptor; if it is given, `path` is relative to that folder, and no link is followed."""
+    """The content of a plain file; None if there is none, or if it is too long or cannot be read. `folder`: the
+    descriptor of an open folder. If it is given, `path` is relative to that folder, and a link at `path` is not
+    followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | link, dir_fd=folder)
@@ -48,7 +49,8 @@ def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
 
 
 def all_strings(value: Any) -> Iterator[str]:
-    """Every string value in parsed JSON, at any depth, but no keys: each can be a secret."""
+    """Every string value in parsed JSON, at any depth, because each could be a secret. Names of fields are left
+    out."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -82,7 +84,7 @@ def is_expired(value: dict[str, Any], now: float) -> bool:
 
 
 def why_not_renewal(old: dict[str, Any], new: dict[str, Any]) -> str:
-    """Why `new` is not a renewal of `old`; empty if it is one. Only tokens and times may differ."""
+    """Why `new` is not a renewal of `old`; "" if it is one. In a renewal only tokens and times differ."""
     before, after = dict(_paths(old)), dict(_paths(new))
     if before.keys() != after.keys():
         return "it has other keys"

@@ -49,7 +49,8 @@ def agents(as_json: AsJson = False) -> None:
 
 
 def settings_here() -> Settings:
-    """The settings that a run in this folder would have. Those of an untrusted repository are left out, with a hint."""
+    """The settings that a run in this folder would have. If the repository is not trusted, its settings are left out,
+    with a hint."""
     top = top_of(Path.cwd())
     if top and (what := files_to_trust(top)).files and not is_trusted(home(), top, what.digest):
         if FILE in what.files:

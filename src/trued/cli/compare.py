@@ -132,7 +132,7 @@ def compare(
 def _variants(
     goal: str, ways: VariantOptions, request: Callable[..., Request], settings: Mapping[str, Any]
 ) -> list[Variant]:
-    """One variant for each workflow with each choice of agents."""
+    """The variants to compare: each workflow with each choice of agents."""
     everywhere = parse_agents(ways.agent or ())
     return [
         Variant(
@@ -194,12 +194,12 @@ def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The workflows to run: those in `named`. If none is named: the default workflow if `casts` names agents to
-    compare, otherwise the default workflow and the baseline. None stands for the input's default workflow."""
+    """The workflows to run: those in `named`. If none is named, the default workflow runs, and also the baseline unless
+    `casts` names agents to compare. None stands for the input's default workflow."""
     if named or casts:
         return list(named) or [None]
     baseline = next(workflow.name for workflow in descriptors() if workflow.is_baseline)
-    # A goal in words gets the default workflow of a plan, because its own default may be the baseline itself.
+    # A goal in words gets the default workflow of a plan: the default for words may be the baseline itself.
     in_words = not is_file(goal) and " " in goal.strip()
     return [default_workflow(Input.PLAN).name if in_words else None, baseline]
 
@@ -226,7 +226,7 @@ def _agents_text(cast: str) -> str:
 
 
 class ComparedSideBySide(SideBySide):
-    """Plain lines, each prefixed by its run's name in the comparison."""
+    """Prints the events of all runs, one plain line for each, which begins with the run's name in the comparison."""
 
     def __init__(self, store: RunStore, names: Mapping[str, str]) -> None:
         super().__init__(store)
@@ -264,7 +264,8 @@ class OneAfterTheOther:
 
 
 def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: bool) -> None:
-    """Drive the runs, print the table, and exit with the worst of their codes."""
+    """Begin or find the comparison with `make`, drive its runs, show the table, and exit with the worst exit code of
+    the runs."""
     interrupted = "interrupted, nothing is lost; continue with `trued compare --resume`"
     with open_store() as store, closing(OneAfterTheOther()) as turns, exit_on_interrupt(interrupted):
         engine = Engine(store)

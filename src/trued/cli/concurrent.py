@@ -56,7 +56,7 @@ def name_of(store: RunStore, record: RunRecord) -> str:
 def drive_all(
     work: Callable[[Engine], Coroutine[Any, Any, EndedRuns]], *, as_json: bool, notify: bool | None = None
 ) -> None:
-    """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
+    """Drive the runs side by side, print how each ended, and exit with the worst exit code of the runs."""
     interrupted = "interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)"
     with open_store() as store:
         screen = SideBySide(store, notify)

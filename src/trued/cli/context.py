@@ -84,10 +84,10 @@ def branch_tip(record: RunRecord) -> str:
 
 
 def newest(record: RunRecord, tip: str | None = None) -> str:
-    """The run's newest commit: the tip of its branch, or the recorded head if the tip does not descend from it.
+    """The run's newest commit; "" before its first commit.
 
-    The tip can be newer than the recorded head: a killed engine may not have recorded its last commit. "" before the
-    first commit. `tip`: the tip, if the caller knows it already.
+    It is the tip of the run's branch if the tip descends from the recorded head, and otherwise that head. The tip can
+    be newer, because a killed engine may not have recorded its last commit. `tip`: the tip, if the caller knows it.
     """
     tip = branch_tip(record) if tip is None else tip
     known = record.head or record.base

@@ -91,7 +91,8 @@ def _project(top: Path, settings: Settings) -> Diagnosis:
 
 
 def _agents(settings: Settings, top: Path | None) -> Iterator[Diagnosis]:
-    """The installed agents; if none is ready, how to get one."""
+    """A line for each installed agent, and one about the roles: which agents would play them, what is wrong with them
+    or, if no agent is ready, how to get one."""
     statuses = agents.installed_agents(settings, os.environ)
     installed = [status for status in statuses if status.name in agents.PREFERRED and not status.missing]
     for status in installed:
@@ -226,7 +227,7 @@ def _space(home: Path) -> Diagnosis:
 
 
 def _browser() -> Diagnosis:
-    """Whether browser checks can run: looks for Chromium in the same places as they do."""
+    """Whether browser checks can run: looks for Chromium where browser checks look for it."""
     where, lack = find_chromium()
     if not lack:
         return Diagnosis("chromium", "ok", f"{where} (for browser checks)")

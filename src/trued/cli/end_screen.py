@@ -70,7 +70,8 @@ class EndScreen:
         """The result of each requirement that `needs` does not list, as rows of mark, grade, requirements and reason.
 
         Met requirements (✓) come first, then those that lack only a person's decision (○); both are grouped by grade
-        and reason. Then come the others (✗): one row each, at most ROWS, and a row that counts the rest.
+        and reason. Then come all other unmet requirements (✗): one row each, at most ROWS, and a row that counts the
+        ones left out.
         """
         alike: dict[tuple[str, str], list[str]] = {}
         for row in filter(self.is_met, self.rows):
@@ -202,7 +203,8 @@ def result_lines(end: EndScreen, console: Console) -> Iterator[Text]:
 
 
 def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text]:
-    """A failed case: its name and input, then expected and actual result below each other."""
+    """A failed case: its name and input, then expected and actual result below each other. If no result was expected,
+    the failure text follows the input."""
     head = Text.assemble(
         indent, ("✗ ", "red"), f"{line(case.name, 200)}{f': {exact(case.asked)}' if case.asked else ''}"
     )
@@ -226,7 +228,7 @@ def exact(text: str) -> str:
 
 
 def _assertion_lines(output: str) -> str:
-    """The lines that pytest marks with `E`, on one line; an output without such lines as it is."""
+    """The lines that pytest marks with `E`, joined into one; the whole output if it has no such line."""
     assertions = [text[1:].strip() for text in output.splitlines() if text.startswith(("E ", "E\t"))]
     return "; ".join(assertions) or output
 

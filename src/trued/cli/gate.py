@@ -247,8 +247,8 @@ def hook_claude() -> None:
 
 
 async def _answer_hook(call: HookCall) -> dict[str, str]:
-    """The answers of all gates around the agent, joined into one: the gate of the agent's project, and that of another
-    repository in which it works. {} says nothing and blocks nothing."""
+    """The answers of all gates around the agent, joined into one. There can be several, because the agent's project and
+    another repository in which the agent works can each have a gate. {} shows nothing and blocks nothing."""
     folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
     gates, unreadable = _gates_around(folders)
     if not gates and not unreadable:
@@ -257,13 +257,14 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
     for site, gate in gates:
         try:
             answers.append(await _answer_of_gate(call, site, gate))
-        except TruedError as error:  # it must not hide the answer of another gate
+        except TruedError as error:  # one gate's error must not hide the answer of another gate
             answers.append(_answer_to_error(call, error))
     return claude_stop.join_answers(answers)
 
 
 def _answer_to_error(call: HookCall, error: TruedError) -> dict[str, str]:
-    """The answer of a gate that cannot judge. It does not block; it tells the user at the end of the turn."""
+    """The answer of a gate that cannot judge. It never blocks: it only shows the error to the user. When a turn or an
+    agent begins, it is empty."""
     if call.event in claude_stop.BEGINNINGS:
         return {}
     return {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
@@ -311,7 +312,8 @@ def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], lis
 
 
 def _exit_without_block(sentence: str) -> NoReturn:
-    """Print the sentence on stderr only, and exit with 1: Claude Code shows it to the user and lets the agent stop."""
+    """Print the sentence on stderr only, and exit with code 1. Claude Code then shows the sentence to the user and lets
+    the agent stop."""
     err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
     raise typer.Exit(1)
 
@@ -476,7 +478,8 @@ def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
 
 
 def _run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run the work to its end. A signal cancels it cleanly, so that no process of a check is left behind."""
+    """Run the work to its end. A signal cancels the work cleanly, so that no process of a check is left behind; then
+    this raises Interrupted."""
 
     async def cancellable() -> Result:
         task = asyncio.current_task()

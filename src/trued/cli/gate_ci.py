@@ -91,7 +91,8 @@ def _merged(checkout: Checkout, tip: str, work: str) -> Iterator[str]:
     """Yield the commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
 
     If one of the two commits contains the other, the containing one is checked. If they have no common history, `work`
-    is checked. Otherwise the two are merged in a temporary repository.
+    is checked; in a shallow clone, which may hide a common history, BadInput is raised instead. Otherwise the two are
+    merged in a temporary repository.
     """
     start = checkout.common_base(tip, work)
     if not start and checkout.is_shallow:

@@ -145,8 +145,9 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult, *
 
 
 def branch_hint(record: RunRecord, landing: LandingResult, *, whole: bool) -> str:
-    """How to remove the run's branch, if all its work has landed (`whole`). `git branch -d` works only if the landed
-    commit contains the branch's commit. After a rebase it does not, so -D is needed."""
+    """The sentence that the run's branch is kept, and how to remove it or, if only a part of the work has landed, why
+    to keep it. `whole`: all of it has landed. After a rebase `git branch -d` would refuse, because the landed commit
+    does not contain the branch's commit: -D is needed."""
     if not whole and landing.commit != record.head:
         return "the run's branch is kept: the rest of the work is only there"
     contained = landing.commit == record.head or landing.how == MERGED
@@ -154,7 +155,7 @@ def branch_hint(record: RunRecord, landing: LandingResult, *, whole: bool) -> st
 
 
 def landing_sentence(landing: LandingResult) -> str:
-    """Where the work landed, and what was checked on the new commit."""
+    """Where the work landed, and what was checked on the new commit; or which pull request offers the work."""
     if landing.url:
         return f"{landing.run} is offered as a pull request: {line(landing.url)}"
     again = f", {_checked_again(landing.verdict)}" if landing.verdict else ""

@@ -88,7 +88,7 @@ def why(
 
 def explain(verification: "Verification", requirement: str, *, as_json: bool = False, where: str = "") -> None:
     """Print one requirement of a verification with all its evidence. `where`: the repository of an earlier
-    verification; "" if it has just ended."""
+    verification; "" for a verification that has just ended."""
     from trued.reporting.views.verification import verification_data
 
     ledger_data, owner = (
@@ -106,9 +106,9 @@ def explain(verification: "Verification", requirement: str, *, as_json: bool = F
 
 
 def _newer_verification() -> "LastVerification | None":
-    """The last result of `trued verify`, if it is about this repository and newer than the repository's runs; else
-    None. Outside a repository, it only has to be newer than all runs. Raises BadInput if it is about another repository
-    and this one has no run."""
+    """The result of the last `trued verify`, if that was in this repository and after all of its runs; otherwise None.
+    Outside a repository, the verification can have been anywhere, but has to be newer than all runs. Raises BadInput if
+    the verification was in another repository and this one has no run."""
     from trued.engine.last_verification import load_verification
 
     saved, repository = load_verification(home()), top_of(Path.cwd())
@@ -172,7 +172,7 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
 
 
 def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """Whose checks the requirement has, and what people decided about them or about the requirement."""
+    """The user's file, if the checks come from one, and what people decided about the contract or the requirement."""
     contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
     sources = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     approvals = [

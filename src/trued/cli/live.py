@@ -70,15 +70,16 @@ class Lines:
 
 
 def _is_routine(event: Event) -> bool:
-    """Whether the line of a later event says more: the event is the start of a call's process, a check run that counts,
-    or the grade of one requirement (the verdict's line has all grades)."""
+    """Whether a log can leave the event out, because the line of a later event says more. This is so for the start of a
+    call's process, for a check run that counts, and for the grade of one requirement (the verdict has all grades)."""
     if event.kind == CheckRan.KIND:
         return not event.data.get("void")
     return event.kind in (CallStarted.KIND, RequirementJudged.KIND)
 
 
 class LiveTree:
-    """A live tree: finished scopes are printed once, into the scrollback; only running ones are redrawn."""
+    """Draws a run as a live tree. Finished scopes are printed once, into the scrollback; only scopes in which something
+    runs, and the latest scope, are redrawn."""
 
     def __init__(self, run: str = "", before: tuple[Event, ...] = (), console: Console | None = None) -> None:
         self._console = console or err()

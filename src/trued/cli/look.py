@@ -171,7 +171,7 @@ def show(
             console.print(text, soft_wrap=True)
         now = as_seen(record, store.journal)
         state, ledger_data = now.state, run_ledger(store, record)
-        if state != "running":  # approvals are in no event of a check
+        if state != "running":  # an approval changes a grade, but no event of a check records the new grade
             seen.grades.update({row["id"]: row["grade"] for row in ledger_data["requirements"]})
         for text in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
             console.print(text, soft_wrap=True)
@@ -224,7 +224,8 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
 
 
 def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
-    """Show the run until it is neither driven nor queued; then exit with the run's exit code."""
+    """Show the run until it is neither driven nor queued; then exit with the run's exit code, or with 130 if the run
+    was interrupted."""
     from trued.cli.live import Lines, LiveTree
     from trued.cli.summary import print_end, run_as_json
     from trued.cli.terminal import is_plain_output
@@ -262,7 +263,7 @@ def _stored_events(
             if why and why != printed:
                 warn(line(why, 600))
             printed = why
-        # read before the events: if the driver ends in between, its last events are still read
+        # The driver is read before the events. If the driver ends in between, its last events are still read.
         driven = store.journal.driver(record.id)
         for event in store.journal.events(record.id, last, lean=lean):
             last = event.id
@@ -431,7 +432,7 @@ def report(
 
 
 def _open(file: Path) -> None:
-    """Open the file with the desktop's default program."""
+    """Open the file with the desktop's default program. Raises BadInput if no such program is installed."""
     from trued.cli.browser import find_opener, open_file  # imported here, because only `report --open` needs it
 
     opener = find_opener()

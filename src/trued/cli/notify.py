@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def users_notifier(store: "RunStore", wanted: bool | None = None) -> Notifier:
-    """The notifier for this store's runs. `wanted`: True adds bell and desktop, False turns everything off."""
+    """The notifier for this store's runs, with the user's settings. `wanted`: True adds bell and desktop, False turns
+    everything off."""
     from trued.model.settings import NotifySettings
 
     settings = NotifySettings(kinds=()) if wanted is False else users_settings()

@@ -309,7 +309,8 @@ def _given_settings(options: Any, *others: str) -> dict[str, Any]:
 
 
 def parse_agents(arguments: Sequence[str]) -> dict[str, str]:
-    """`--agent` as role → agent; `*` stands for all other roles."""
+    """The values of `--agent` as role → agent; `*` stands for all other roles. Raises BadInput for a script that does
+    not exist."""
     agents: dict[str, str] = {}
     for argument in arguments:
         role, _, named = argument.partition("=")
@@ -319,7 +320,8 @@ def parse_agents(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def parse_roles(arguments: Sequence[str]) -> dict[str, str]:
-    """`--role` as role of the workflow → name of a role file."""
+    """The values of `--role` as role of the workflow → name of the role that replaces it. Raises BadInput for a value
+    that is not ROLE=NAME."""
     pairs = [argument.partition("=") for argument in arguments]
     for (role, _, name), argument in zip(pairs, arguments, strict=True):
         if not (role.strip() and name.strip()):
@@ -328,7 +330,7 @@ def parse_roles(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def parse_logins(arguments: Sequence[str]) -> dict[str, str]:
-    """`--login` as agent → how it logs in; `*` stands for all other agents."""
+    """The values of `--login` as agent → how the agent logs in; `*` stands for all other agents."""
     pairs = [argument.rpartition("=") for argument in arguments]
     return {agent if equals else "*": how for agent, equals, how in pairs}
 

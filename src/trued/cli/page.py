@@ -73,7 +73,7 @@ def page(
     if host and not look:
         what = "at 127.0.0.1 a browser also sends the page's cookie to every other server on that address"
         raise BadInput(what, "--host", "add --look: then whoever gets the cookie can change nothing")
-    with open_store():  # converts a journal of an earlier version; the page itself only reads, so it could not
+    with open_store():  # converts a journal of an earlier version, which the page, a reader, could not do
         pass
     from trued.page.server import PageOptions, PageServer  # imported here, because it loads a web server
 
@@ -111,8 +111,8 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def page_beside(wanted: bool) -> Iterator[None]:
-    """Serve the page from a process of its own while a run uses this terminal. That page cannot ask for confirmation in
-    this terminal: for each decision it shows a command to run."""
+    """If `wanted`, serve the page from a process of its own for one `with` block, in which a run uses this terminal.
+    The page cannot ask for confirmation in this terminal, so it shows a command to run for each decision."""
     if not wanted:
         yield
         return
@@ -124,7 +124,7 @@ def page_beside(wanted: bool) -> Iterator[None]:
         [sys.executable, "-P", "-m", "trued", "page"],
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr.fileno(),  # stdout is for the run's data only
-        start_new_session=True,  # so that Ctrl-C reaches only the run: the page stays and shows how it ends
+        start_new_session=True,  # so that Ctrl-C reaches only the run: the page stays and shows how the run ends
         preexec_fn=end_with_us,
     ) as child:
         try:
@@ -159,7 +159,7 @@ def _open(no_open: bool, path: Path) -> None:
     """Open the entry file, which logs the browser in to the page. With `no_open`, or if no program can open it, print
     the file's address instead."""
     opener = find_opener()
-    # other users can read this command: the file's name is not secret, only the login code in the file is
+    # Other users can read the browser's command line. The file's name is no secret; the login code in the file is.
     if no_open or not has_desktop() or opener is None or not open_file(opener, path):
         sentence = f"open this file in your browser within a minute: {path.as_uri()}"
         # not wrapped: an address that is cut in two cannot be opened

@@ -35,6 +35,6 @@ def _read_committed(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
     output = ask_git(top, "cat-file", "--batch", fed=names) if paths else b""
     return {
         path: answer.content.decode(errors="replace")
-        for path, answer in zip(paths, parse_batch(output or b""), strict=False)  # without an answer if git failed
+        for path, answer in zip(paths, parse_batch(output or b""), strict=False)  # there are no answers if git failed
         if answer.content is not None
     }

@@ -56,7 +56,7 @@ def new(
         paths_at_head(top),
     )
     roots = import_roots(paths)
-    # the modules of these folders have ambiguous names, so no import finds them unless the file names the folder
+    # The names of modules in these folders are ambiguous: a check finds them only if the requirements name the folder.
     unclear = [folder for folder in project_folders(paths).python if not any(_is_below(root, folder) for root in roots)]
     entries = entry_points(sources, (*roots, *unclear))
     wanted = _requirements_from(goal)
@@ -83,7 +83,8 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _requirements_from(goal: str | None) -> "list[Requirement]":
-    """The user's words as requirements: a ticket's criteria, a plan's chunks, or the sentences of other text."""
+    """The user's words as requirements: a ticket's criteria, a plan's chunks, or the sentences of other text. Without a
+    goal, one requirement to fill in."""
     from trued.inputs.plans.plan import parse_plan
     from trued.inputs.requirements.coverage import user_requirements
     from trued.inputs.tickets.plan import ticket_plan
@@ -155,7 +156,8 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     """The requirements with the checks that may count as the user's own, and the reasons why others are left out.
 
     A requirement without such a check is usually left out. But if it covers an exported requirement or is a part of
-    one, it is exported with a manual check: otherwise proof of that requirement would seem to prove this one, too.
+    one, it is exported with a manual check. Otherwise proof of the exported requirement would seem to prove this one,
+    too. Raises BadInput if no check may count as the user's own.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

@@ -192,7 +192,7 @@ def _lint_summary(look: LintResult) -> str:
 
 
 def _find_roles_here() -> RoleSet:
-    """The roles that a run would find here. Untrusted ones are left out, with a hint."""
+    """The roles that a run would find here. Role files that the user has not trusted are left out, with a hint."""
     top, user, home_folder = top_of(Path.cwd()), user_config(os.environ), user_home(os.environ)
     if top is None:
         return _report_ignored(find_roles(None, user, home_folder, workflow=_role_files()))

@@ -268,7 +268,8 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
 
 
 def _confirm_cancel(record: RunRecord) -> None:
-    """Ask before ending a run that the user did not name. Raises BadInput without a terminal, or if they decline."""
+    """Ask before ending a run that the user did not name. Raises BadInput without a terminal, or if the user
+    declines."""
     if not is_interactive():
         raise BadInput("the run to cancel is not named", then=f"trued cancel {record.id} ({line(record.title, 60)})")
     answer = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
@@ -277,7 +278,8 @@ def _confirm_cancel(record: RunRecord) -> None:
 
 
 def unfinished(store: RunStore) -> list[str]:
-    """Ids of this repository's unfinished runs that no process drives, oldest first. Raises BadInput if it has none."""
+    """Ids of this repository's unfinished runs that no process drives, oldest first. Raises BadInput if there is no
+    such run."""
     runs = runs_of(store, repository) if (repository := top_of(Path.cwd())) else []
     drivers = store.journal.drivers()
     named = [record.id for record in runs if not record.has_ended and not drivers.get(record.id)]
@@ -287,8 +289,8 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
-    """What the branch of a lost run records about it; None if the journal still has the run, or there is no such
-    branch."""
+    """What the branch of a lost run records about the run; None if the journal still has the run, or if there is no
+    such branch."""
     repository = top_of(Path.cwd()) if run else None
     if not run or repository is None:
         return None
@@ -297,8 +299,8 @@ def _lost_run(run: str | None) -> ForgottenRun | None:
 
 
 def _continuation_request(forgotten: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
-    """A request that continues a lost run from its branch. It seals the contract again, proves everything again, and
-    builds only what is missing."""
+    """The request for a new run that continues a lost run from its branch. The new run seals the contract again, proves
+    everything again, and builds only what is missing. Raises BadInput if the specification is not in the repository."""
     repository = top_of(Path.cwd()) or Path.cwd()
     file = repository / forgotten.specification
     if not forgotten.specification or not file.is_file():

@@ -80,7 +80,7 @@ def run_as_json(store: RunStore, record: RunRecord) -> dict[str, Any]:
 
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
-    """What a run has used of its limits; nothing if it has none."""
+    """What the run, each task and each role have used of their limits; nothing for a run without limits."""
     if not store.has_limits(record.id):
         return
     from trued.engine.limits import limits_in_force
@@ -254,7 +254,8 @@ def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
 
 
 def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dict[str, Any]:
-    """The contract as JSON: requirements with number and kind of their checks, without the cases."""
+    """The contract as JSON: requirements, each with the kinds of its checks and how many cases they have, but without
+    the cases; and the terms for the whole contract."""
     numbers = {
         requirement.id: [
             {"kind": check.kind, "cases": len(check.cases) if isinstance(check, ExamplesCheck) else 1}

@@ -159,7 +159,8 @@ def ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
 
 
 async def ask_person(question: Question) -> PersonAnswer | None:
-    """Ask the person at the terminal a run's question; return the answer, or None if there is none."""
+    """Ask the person at the terminal a run's question and return the answer. None without a terminal, at the end of
+    input, and for a decision without a reason."""
     if not is_interactive():
         return None
     from rich.text import Text
@@ -187,7 +188,7 @@ async def ask_person(question: Question) -> PersonAnswer | None:
 
 
 async def _ask_reason_and_name(decision: str) -> PersonAnswer | None:
-    """Ask for the reason and name that a manual decision needs; None without a reason."""
+    """Ask for the reason and name that a manual decision needs; None without a reason, or if the input ends."""
     why = await read_line("reason (leave empty to decide later): ")
     name = await read_line(f"your name: [{whoami()}] ") if why else None
     return PersonAnswer(decision, why, name or whoami()) if why and name is not None else None

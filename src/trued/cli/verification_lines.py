@@ -140,8 +140,8 @@ def _print_line(console: Console, text: Text) -> None:
 
 
 class VerifyProgress:
-    """Shows on stderr what a verification is doing: one changing line on a terminal. Elsewhere, where each line stays,
-    a line for each stage, and for each check that lacks something or does not count."""
+    """Shows on stderr what a verification is doing. On a terminal it changes one line. Elsewhere each line stays, so it
+    prints only one for each stage, and one for each check that lacks something or does not count."""
 
     def __init__(self) -> None:
         self._console = err()
@@ -159,7 +159,7 @@ class VerifyProgress:
             self._status.stop()
 
     def show(self, event: "JournalEvent") -> None:
-        """Show the progress of the verification."""
+        """Show the progress that this event reports; ignore events of other kinds."""
         from trued.model.events import proof, run
 
         side = f"{self._side}: " if self._side else ""
@@ -186,7 +186,8 @@ class VerifyProgress:
                 pass
 
     def _show_progress(self, sentence: str, *, passing: bool = False) -> None:
-        """Show a sentence. `passing`: it is soon out of date, so plain output, which keeps all lines, leaves it out."""
+        """Show a sentence. `passing`: the sentence is soon out of date, so plain output, which keeps all lines, leaves
+        it out."""
         if self._status:
             self._status.update(Text(sentence))  # as Text, because rich would read markup in a plain string
         elif not passing:

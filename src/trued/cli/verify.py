@@ -172,12 +172,13 @@ class VerdictOutputs:
 
 
 def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> "VerifyRequest":
-    """The request, with the user's own settings: a repository cannot choose how strictly it is checked."""
+    """The request, with the user's own settings: a repository cannot choose how strictly it is checked. This also
+    starts threads that try the sandbox and look for the interpreter."""
     from trued.engine.machine_probes import begin_probes
 
     settings = load_settings(flags, os.environ, None, user_config(os.environ))
     begin_probes(settings.sandbox, allow_unsandboxed=settings.allow_unsandboxed)
-    from trued.engine.verify import VerifyRequest  # takes as long as the probes
+    from trued.engine.verify import VerifyRequest  # this import takes as long as the probes, which run meanwhile
 
     return VerifyRequest(
         base=base,

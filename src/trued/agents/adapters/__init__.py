@@ -1,4 +1,4 @@
-"""The agents: one module for each, found by the agent's name. A module also defines what can follow the name after a
+"""One module for each agent, with the agent's name. The module also defines what may follow the name after a
 colon."""
 
 import difflib
@@ -27,8 +27,8 @@ def agent_names() -> tuple[str, ...]:
 
 
 def load_agent(kind: str) -> Agent:
-    """The agent of this name. Its module is imported only now, because a supervisor needs one agent and must start
-    quickly."""
+    """Import the module of this agent and return its `AGENT`. No module is imported before it is needed, because a
+    supervisor needs only one and must start quickly."""
     agent: Agent = import_module(f"{__name__}.{kind}").AGENT
     return agent
 
@@ -48,7 +48,8 @@ def agent_of(agent: str) -> Agent:
 
 
 def runtime_of(agent: str, launch: ProgramLauncher) -> "Runtime":
-    """The runtime of this agent."""
+    """The runtime that does this agent's calls: the agent's own, or one that starts its program and follows the
+    program's events. Raises BadInput for an unknown or incomplete name."""
     agent_entry = agent_of(agent)
     if agent_entry.runtime:
         return agent_entry.runtime(launch)

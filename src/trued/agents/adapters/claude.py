@@ -24,7 +24,7 @@ QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_MAX_RETRIES": "2",  # few: long waits are left to the engine, which frees the slot
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # not read, because the brief contains the project's instructions
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # reads no CLAUDE.md: the brief contains the project's instructions
     "MAX_STRUCTURED_OUTPUT_RETRIES": "3",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",

@@ -47,8 +47,8 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold one event of our own program into the transcript. Most events call one method of `Transcript`, with their
-    fields as its arguments."""
+    """Fold one event of our own program into the transcript. For most kinds of event this calls one method of
+    `Transcript`, with the event's fields as arguments."""
     methods: dict[str, Callable[..., None]] = {
         "session": transcript.set_session,
         "says": transcript.add_text,
@@ -68,8 +68,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def agent_for_model(rest: str) -> Agent:
-    """The agent for PROVIDER:MODEL. It knows the model's vendor, and gets the keys of this provider only. Raises
-    BadInput for an unknown provider or a missing model."""
+    """The agent for PROVIDER:MODEL. Its capabilities name the model's vendor, and it gets only this provider's keys.
+    Raises BadInput for an unknown provider or a missing model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
         what = f"the agent coder:{rest} has no model" if provider in PROVIDERS else f"no provider {provider!r} is known"

@@ -23,12 +23,13 @@ ROLLOUT = ".codex/sessions/*/*/*/rollout-*{}.jsonl"
 FLAGS = ("--json", "--skip-git-repo-check", "--ignore-user-config", "--ignore-rules")
 SETTINGS = (
     "agents.enabled=false",  # for some models, disabling the feature `multi_agent` is not enough
-    "project_doc_max_bytes=0",  # not read, because the brief contains the project's instructions
+    "project_doc_max_bytes=0",  # reads no AGENTS.md: the brief contains the project's instructions
     "shell_environment_policy.ignore_default_excludes=false",  # so that Codex's tools do not see its keys
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
-FEATURES = (  # disabled: each costs thousands of tokens per request, loads what is not the project's, or waits for ever
+# Features to disable: each costs thousands of tokens per request, loads what is not the project's, or waits for ever.
+FEATURES = (
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
     *("unbounded_connection_retries", "workspace_dependencies"),
@@ -66,7 +67,7 @@ def build_program(order: Order, installed: InstalledProgram) -> Program:
 
 
 def _with_key(program: Program, login_variables: Mapping[str, str]) -> Program:
-    """Pass the user's API key and base URL in the form that Codex reads: it ignores OPENAI_API_KEY and
+    """Pass the user's API key and base URL in the form that Codex reads. Codex ignores the variables OPENAI_API_KEY and
     OPENAI_BASE_URL."""
     key, url = (
         login_variables.get("CODEX_API_KEY") or login_variables.get("OPENAI_API_KEY"),
@@ -86,7 +87,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         _fold_item(event["item"], transcript, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
         transcript.refuse(again[1], final=" 429 " in again[1])
-        if transcript.refusal:  # stop it: Codex would wait silently, for as long as the provider asks
+        if transcript.refusal:  # without a stop, Codex would wait silently, for as long as the provider asks
             transcript.stop = transcript.stop or Stop(transcript.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
         transcript.refuse(event["error"]["message"] if kind == "turn.failed" else event["message"])

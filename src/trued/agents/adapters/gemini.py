@@ -114,7 +114,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
-    """Fold a line of stderr. Gemini reports only there that its provider asked it to wait."""
+    """Fold a line of stderr, the only place where Gemini reports that its provider asked for a wait. Stop Gemini before
+    a long wait."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > LONGEST_WAIT_MS:

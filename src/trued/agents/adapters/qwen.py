@@ -38,7 +38,7 @@ KEPT_OUT = {
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
 FAILED = "[API Error:"  # the start of an error that Qwen prints in place of the model's text
-# Qwen's error if the model did not call the reply tool. No failure: we parse the text.
+# Qwen's error if the model did not call the reply tool. This is no failure, because we parse the text.
 PLAIN = "Model produced plain text"
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
@@ -83,7 +83,8 @@ def _usage(reported: dict[str, Any]) -> Usage:
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold the end of a turn. Its usage covers the whole session and is ignored: each message has reported its own."""
+    """Fold the end of a turn. The event's usage is ignored: it covers the whole session, and each message has already
+    reported its own usage."""
     transcript.finished, transcript.structured = True, event.get("structured_result")
     transcript.text = event.get("result") or transcript.text
     fold_denials(event, transcript)

@@ -15,7 +15,7 @@ from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.transcript import Transcript
 from trued.wire import Capabilities, Order, Usage
 
-# Our names of tools → the protocol's kinds of tools. Its kind `think` is not listed, because every role may use it.
+# Our names of tools → the protocol's kinds of tools. The kind `think` is not listed, because every role may use it.
 KINDS = {
     "read": ("read",),
     "edit": ("edit", "delete", "move"),
@@ -118,8 +118,8 @@ def _end_message(transcript: Transcript) -> None:
 
 
 def _fold_tool(update: dict[str, Any], transcript: Transcript) -> None:
-    """Record when a tool starts and ends. It starts when its input is complete; before that the model is still writing
-    the input. Some tools are reported only when they end."""
+    """Record when a tool starts and ends. A tool counts as started when its input is complete: before that, the model
+    is still writing the input. Some tools are reported only when they end."""
     status, id = update.get("status"), update["toolCallId"]
     if update["sessionUpdate"] == "tool_call":
         _end_message(transcript)
@@ -195,7 +195,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
 
 def _usage(reported: dict[str, Any]) -> Usage:
     """Usage from an event. Only some agents include cached tokens and thoughts in their figures; the total shows
-    whether this one does."""
+    whether this agent does."""
     total, output = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
     cached = reported.get("cachedReadTokens") or 0
     sent = max(reported.get("inputTokens") or 0, total - output - (reported.get("thoughtTokens") or 0))

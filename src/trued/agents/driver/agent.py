@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How the agent authenticates with its provider. It gets only the variables and files of the user that are named
-    here."""
+    """How the agent authenticates with its provider. Of the user's variables and files, the agent gets only what is
+    named here."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
     weak: tuple[str, ...] = ()  # the `keys` that the agent uses only if it has no other login
@@ -34,20 +34,20 @@ class Agent:
 
     title: str
     capabilities: Capabilities
-    program: str = ""  # its name on PATH
-    install: str = ""  # the shortest way to install it
+    program: str = ""  # the program's name on PATH
+    install: str = ""  # the shortest way to install the program
     login: Login = field(default_factory=Login)
     models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large or a short name → model
-    argument: str = "[:MODEL]"  # what can follow its name; without brackets: what must follow
-    build_program: "Callable[[Order, InstalledProgram], Program] | None" = None  # how to start it
-    fold: "Callable[[dict[str, Any], Transcript], None] | None" = None  # adds one of its events to the transcript
-    lost: tuple[str, ...] = ()  # parts of its error messages for a session that it does not know
-    taken: tuple[str, ...] = ()  # parts of its error messages for a session that already exists
+    argument: str = "[:MODEL]"  # in brackets: what may follow the agent's name; without brackets: what must follow
+    build_program: "Callable[[Order, InstalledProgram], Program] | None" = None  # how to start the program
+    fold: "Callable[[dict[str, Any], Transcript], None] | None" = None  # adds an agent's event to the transcript
+    lost: tuple[str, ...] = ()  # parts of error messages of an agent that does not know the session to resume
+    taken: tuple[str, ...] = ()  # parts of error messages of an agent that already has the session to begin
     runtime: "Callable[[ProgramLauncher], Runtime] | None" = None  # for an agent that does not stream events
     brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]
-    modules: tuple[str, ...] = ()  # modules of this extra: if they are there, it is installed
-    specify: "Callable[[str], Agent] | None" = None  # makes the agent for the text that follows its name
+    modules: tuple[str, ...] = ()  # modules of `extra`: if all can be found, the extra is installed
+    specify: "Callable[[str], Agent] | None" = None  # makes the `Agent` for the text that follows the agent's name
 
 
 def model_of(order: Order, models: Mapping[str, str]) -> str:

@@ -33,7 +33,8 @@ def count_message(message: dict[str, Any], usage: Usage, transcript: Transcript)
 
 
 def fold_tool_results(message: dict[str, Any], transcript: Transcript) -> None:
-    """Record the tools that have ended: their results are in this message to the model. Plain text has none."""
+    """Record the tools that have ended: their results are in this message to the model. A message of plain text has no
+    results."""
     for block in message["content"] if isinstance(message["content"], list) else ():
         if block.get("type") == "tool_result":
             transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))

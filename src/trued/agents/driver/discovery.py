@@ -1,4 +1,4 @@
-"""Finds an agent's program, and the folders that the program must be able to read."""
+"""Finds an agent's program, and the files and folders that the program must be able to read."""
 
 import json
 import os
@@ -23,13 +23,13 @@ class InstalledProgram:
     """An installed program, and what it needs to run in the sandbox."""
 
     path: str
-    readable: tuple[str, ...] = ()  # folders besides the system's own
+    readable: tuple[str, ...] = ()  # files and folders outside the system folders
     variables: Mapping[str, str] = field(default_factory=dict)  # variables that it needs to find its own files
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """Find the program on PATH, and the folders that it must be able to read. HOME itself and the folders above it are
-    never among them. None if the program is not installed."""
+    """Find the program on PATH, and the files and folders that it must be able to read. HOME itself and the folders
+    above it are never among them. None if the program is not installed."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     found_path = shutil.which(program, path=path)
     if not found_path:
@@ -77,7 +77,8 @@ def _packaged_version(real: str) -> str:
 
 
 def _version_output(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
-    """Run the command, then end it with everything that it started; return the beginning of its stdout."""
+    """Run the command and return the beginning of its stdout. If it runs for too long, kill its process group and raise
+    TimeoutExpired."""
     with tempfile.TemporaryFile(dir=folder) as out:
         process = subprocess.Popen(
             argv,
@@ -123,9 +124,9 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """The folder that the program needs. For an npm package it is its `node_modules`, or pnpm's store; for a program in
-    a Python virtual environment, the environment; for any other program, its own folder, unless that is one of
-    `SHELVES`. Nothing is yielded for HOME or a folder above it."""
+    """The folder that the program needs. A program of an npm package needs its `node_modules`, or pnpm's store. A
+    program in a Python virtual environment needs the environment. Any other program needs its own folder, unless that
+    is one of `SHELVES`. Neither HOME nor a folder above it is yielded."""
     program = Path(real)
     if "node_modules" in program.parts:
         modules = Path(*program.parts[: program.parts.index("node_modules") + 1])
@@ -139,7 +140,8 @@ def _package_folders(real: str, home: Path) -> Iterator[str]:
 
 
 def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
-    """Folders of the interpreter in a script's `#!` line; a version manager might keep it under HOME."""
+    """The interpreter in a script's `#!` line, the links to it, and the folders that it needs. A version manager might
+    keep them under HOME. Nothing is yielded for a program that is no script."""
     shebang = _shebang_words(real)
     # The script's own folder is first on its PATH, so an interpreter there is found first.
     interpreter_path = (
@@ -171,8 +173,8 @@ def _shebang_words(real: str) -> list[str]:
 
 
 def _behind_shim(found_path: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
-    """The program behind a version manager's shim, and the variables that the program needs. The shim itself would not
-    work: it reads settings from HOME, and the agent has another HOME."""
+    """The program behind a version manager's shim, and the variables that the program needs; `found_path` itself if it
+    is no shim. A shim would not work: it reads settings from HOME, and the agent has another HOME."""
     real = Path(os.path.realpath(found_path))
     if real.name == "volta-shim" or real.parent == home / ".volta" / "bin":
         versions = sorted((home / ".volta/tools/image/packages").glob(f"**/bin/{program}"), key=_age)

@@ -16,7 +16,7 @@ class LoginMethod:
     says: str
     variables: tuple[str, ...] = ()  # names in the user's environment
     files: tuple[str, ...] = ()  # below HOME, copied for the agent while it works
-    ready: bool = True  # it could log in, as far as we can tell
+    ready: bool = True  # as far as we can tell, the agent could log in
 
 
 def choose_login(login: Login, policy: str, variables: Mapping[str, str], home: Path, now: float) -> LoginMethod:
@@ -53,8 +53,8 @@ def _file(login: Login, names: list[str]) -> str:
 
 
 def _credential_files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
-    """The existing credential files if at least one looks valid and has not expired; otherwise none, and what is
-    wrong."""
+    """All existing credential files if at least one looks valid and has not expired; otherwise none, and what is wrong
+    with them ("" if no file exists)."""
     files = {
         name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
     }

@@ -39,9 +39,9 @@ class Program:
 
     argv: tuple[str, ...]
     stdin: bytes = b""
-    readable: tuple[str, ...] = ()  # paths that it may read, besides those of the order's confinement
+    readable: tuple[str, ...] = ()  # paths that the program may read, besides those of the order's confinement
     variables: Mapping[str, str] = field(default_factory=dict)
-    listener: Listener | None = None  # if set, it gets stdout, which is then not kept
+    listener: Listener | None = None  # if set, the listener gets stdout, which is then not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # path below HOME → content, written before the start
     # Takes the user's variables, and returns the program changed to fit them.
     adapt: "Callable[[Mapping[str, str]], Program] | None" = None
@@ -51,7 +51,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ProgramExit:
-    """How a program ended. If `kind` is set, it was ended from outside or never started."""
+    """How a program ended. If `kind` is set, the program was ended from outside or never started."""
 
     code: int | None
     stdout: bytes = b""
@@ -65,7 +65,7 @@ LogLine = Callable[[str], None]
 
 
 class ProgramLauncher(Protocol):
-    """Starts a program for an order; returns when its whole process tree is gone."""
+    """Starts a program for an order; returns when the program and all processes that it started are gone."""
 
     async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit: ...
 

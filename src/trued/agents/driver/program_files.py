@@ -9,11 +9,11 @@ PYTHON_FOLDERS = "import json, sys; print(json.dumps([sys.executable, sys.prefix
 
 
 def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
-    """The program to start, and the paths outside the clone that it may see: its own, and absolute paths in its
+    """The program to start, and the paths outside the clone that it may see: its own files, and absolute paths in its
     arguments.
 
     An agent could have written what is in the clone. So a program in the clone is not run here, outside the sandbox, to
-    ask for its folders; and a link in the clone makes no other path visible.
+    ask for its folders. A link in the clone does not make its target visible.
     """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [

@@ -1,8 +1,8 @@
 """Classifies messages of a provider or an agent's program that refuses to work.
 
-The caller knows whether a text is an error of the program (stderr, an error event) or the agent's own prose. Errors are
-searched for phrases of the vendors. Prose counts only if all of it is such a message, because agents also write about
-limits.
+The caller says whether a text is an error of the program (stderr, an error event) or the agent's own prose. Errors are
+searched for phrases of the vendors. Prose counts only if it is short and begins like a provider's notice, because
+agents also write about limits.
 """
 
 import re
@@ -19,9 +19,9 @@ PROSE = 700  # characters; a longer text of the agent is not a provider's notice
 class Refusal:
     """Why work was refused, and until when."""
 
-    # auth: no valid login · credit: the account needs a payment · rate: wait · overloaded: the provider or the
-    # way to it fails · context: too much for the model · budget: a limit of ours that the agent enforces · other: none
-    # of these
+    # auth: no valid login · credit: the account needs a payment · rate: a limit, so wait · overloaded: the provider or
+    # the connection to it fails · context: too much for the model · budget: a limit of ours that the agent enforces ·
+    # other: any other reason
     kind: str
     until: float  # when to try again; 0: unknown
     why: str
@@ -38,8 +38,9 @@ def parse_refusal(
 ) -> Refusal | None:
     """Classify a refusal; None if the text is not a refusal.
 
-    `status` and `headers` of the response take precedence over the text. A time of day means the next time that clocks
-    show it. Its time zone is the one that the text names, else `zone`, else this machine's.
+    `status` and `headers` of the response take precedence over the text. `prose`: the text is the agent's reply. A time
+    of day is read in the time zone that the text names. If the text names none, it is read in `zone` or, without
+    `zone`, in this machine's time zone.
     """
     flat = _flatten(text)
     if prose and not status and not _is_notice(flat):
@@ -231,7 +232,8 @@ def _flatten(text: str) -> str:
 
 
 def _sentence_for_people(flat: str, phrase: str) -> str:
-    """The provider's own message, or the text around the phrase."""
+    """The provider's own message, if the text quotes one as a JSON field; otherwise the text around the phrase. Cut to
+    LONGEST characters."""
     messages = [first or second for first, second in MESSAGE.findall(flat)]
     matching = [message for message in messages if phrase and phrase in message.lower().replace("’", "'")]
     if matching or messages:

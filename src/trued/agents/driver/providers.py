@@ -9,8 +9,8 @@ class Provider:
 
     keys: tuple[str, ...]  # variables with a key; any one is enough
     along: tuple[str, ...] = ()
-    vendor: str = ""  # vendor of its models; "": it serves models of others
-    known_as: str = ""  # its name in the library, if that differs
+    vendor: str = ""  # vendor of its models; "": it serves models of several vendors
+    known_as: str = ""  # the provider's name in pydantic_ai, if that differs
 
 
 OPENAI = Provider(("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"), "openai")
@@ -26,7 +26,7 @@ PROVIDERS = {
     "moonshotai": Provider(("MOONSHOTAI_API_KEY",), ("MOONSHOTAI_BASE_URL",), "moonshotai"),
     "ollama": Provider(("OLLAMA_BASE_URL",), ("OLLAMA_API_KEY",)),  # a server on this machine needs no key
     "openai": OPENAI,
-    "openai-chat": replace(OPENAI, vendor=""),  # any server that speaks its protocol, at OPENAI_BASE_URL
+    "openai-chat": replace(OPENAI, vendor=""),  # any server that speaks OpenAI's protocol, at OPENAI_BASE_URL
     "openrouter": Provider(("OPENROUTER_API_KEY",)),
     "together": Provider(("TOGETHER_API_KEY",)),
     "vllm": Provider(("VLLM_BASE_URL",), ("VLLM_API_KEY",)),

@@ -1,4 +1,4 @@
-"""A quick check whether a reply fits its schema. It never accepts a wrong reply; what it cannot accept is left to
+"""A quick check whether a reply fits its schema. It never accepts a wrong reply. What it does not accept is left to
 `jsonschema`.
 
 `jsonschema` takes longer to load than all of the supervisor's own code. Most replies fit, and the schemas that pydantic
@@ -24,7 +24,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "number": (int, float),
 }
 
-# Keyword → a function of a value and the keyword's argument: whether the value surely meets it.
+# Keyword → a function of a value and the keyword's argument: whether the value surely meets the keyword.
 SIMPLE: dict[str, Callable[[Any, Any], bool]] = {
     "type": lambda value, name: isinstance(name, str) and type(value) in TYPES.get(name, ()),
     "enum": lambda value, listed: isinstance(value, str) and value in listed,

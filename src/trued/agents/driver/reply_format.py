@@ -25,8 +25,8 @@ class BrokenReply(ValueError):
 
 
 def parse_reply(output: bytes) -> dict[str, Any]:
-    """The one JSON object in the output. Text that merely contains one, in a fence or a quotation, is not a reply.
-    Raises BrokenReply."""
+    """The JSON object that is the whole output. Raises BrokenReply for anything else, such as text that contains an
+    object in a fence or a quotation."""
     text = _decode_reply(output)
     value, end = _decode(text)
     if rest := text[end:].strip():
@@ -91,7 +91,8 @@ def _what_is_wrong(text: str, error: ValueError) -> str:
 
 
 def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """The reply's violations of its schema, as sentences."""
+    """The reply's violations of its schema, as sentences; [] if it fits. The first few are listed, the others
+    counted."""
     if surely_fits(reply, schema):
         return []
     from jsonschema import Draft202012Validator  # takes 0.1 s of CPU to import, and most replies fit

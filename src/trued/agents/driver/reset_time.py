@@ -84,8 +84,8 @@ def is_plausible(time: float, now: float) -> bool:
 
 
 def duration_seconds(duration: str) -> float:
-    """The seconds in a duration such as `6m0s`, `3 days 4 hours 9 minutes`, `174ms` or `an hour`; nan for anything
-    else."""
+    """The seconds in a duration such as `6m0s`, `3 days 4 hours 9 minutes`, `174ms` or `an hour`; nan if the text
+    contains no duration, or one of 0."""
     parts = [(1.0 if part[0].isalpha() else float(part), unit.lower()) for part, unit in PARTS.findall(duration)]
     return (
         sum(number * UNITS["ms" if unit.startswith(("ms", "mil")) else unit[0]] for number, unit in parts) or math.nan

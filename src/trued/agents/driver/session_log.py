@@ -1,4 +1,4 @@
-"""Reads the session log that an agent writes into its HOME: it can report more than stdout, and earlier."""
+"""Reads the session log that an agent writes into its HOME: the log can report more than stdout, and earlier."""
 
 import contextlib
 import json
@@ -14,11 +14,11 @@ from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 MOST = 16 * 1024 * 1024  # bytes read at a time, at most; no known line is longer
-# Opened so that no link is followed and no pipe blocks: the agent could have made either.
+# Opened so that no link is followed and no pipe blocks: the agent could have put either in the file's place.
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # the errors that a line of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
-# Session ids that are safe in a path: others could be a pattern or lead out of HOME.
+# Session ids that are safe in a path: any other id could be a pattern or lead out of HOME.
 NAME = re.compile(r"[\w-]+", re.ASCII)
 
 Fold = Callable[[dict[str, Any], Transcript], None]
@@ -67,7 +67,7 @@ def count_request(usage: Usage, transcript: Transcript) -> None:
 
 
 def usage_since(total: Usage, before: Usage) -> Usage:
-    """The usage since `before`, for an agent that counts its whole session."""
+    """The usage since `before`, for an agent that reports totals of its whole session."""
     return Usage(
         tokens_in=max(0, total.tokens_in - before.tokens_in),
         tokens_out=max(0, total.tokens_out - before.tokens_out),

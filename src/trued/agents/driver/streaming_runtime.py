@@ -22,7 +22,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
 from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
-MOST_RESTARTS = 2  # of an agent that was killed from outside, within one start; more will not help
+MOST_RESTARTS = 2  # how often one `work` restarts an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
 LOGGED = 2000  # characters of a line that is not a known event
 # the errors that an event of an unexpected shape can cause
@@ -40,7 +40,8 @@ class StreamingRuntime:
         return self._agent.capabilities
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """Ask the agent. If it is killed from outside, start it again in its session and add up the usage."""
+        """Ask the agent. If it is killed from outside and can resume, start it again in its session, at most
+        MOST_RESTARTS times. The report has the usage of all starts."""
         first_order, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
@@ -62,8 +63,8 @@ class StreamingRuntime:
         raise AssertionError("the loop ends after MOST_RESTARTS")
 
     async def _ask(self, order: Order, emit: EmitAgentEvent) -> tuple[Order, Transcript, ProgramExit]:
-        """Ask the agent. If the session to resume is lost, start over with the full brief. If the session to begin
-        already exists, an earlier start was interrupted: resume it."""
+        """Ask the agent, and return the order that was used last. If the session to resume is lost, start over with the
+        full brief. If the session to begin already exists, an earlier start was interrupted: resume the session."""
         transcript, ended = await self._listen(order, emit)
         message = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
         if order.resume and _mentions_any(self._agent.lost, message):

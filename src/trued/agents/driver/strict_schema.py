@@ -1,4 +1,4 @@
-"""Translates a schema to OpenAI's strict mode, and replies back. In strict mode, an object has exactly the
+"""Translates a schema to OpenAI's strict mode, and translates replies back. In strict mode, an object has exactly the
 properties that its schema lists; null stands for an optional property that is missing."""
 
 from typing import Any
@@ -17,9 +17,10 @@ class NotStrict(ValueError):
 
 
 def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The schema for strict mode, without the keywords that strict mode lacks; None if a part cannot be expressed.
+    """The schema for strict mode, without the keywords that strict mode lacks; None if a part cannot be expressed, or
+    if the schema is not for an object.
 
-    Replies are still checked against the whole schema.
+    Replies are still checked against the original schema.
     """
     definitions = schema.get("$defs", {})
     root = _resolved(schema, schema)

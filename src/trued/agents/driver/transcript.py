@@ -22,12 +22,12 @@ SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are 
 
 @dataclass
 class Transcript:
-    """Collects what an agent reports: its adapter folds each event into it, and `emit` passes on what is new at
-    once."""
+    """Collects what an agent reports in one call. The agent's adapter folds each event into the transcript, which emits
+    news at once."""
 
     order: Order
     emit: EmitAgentEvent
-    native: str = ""
+    native: str = ""  # the agent's own id of the session
     text: str = ""  # the agent's last message
     structured: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)  # of this call
@@ -65,7 +65,8 @@ class Transcript:
         self.emit("tool ended", id=id, failed=failed)
 
     def deny_tool(self, tool: str, what: str = "") -> None:
-        """Record a use of a tool that the role does not allow: it is refused, or becomes a question to a person."""
+        """Record that the agent tried to use a tool that the role does not allow. If the order says to ask a person,
+        also stop the agent, with the question."""
         self.emit("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
@@ -90,8 +91,8 @@ class Transcript:
         )
 
     def set_usage(self, usage: Usage) -> None:
-        """Set the usage of the whole call so far; stop the agent if it exceeds what was reserved. Raises ValueError for
-        impossible figures."""
+        """Set the usage of the whole call so far; stop the agent if the usage exceeds what was reserved. Raises
+        ValueError for impossible figures."""
         if not all(0 <= figure <= MOST for figure in (usage.tokens_in, usage.tokens_out, usage.peak, usage.cost_usd)):
             raise ValueError("impossible usage figures")
         self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
@@ -133,8 +134,8 @@ class Transcript:
         headers: Mapping[str, str] | None = None,
         final: bool = True,
     ) -> None:
-        """Record a refusal by the agent or its provider. `final`: the agent gives up. If it retries instead, but
-        a retry cannot help, it is stopped."""
+        """Record a refusal by the agent or its provider. `final`: the agent gives up. Otherwise the agent retries, and
+        is stopped if no retry can help."""
         from trued.agents.driver.provider_errors import Refusal, parse_refusal  # loaded only after a refusal
 
         known = (

@@ -25,8 +25,8 @@ class RoleSet:
     troubles: dict[str, BadInput] = field(default_factory=dict)
 
     def role(self, name: str) -> Role:
-        """The role of this name. Raises the error of its file if the file is broken, so that no other role silently
-        takes its place."""
+        """The role of this name. Raises BadInput if there is none, or if its file is broken: a role of another level
+        must not silently take its place."""
         if name in self.troubles:
             raise self.troubles[name]
         if name not in self.roles:
@@ -119,7 +119,7 @@ def _other(file: RoleFile, level: str, inside: Path | None, below: Mapping[str, 
     _refuse_outside_link(file.path, inside)
     text = read_text(file.path)
     role = read_other(text, str(file.path), file.stem, file.form).role
-    # Our own export, unchanged: it adds nothing.
+    # An unchanged export of a known role adds nothing.
     if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):
         return None
     return role.model_copy(update={"origin": f"{level}: {file.path}"})

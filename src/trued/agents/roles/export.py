@@ -44,8 +44,8 @@ def export_text(role: Role, form: RoleFormat) -> str:
 
 
 def with_mark(fields: Iterable[str], text: str) -> str:
-    """The text of a file: these fields as its front matter, a mark, and this text. By the mark, a hash, `is_unchanged`
-    recognises whether the file was changed."""
+    """The content of a file: front matter with these fields and a mark, then this text. The mark is a hash, by which
+    `is_unchanged` recognises later whether the file was changed."""
     head = "".join(f"{line}\n" for line in fields)
     plain = f"---\n{head}---\n\n{text}"
     return f"---\n{head}{_mark(plain)}---\n\n{text}"
@@ -67,8 +67,8 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 
 
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
-    """Write the files. Raises BadInput and writes none if that would overwrite a file that trued did not write, or one
-    that was changed since. With `force` such files are overwritten."""
+    """Write the files. If one of them would overwrite a file that trued did not write, or that was changed since, write
+    none and raise BadInput; with `force`, overwrite it. Raises BadInput also if a file cannot be written."""
     todo = [export for export in exports if export.state != "same"]
     if differing := [str(export.path) for export in todo if export.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")
@@ -95,7 +95,8 @@ def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
 
 
 def read_existing(path: Path) -> str:
-    """The content of a file, byte for byte if it is text; "" if it does not exist. Raises BadInput."""
+    """The content of a file, with its line ends unchanged; "" if there is no such file. Raises BadInput if it cannot be
+    read."""
     try:
         return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
     except OSError as error:
@@ -103,7 +104,7 @@ def read_existing(path: Path) -> str:
 
 
 def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> Iterator[str]:
-    """The front matter for a file of that format."""
+    """The lines of the front matter for a file of that format. `starts_agents`: the role may start other agents."""
     if form.name != "opencode":
         yield f"name: {_quoted(role.name)}"
     yield f"description: {_quoted(role.description or role.name)}"

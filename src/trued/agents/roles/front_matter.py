@@ -36,8 +36,8 @@ def read_strict(text: str, file: str) -> FrontMatter:
 
 
 def read_simple(head: str, file: str) -> Located | None:
-    """Parse fields that are words or lists of words, one field per line, as in all packaged roles. The result is that
-    of a YAML parser, but it is found faster. None for anything else."""
+    """Parse fields that are words or lists of words, one field per line, as in all packaged roles. The result is the
+    same as that of the YAML parser, which is slower. None if any line is something else."""
     values: dict[str, Any] = {}
     lines: dict[Spot, int] = {(): 2}
     for number, line in enumerate(head.split("\n"), 2):
@@ -53,7 +53,9 @@ def read_simple(head: str, file: str) -> Located | None:
 
 
 def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
-    """Parse other tools' formats: a field that is not valid YAML is text. None if the file has no fields."""
+    """Parse other tools' formats: a field that is not valid YAML is read as text. `known`: names of fields, by which
+    the end of a description is found. None if the file has no fields. Raises BadInput if the front matter has no end,
+    a line that is no field, or a field twice."""
     if not text.removeprefix("\ufeff").startswith("---"):
         return None
     head, body, line = _halves(text, file)

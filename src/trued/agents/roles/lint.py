@@ -22,7 +22,7 @@ class RoleFinding:
 
 
 def role_files(project: Path) -> Iterator[tuple[Path, RoleFormat | None]]:
-    """Role files of a repository: our own, then those of other tools."""
+    """Role files of a repository, each with its format: our own files (None), then those of other tools."""
     folder = project / ".trued" / "roles"
     yield from ((path, None) for path in (sorted(folder.glob("*.md")) if folder.is_dir() else ()))
     yield from ((file.path, file.form) for file in other_files_of_project(project))

@@ -117,7 +117,7 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
 
 
 def role_name(text: str) -> str:
-    """A name that commands and step keys can contain."""
+    """The text, changed to a name that commands and step keys can contain; "" if nothing is left of it."""
     return re.sub(r"[^\w-]+", "-", text).strip("-")[:60]
 
 
@@ -159,7 +159,7 @@ def _note_unused_fields(matter: FrontMatter, form: RoleFormat, reading: RoleRead
 
 
 class _Tools:
-    """The tools of one file: a list of names, or a table of permissions."""
+    """Reads which tools one file allows, from its list of names or its table of permissions."""
 
     def __init__(self, matter: FrontMatter, reading: RoleReading) -> None:
         self.fields, self.reading = matter.fields, reading

@@ -69,7 +69,7 @@ def size_of(model: str) -> str:
 
 
 def neutral_tool(name: str) -> str:
-    """Our name for a tool of another program; "" if it has no meaning here."""
+    """Our name for a tool of another program; "" if trued has no such tool."""
     word = name.partition("(")[0].strip().lower()
     if word in _NEUTRAL:
         return _NEUTRAL[word]
@@ -84,8 +84,9 @@ def neutral_tool(name: str) -> str:
 
 
 def is_denied(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role loses our `tool` if it may not use the tools called `names`, which all stand for `tool`. `search`
-    remains if there is another way to search; any other tool is lost if a name stands for more than a part of it."""
+    """Whether a role that may not use the tools called `names` loses our `tool`, for which all these names stand. The
+    tool `search` is lost only if no way to search remains. Any other tool is lost if a name stands for more than a part
+    of it."""
     denied = {_word(name) for name in names}
     if tool == "search":
         return {"glob", "grep"} <= denied or "search" in denied
@@ -93,8 +94,8 @@ def is_denied(tool: str, names: Iterable[str]) -> bool:
 
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
-    """Whether leaving out `tool` denies more than `names`. That is so unless `names` contain the tool's own name, or
-    all names that Claude Code or OpenCode has for it."""
+    """Whether a role that loses our `tool` loses more than the tools called `names`. It does not if `names` contains
+    our own name of the tool, or all names that Claude Code or OpenCode has for it."""
     denied = {_word(name) for name in names}
     return tool not in denied and not any(
         {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)
@@ -107,7 +108,7 @@ def _word(name: str) -> str:
 
 
 def why_left_out(name: str) -> str:
-    """A note saying why a tool is left out."""
+    """The note that says why this tool of another program is left out."""
     word = name.partition("(")[0].strip().lower()
     if word in _AGENTS or word.startswith("agent/"):
         return f"the tool {name} is left out: only the workflow starts agents"

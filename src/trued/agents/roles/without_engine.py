@@ -24,7 +24,7 @@ class OutsideChanges(NamedTuple):
 
     tools: tuple[str, ...] = ()  # its tools instead of the usual ones; (): the usual ones
     instead: Mapping[str, str] = {}  # first words of a list item → the item that replaces it
-    more: str = ""
+    more: str = ""  # what the role does in the engine's place; added to its instructions for answering
 
 
 def adapt_role(role: Role) -> Role:
@@ -53,7 +53,7 @@ def without_instructions(prompt: str, name: str) -> str:
 
 @cache
 def outside_changes(name: str) -> OutsideChanges:
-    """What differs without the engine for the role of this name."""
+    """What differs without the engine for the role of this name; empty if nothing differs."""
     path = OUTSIDE / f"{name}.md"
     if name == ANSWER or not re.fullmatch(r"[\w-]+", name) or not path.is_file():
         return OutsideChanges()

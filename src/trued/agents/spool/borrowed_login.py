@@ -145,7 +145,8 @@ def _why_not_taken_back(folder: Path, known: str, agents_copy: bytes, users_file
 
 
 def _write_users_file(path: Path, content: bytes) -> str:
-    """Write the file atomically, readable for its owner only; follow a link. Return "" or why that failed."""
+    """Write the file atomically, readable for its owner only; follow a link. Return why that failed; "" if it did
+    not."""
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:

@@ -1,10 +1,10 @@
-"""The folder of one attempt of an order. Every process can read its state from it at any time.
+"""The folder of one attempt of an order. Every process can read the attempt's state from this folder at any time.
 
 order.json     the order                               lock           held by the supervisor while it lives
 starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        the supervisor was asked to end         dead           this attempt has ended for good
-lapsed         the driver's lease on the run expired   lapses         one line for each start that ended this way
+lapsed         the engine's lease on the run expired   lapses         one line for each start that ended this way
 lent.json      copies of the user's login are in HOME
 """
 
@@ -26,7 +26,7 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, from_json, to_json
 
-MOST_STARTS = 3  # of an attempt's agent: a session that died three times will not survive a fourth start
+MOST_STARTS = 3  # starts of one attempt's agent: a session that died three times will not survive a fourth start
 LAUNCHES = 5  # supervisors in a row that can end before they start an agent; one more raises StateFailed
 # The kind of an event that is also shown in the run's log, not only in the call's.
 STARTED_AGENT = "tried to start an agent"
@@ -56,7 +56,8 @@ class CallFolder:
         self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
-        """The call's report, or a report that it died for good; None if the call has to be started or adopted."""
+        """The call's report; for a call that died for good, a report with state "died". None if the call has to be
+        started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.emit("report found", state=report.state)
@@ -89,9 +90,9 @@ class CallFolder:
             yield file
 
     async def prepare_start(self) -> bool:
-        """With the lock held: end the processes that an earlier start left; return whether to start an agent now.
-        Raises Diverged if the folder contains another order, and StateFailed if supervisors keep ending before they
-        start an agent."""
+        """With the lock held: end the processes that an earlier start left; return whether to start an agent now. False
+        if the call has a report, or has died for good. Raises Diverged if the folder contains another order, and
+        StateFailed if supervisors keep ending before they start an agent."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         begun = _count_lines(self.path / "starts")
@@ -121,7 +122,8 @@ class CallFolder:
         return self._mark_dead("it was stopped" if stopped else "its supervisor ended without a report")
 
     async def report_stop(self) -> None:
-        """With the lock held: write the report of a call that a person stopped, unless it has one."""
+        """With the lock held: end what is left of a call that a person stopped, and write its report. A call that has a
+        report, or has died for good, is left as it is."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return
         reaped, starts = await reap_call(self.path), _start_times(self.path)
@@ -173,7 +175,8 @@ class CallFolder:
         return None
 
     def _has_same_order(self) -> bool:
-        """Whether the folder already has this order. Raises Diverged if it has another one."""
+        """Whether the folder already has this order; False if it has no readable order. Raises Diverged if it has
+        another order."""
         file = self.path / "order.json"
         if not file.exists():
             return False
@@ -214,8 +217,8 @@ def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dic
 
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
-    """The attempts of a call, each with its number and folder, in the order of their starts. A call that continued
-    after a wait or a question has further orders; their attempts are among them."""
+    """The attempts of a call, each with its number and folder, in the order of their starts. After a wait or a
+    question, a call continues with a further order, whose attempts are listed, too."""
     folders = [path for path in spool.glob(f"{folder_name(key)}.*") if path.is_dir() and path.suffix[1:].isdigit()]
     return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
 
@@ -226,7 +229,7 @@ def _began(folder: Path) -> tuple[float, int]:
 
 
 def usage_reported(folder: Path) -> Usage:
-    """The usage that a call reported before it died: it was paid for, even without a result."""
+    """The usage that a call's agent reported before it died. It was paid for, even without a result."""
     last: dict[str, Any] = {}
     spent = Usage()
     for event in read_events(folder):
@@ -258,7 +261,7 @@ def is_supervised(folder: Path) -> bool:
 
 
 def supervisor_identity(folder: Path) -> str:
-    """The identity that the supervisor wrote into the lock, if it still lives; "" otherwise."""
+    """The identity that the supervisor wrote into the lock; "" if there is none, or if that process has ended."""
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.pid_of(written)) == written else ""
@@ -267,7 +270,7 @@ def supervisor_identity(folder: Path) -> str:
 
 
 async def stop_call(folder: Path) -> None:
-    """End the supervisor of this call: ask it first, then kill it."""
+    """Ask the supervisor of this call to end; if it does not end in time, kill it."""
     keeper = supervisor_identity(folder)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         if keeper and processes.send(

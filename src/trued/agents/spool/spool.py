@@ -30,8 +30,8 @@ CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True
 
 
 class Spool:
-    """A runtime whose calls survive its process. An order that was started before is not started anew: its report is
-    returned, its running call is adopted, or its dead call is restarted."""
+    """A runtime whose calls survive its process. For an order that was started before, it returns the report that
+    exists, adopts the running call, or restarts a dead call in its session."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Spool:
         disk.
 
         `slots` are shared with other runs of this process; without them there are `cap` slots. `lease`: agents start
-        only while it is valid, and their supervisors end them when it expires.
+        only while the lease is valid, and supervisors end their agents when it expires.
         """
         self.folder = folder
         self._supervisor = tuple(supervisor)
@@ -65,7 +65,8 @@ class Spool:
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Return the report of this order's call. If there is none yet, wait for the running call, or start it. Raises
-        StateFailed if the folder cannot be used, Interrupted if the call was stopped."""
+        StateFailed if the folder cannot be used, Diverged if it contains another order, Interrupted if the call was
+        stopped."""
         with self._call_folder(order, emit) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
@@ -90,8 +91,8 @@ class Spool:
         return report
 
     async def stop_all(self) -> int:
-        """End every agent of this run and its descendants, whoever started them. Returns how many processes supervisors
-        had left, so that they had to be ended here."""
+        """End every agent of this run and its descendants, whoever started them. Returns how many processes had to be
+        ended here because a dead supervisor had left them."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
         await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
@@ -135,7 +136,8 @@ class Spool:
         call.raise_if_stopped()
 
     async def _wait_for_supervisor(self, call: CallFolder, gone: Awaitable[None]) -> None:
-        """Wait until the supervisor has ended. It enforces its agent's limits; if it hangs, it is ended here."""
+        """Wait until the supervisor has ended. The supervisor enforces its agent's limits; a supervisor that hangs is
+        ended here."""
         try:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
                 await gone
@@ -167,8 +169,8 @@ class Spool:
         return f"go {json.dumps(message)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
-        """Start a supervisor. Only as many start at a time as there are cores, so that the first ones are ready
-        soon."""
+        """Start a supervisor and wait until it is ready. Only as many start at a time as there are cores, so that the
+        first ones are ready soon."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:

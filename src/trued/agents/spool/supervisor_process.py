@@ -23,7 +23,7 @@ class Supervisor:
     def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
         self._folder = folder
         with (folder / "supervisor.log").open("ab") as log:
-            # Not asyncio's: that kills its subprocess when the event loop ends, but a supervisor has to outlive us.
+            # Not a subprocess of asyncio, which would be killed with the event loop: a supervisor has to outlive us.
             self._process = subprocess.Popen(
                 [*command, str(folder), str(lock.fileno())],
                 stdin=subprocess.PIPE,
@@ -84,8 +84,8 @@ class Supervisor:
         return self._process.wait()
 
     async def _first_line(self) -> str:
-        """The first line that the supervisor prints. If it ends before a whole line, what it has printed; if no line
-        comes within READY_S, a sentence that says so."""
+        """Return the first line that the supervisor prints. If it ends before that, return what it has printed. If no
+        line comes within READY_S, return a sentence that says so."""
         stream = self._process.stdout
         if stream is None:
             return ""

@@ -25,7 +25,7 @@ LOOK_S = 0.5  # between two checks of the lease
 
 
 def main(arguments: list[str]) -> int:
-    """Supervise the call of this folder; return the exit code."""
+    """Supervise the call of this folder; return the exit code. It is BUSY if another process holds the call's lock."""
     retry_s = call.RETRY_S
     if arguments[0] == "--retry":
         retry_s, arguments = float(arguments[1]), arguments[2:]
@@ -77,7 +77,7 @@ async def _work(folder: Path, go: dict[str, Any], retry_s: float) -> int:
 
 
 async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[Any]") -> None:
-    """End the agent when the lease expires because its driver is dead, frozen or cut off from the hub."""
+    """End the agent when the lease expires: the engine that holds it is dead, frozen or cut off from the hub."""
     while not lease.is_over():  # noqa: ASYNC110  (a file)
         await asyncio.sleep(LOOK_S)
     with contextlib.suppress(OSError):

@@ -42,8 +42,8 @@ class Stopwatch:
 
 
 async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
-    """Let the agent work and report the result. An error in a runtime becomes a failed call; only StateFailed is
-    raised."""
+    """Let the agent work and return the report. An error of the runtime becomes the report of a failed call; only
+    StateFailed is raised."""
     order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_reported(folder)
     # Earlier starts of this call that died have also spent something.
     order = replace(order, before=add_usage(order.before, earlier))

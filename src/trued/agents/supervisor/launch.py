@@ -93,7 +93,7 @@ class Launcher:
             if not lies_inside(order.home, folder)
         ]
         readable = (*base.readable, *program.readable, *tools)
-        # Only the outermost: a mounted folder shows what is in it, and a link inside it could not be mounted.
+        # Only the outermost paths: a mounted folder shows all that is in it, and a link in it could not be mounted too.
         outermost = outermost_paths(readable)
         confinement = replace(base, writable=(*base.writable, order.folder, order.home), readable=outermost)
         path = visible_path(path, (*readable, order.folder)) if base.level != "none" else path
@@ -133,7 +133,7 @@ class Launcher:
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Kill other agents that the agent has started. Record the agent's processes whose environment lacks the marker
-        of this call: if we died, they could not be found without this record."""
+        of this call: if we died, nobody could find these processes without the record."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -148,8 +148,8 @@ class Launcher:
                 (self._folder / "strays").write_text("\n".join(strays))
 
     def _end(self, agent: "_AgentProcess") -> int:
-        """End the process tree. Returns how many processes outlived the program, without those that end with the
-        sandbox."""
+        """End the process tree. Returns how many processes outlived the program and were ended here; processes that
+        ended with the sandbox do not count."""
         if agent.code is None:
             agent.end(GRACE_S)
         for _ in range(SETTLE):
@@ -215,7 +215,7 @@ class _AgentProcess:
         def take_out(piece: bytes) -> None:
             if len(self.out) + len(piece) > output_bytes:
                 self.flooded = True
-                self._kill()  # not only at the next check: until then its output could fill the memory
+                self._kill()  # at once: until the next check of the limits, more output could fill the memory
             else:
                 self.out.extend(piece)
             if listener is not None and b"\n" in piece:
@@ -234,7 +234,7 @@ class _AgentProcess:
 
     def _pass_lines(self, listener: Listener) -> None:
         """Pass complete lines to the listener, then drop them, so that the output limit applies to each line and not to
-        their sum."""
+        their sum. If the listener wants the program to stop, ask it to end."""
         *lines, rest = self.out.split(b"\n")
         self.out[:] = rest
         for line in lines:
@@ -271,7 +271,7 @@ class _AgentProcess:
                 stream.close()
 
     def end(self, grace_s: float) -> None:
-        """Ask the process to end, then kill it."""
+        """Ask the process to end; if it still runs after the grace period, kill its process group."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         try:
@@ -292,9 +292,9 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The name of the known agent that this process runs, if it is an agent that should not be there; otherwise "". The
-    processes of the ordered agent may be there. But if that agent starts its own program again through a shell or a
-    tool, the new process is another agent."""
+    """The name of the known agent that this process runs, if that agent may not run here; otherwise "". Processes of
+    the ordered agent may run. But if the ordered agent starts its own program again through a shell or a tool, the new
+    process counts as another agent."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name

@@ -26,7 +26,7 @@ class CallRecord:
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self.redactor = redactor
         self.beats = 0  # number of events: while it grows, the idle watchdog knows that the agent is alive
-        self.full = False
+        self.full = False  # true when events.jsonl has reached its limit or cannot be written
         self.commands: list[str] = []
         self.before_event: Callable[[], None] | None = None  # called before each event is written: it can call `hide`
         self._folder = folder
@@ -39,7 +39,8 @@ class CallRecord:
             self.full = True
 
     def add_event(self, kind: str, **data: object) -> None:
-        """Record one event."""
+        """Record one event, and keep the command line in it for the report. Nothing more is written once the record is
+        full or cannot be written, but every event is a sign of life."""
         self.beats += 1
         if self.before_event is not None:
             self.before_event()
@@ -53,7 +54,7 @@ class CallRecord:
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
-        """Append the end of the stream `name`, redacted, to the file of that name, and return it."""
+        """Append the end of the stream `name`, redacted, to the file of that name, and return this text."""
         # Redact before cutting: a cut could leave half a secret, and patterns do not match a half.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
         tail = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text

@@ -41,7 +41,7 @@ def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
 
 
 def bill_entries(path: Path) -> list[tuple[str, str]]:
-    """The agent processes that started, read from one spool file: a random id and the call's key for each."""
+    """A random id and the call's key for each agent process whose start one spool file records; [] without the file."""
     entries = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
         try:

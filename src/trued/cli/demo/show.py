@@ -152,7 +152,8 @@ class Demo:
             )
 
     def _events(self, child: subprocess.Popen[bytes]) -> Iterator[Event]:
-        """The journal's events as they happen, until the process has ended."""
+        """The journal's events as they happen, until the process has ended. If the caller stops reading before that,
+        the process is ended."""
         try:
             while True:
                 over = child.poll() is not None

@@ -23,7 +23,7 @@ CUT = 4000  # characters of a tool's text that are kept; the agent's messages ar
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # large, unused fields, which are left out
 LOST = "this session cannot be resumed"
 LOOK_S = 0.5  # between two reads of the file that our plugin in the agent writes
-LONGEST_OWN_WAIT_S = 5.0  # for a longer wait for its provider, the agent is ended and the engine frees the slot
+LONGEST_OWN_WAIT_S = 5.0  # an agent that would wait longer for its provider is ended, so that the engine frees the slot
 
 
 class AgentRefused(Exception):
@@ -44,7 +44,8 @@ def emit(event: str, **data: Any) -> None:
 
 
 class Client:
-    """Answers the agent's requests for permission, and refuses all others: it offers neither files nor a terminal."""
+    """Emits the agent's updates and answers its requests for permission. It refuses every other request, because it
+    offers neither files nor a terminal."""
 
     def __init__(self, kinds: list[str], events: "PluginEvents") -> None:
         self._kinds, self._events = set(kinds), events
@@ -84,7 +85,7 @@ class Client:
             emit("thinks")
 
     def _update_tool(self, tool: dict[str, Any]) -> dict[str, Any]:
-        """Add this report to what is known about the tool call, and return everything known."""
+        """Add this update to what is known about the tool call, and return everything that is known."""
         known = self._tools.setdefault(str(tool.get("toolCallId")), {})
         known.update({name: _shorten(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
@@ -144,7 +145,7 @@ class PluginEvents:
             emit(**event)
 
     async def catch_up(self) -> None:
-        """Wait for the plugin, which can be a moment late, and read the rest."""
+        """Read the plugin's last lines, after a short wait, because the plugin can be late. Raises like `read`."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
@@ -258,7 +259,8 @@ async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str
 async def _resume_session(
     name: str, can: dict[str, Any], client: Client, link: Any, location: dict[str, Any]
 ) -> dict[str, Any]:
-    """Resume the session, or load it if the agent cannot resume; events of its past are ignored."""
+    """Resume the session, or load it if the agent cannot resume. Ignore the past events that the agent repeats. Raises
+    AgentRefused, with LOST first, if the agent can do neither or refuses."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):
         raise AgentRefused(f"{LOST}: the agent supports neither resuming nor loading a session")
@@ -272,7 +274,8 @@ async def _resume_session(
 
 
 async def _choose_option(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
-    """Choose a mode or a model, with the protocol's newer or older request."""
+    """Choose a mode or a model, with the protocol's newer request or its older one. Raises AgentRefused if the agent
+    offers neither."""
     options = [
         option for option in about.get("configOptions") or [] if what in (option.get("category"), option.get("id"))
     ]
@@ -300,7 +303,8 @@ async def _request(link: Any, method: str, params: dict[str, Any], within: float
 
 
 async def _exit_code(agent: asyncio.subprocess.Process) -> int:
-    """The agent's own exit code, so that the engine can tell a kill from a failure."""
+    """The agent's exit code as a shell reports it (128 + N after signal N), so that the engine can tell a kill from a
+    failure. 1 if the agent ended with 0 or does not end."""
     with contextlib.suppress(TimeoutError):
         code = await asyncio.wait_for(agent.wait(), GRACE_S)
         return 128 - code if code < 0 else code or 1

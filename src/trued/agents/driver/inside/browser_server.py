@@ -47,7 +47,7 @@ def tools(address: str) -> list[dict[str, Any]]:
 
 
 class Browser:
-    """One page, started when it is first needed."""
+    """One page of Chromium. The browser is started when the agent first uses a tool."""
 
     def __init__(self, address: str, chromium: str) -> None:
         self.address, self.chromium = address, chromium
@@ -114,7 +114,8 @@ async def picture(page: Any, name: str) -> list[dict[str, Any]]:
 
 
 async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | None:
-    """The result of one request; None for a notification."""
+    """The result of one request; None for a notification. A tool's error is a result, too. Raises LookupError for an
+    unknown method."""
     method, params = request.get("method", ""), request.get("params") or {}
     if "id" not in request:
         return None

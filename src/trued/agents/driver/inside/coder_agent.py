@@ -67,8 +67,8 @@ def read_order_secretly() -> dict[str, Any]:
     processes around us also have that file open."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
-    # That call also hides our environment, in which the supervisor looks for its marker to find and end us. So the
-    # kernel is told to end us together with our parent.
+    # The prctl above also hides our environment, so the supervisor cannot find us by the marker that it put there. The
+    # kernel is told to end us together with our parent instead.
     kernel.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     with contextlib.suppress(OSError):
@@ -78,8 +78,8 @@ def read_order_secretly() -> dict[str, Any]:
 
 
 class CoderTurn:
-    """One brief in one session. The conversation is saved after every step, so that a crash costs one
-    request at most."""
+    """One turn of the agent: one brief in one session. The conversation is saved after every step, so that a crash
+    costs one request at most."""
 
     def __init__(self, order: dict[str, Any], events: Any) -> None:
         self._order, self._events = order, events
@@ -93,7 +93,8 @@ class CoderTurn:
         self._events.flush()
 
     async def run(self) -> int:
-        """Run the turn; return the exit code."""
+        """Run the turn; return the exit code. It is 3 if the session to resume is missing, or if the session to begin
+        already exists. It is 0 otherwise: a refusal of the provider is only an event."""
         if self._order["resume"] != self._is_known():
             message = LOST if self._order["resume"] else TAKEN
             print(f"{message} {self._order['session']}", file=sys.stderr)
@@ -155,7 +156,8 @@ class CoderTurn:
                 self.emit("says", text=part.content[:SHOWN])
 
     def _count_usage(self, usage: RequestUsage) -> None:
-        """Report usage before the answer is used: it is paid for, even if the answer is useless."""
+        """Report the usage of a request before its answer is used: even a useless answer is paid for. Raises
+        UsageLimitExceeded if the turn has used more tokens than were reserved."""
         self.emit("usage", sent=usage.input_tokens, said=usage.output_tokens, cached=usage.cache_read_tokens)
         self._tokens += usage.input_tokens + usage.output_tokens
         if 0 < self._order["tokens"] < self._tokens:
@@ -172,8 +174,8 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model
-        could have overwritten the file."""
+        """Whether the session exists. If its file is unreadable, the file is set aside and the session counts as lost:
+        commands of the model could have overwritten the file."""
         try:
             return bool(self._history())
         except (OSError, ValueError):
@@ -239,7 +241,8 @@ def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
 
 
 def output_types(schema: dict[str, Any]) -> Any:
-    """The reply as a call of the reply tool or, from models that answer in text, as plain JSON."""
+    """The forms in which the model may give its reply: a call of the reply tool, or JSON as its text. Without a schema,
+    the reply is plain text."""
     if not schema:
         return str
     return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(parse_text_reply)]
@@ -290,7 +293,8 @@ class ContextTrimmer(ClearToolResults[Any]):
 
 
 def refusal_data(error: ModelAPIError) -> dict[str, Any]:
-    """The provider's message, with its status and its headers about retrying."""
+    """The fields of the event `refused`: the provider's message, its status (0 if unknown), and its headers about
+    retrying and rate limits."""
     body = json.dumps(error.body, ensure_ascii=False, default=str) if error.body else ""
     known: dict[str, Any] = {"text": f"{type(error).__name__}: {error} {body}"[:SHOWN], "status": 0, "headers": {}}
     if isinstance(error, ModelHTTPError):

@@ -10,7 +10,8 @@ from typing import Any
 
 
 def main(script: str, name: str) -> int:
-    """Call the function `name` of the script with the order on stdin, and print its reply as JSON."""
+    """Read the order from stdin, call the function `name` of the script with it, and print the reply as JSON. Return
+    the exit code."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of the script goes to the log
     order: dict[str, Any] = json.load(sys.stdin)
@@ -39,7 +40,7 @@ def _error_line(error: Exception) -> str:
 
 
 def _count_turn(session: str) -> int:
-    """Record this turn of the session and return its number. A session exists if it has such a record."""
+    """Count this turn of the session in a file in HOME, and return its number. The first turn is 1."""
     file = Path.home() / ".scripted" / f"{session}.json"
     turn = json.loads(file.read_text())["turns"] + 1 if file.exists() else 1
     file.parent.mkdir(parents=True, exist_ok=True)
