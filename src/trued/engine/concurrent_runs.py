@@ -57,6 +57,6 @@ def _stop(engine: Engine, tasks: Sequence[tuple[str, asyncio.Task[RunRecord]]]) 
 
 
 def worst_exit_code(ended: Sequence[RunRecord | TruedError]) -> int:
-    """The worst exit code of all."""
+    """The worst exit code of these runs and errors; 0 if there are none."""
     codes = {end.code for end in ended}
     return next((code for code in WORST if code in codes), max(codes, default=0))

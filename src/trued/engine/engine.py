@@ -62,7 +62,7 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace
 
-START_S = 5.0  # seconds to wait for the store's answer before a run begins, because its address may be wrong
+START_S = 5.0  # seconds to wait for the hub's store to answer before a run begins: the store's address may be wrong
 CANCEL_S = 30.0  # seconds that a cancelled run's driver may take to end its agents
 CANCELLED = DriveEnd("cancelled", Cancelled.code, "cancelled by the user")
 
@@ -98,7 +98,8 @@ class Engine:
         return await self.drive(*self.begin(*await self.ready(request), at_once=True))
 
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
-        """The checked inputs of a run, and its repository. Nothing is written. Raises BadInput."""
+        """The checked inputs of a run, and its repository. Nothing is written. Raises BadInput for a request that
+        cannot be carried out."""
         self.store.journal.refuse_if_open()
         repository = open_repository(request.repository, empty=True)
         known = KnownRuns.of(self.store.journal.runs(), repository.root)
