@@ -58,7 +58,8 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
 
 
 def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
-    """Grade an ended run again, unless its workflow has to process the decision first."""
+    """Grade the run again if it has a final verdict and nobody drives it; return its record. If the workflow has to
+    process the decision first, the run waits until it is resumed."""
     verdict = store.verdict(record.id) if store.final_verdict(record.id) else None
     record = store.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):

@@ -154,7 +154,8 @@ async def pull_request_work(
 
 
 def write_rounds(store: RunStore, record: RunRecord) -> None:
-    """Write ROUNDS.md, a summary for people. It is written again whenever the run ends."""
+    """Write ROUNDS.md, a summary of the verification rounds for people, or nothing if there were no rounds. The file is
+    written again whenever the run ends."""
     events = store.journal.events(record.id)
     if rounds := tuple(verification_rounds(events)):
         folder = store.folder(record.id) / "files"

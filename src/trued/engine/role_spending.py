@@ -9,7 +9,7 @@ from trued.model.events.call import CallAnswered
 from trued.support.money import MARKS, least_certain
 from trued.workflows.ticket.events import RoundVerified
 
-CHARACTERS = 4  # per token, roughly
+CHARACTERS = 4  # a token has about this many characters
 
 
 @dataclass(frozen=True, slots=True)
