@@ -15,7 +15,7 @@ from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
-MOST_INSIDE = 50  # each nested repository takes several calls of git
+MOST_INSIDE = 50  # at most this many nested repositories are read, because each takes several calls of git
 # GIT_ variables that are passed on, because the user sets them; the others might come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 # Makes git ignore replacements and grafts, with which anyone who can write to `.git` could give a commit another tree
@@ -276,7 +276,8 @@ def _excludes(root: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def _ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
-    """Run git with the user's environment, except GIT_* variables that a calling git hook may have set."""
+    """Run git with the user's environment, except GIT_* variables that a calling git hook may have set. Returns the
+    exit code and the output. Raises BadInput if git cannot be started, or does not end within ASK_S."""
     variables = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false", *words]
     try:

@@ -1,4 +1,4 @@
-"""Answers Claude Code's hooks: may the agent stop, and may its settings change? Both sides use JSON.
+"""Answers Claude Code's hooks: may the agent stop, and may its settings change? Hook input and answers are JSON.
 
 A turn or a subagent that changed no file is not blocked.
 """

@@ -60,7 +60,8 @@ class JsonText:
         return self.text.count("\n", 0, spot or 0) + 1
 
     def append(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "JsonText":
-        """Append a part to the object or array at `path`; `name` is the member's name in an object."""
+        """Append a part to the object or array at `path`. `name`: the name of the new member of an object; None for an
+        array."""
         spot = self._spot(path)
         assert spot is not None  # noqa: S101  (callers have checked that it exists)
         parts = self._parts(spot)

@@ -52,10 +52,13 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
 
 
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Collection[str] = ()) -> TurnWork:
-    """What to judge: the worktree in which the turn ends and the one in which it began, if they changed. If neither has
-    new files, the work may be elsewhere: other worktrees that changed, and commits with new files. Nothing if the turn
-    changed no file. `busy`: worktrees in which other sessions work; they are left out, because those sessions judge
-    them."""
+    """What to judge: the worktree in which the turn ends and the one in which it began, if they changed; nothing if the
+    turn changed no file.
+
+    If neither of the two has new files, the work may be elsewhere: then other worktrees that changed, and commits with
+    new files, are judged, too. `busy`: worktrees in which other sessions work. These are left out, because they are
+    judged when the turns of those sessions end.
+    """
     root_here = str(judge.checkout.root)
     started = judge if began.root == root_here else _judge_at(began.root, judge)
     taken_there = taken if started is judge else await started.snapshot() if started else None

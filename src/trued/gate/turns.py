@@ -46,7 +46,8 @@ class Beginning(Value):
 
 
 def roots_of_others(folder: Path, session: str) -> set[str]:
-    """Worktrees in which other sessions began their newest turn, not long ago. `folder`: the logs of all sessions."""
+    """Worktrees in which other sessions began their newest turn, less than BUSY_S ago. `folder`: the logs of all
+    sessions."""
     roots, since = set[str](), time.time() - BUSY_S
     for other in folder.iterdir() if folder.is_dir() else ():
         turns = [] if other.name == _hashed_name(session) else [*other.glob("turn-*.json")]
