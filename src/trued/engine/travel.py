@@ -67,8 +67,8 @@ class Travel:
 
     @property
     def is_origin(self) -> bool:
-        """Whether the run was begun here, so that its branch is in a repository of this machine. Also true while no
-        work was sent: then no other machine can have begun it."""
+        """Whether the run was begun here, so that its branch is in a repository of this machine. Also true as long as
+        no work has been sent to the store."""
         return (self.folder / ORIGIN).exists() or not self.sent()
 
     # -- fetching ------------------------------------------------------------------------------------------------------

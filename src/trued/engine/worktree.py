@@ -127,7 +127,7 @@ class Checkout:
 
     @property
     def ignore_rules(self) -> bytes:
-        """The user's ignore rules outside `.gitignore`, as text."""
+        """The user's ignore rules outside `.gitignore`: those for all repositories, then those for this one."""
         return ignore_rules(self.worktree)
 
     def tips(self, without: Collection[str] = ()) -> dict[str, str]:

@@ -81,7 +81,7 @@ def opened_caps(url: str) -> "Iterator[Caps]":
 
 
 class Caps:
-    """How many calls of an agent may run, over all machines and runs."""
+    """How many calls of each agent may run at the same time, and begin within a minute, over all machines and runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
