@@ -14,8 +14,8 @@ from trued.model.value import Value, newer_fields
 HELD_BACK = "(held out until the run has ended)"
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a word that the project chose
 # What a grade comes from, if programs have to know it. "no check": neither a check nor an objection; "parts": the
-# grades of its parts; "already satisfied": all of the user's own cases passed before the change; "green before": all
-# of an examiner's cases did.
+# grades of the requirement's parts; "already satisfied": all of the user's own cases passed before the change;
+# "green before": all of an examiner's cases passed before the change.
 Basis: TypeAlias = Literal["", "no check", "parts", "already satisfied", "green before", "existing tests"]
 Lacks: TypeAlias = Literal["", "attest", "approve"]  # what only a person can add: attest, or approve the contract
 

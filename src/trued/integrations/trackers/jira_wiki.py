@@ -12,7 +12,7 @@ _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
 _FENCES = ("code", "noformat")
 _QUOTATIONS = ("quote", "panel")
 _BLOCKS = (*_FENCES, *_QUOTATIONS)
-MOST_UNENDED = 20  # at most this many marks that begin a quotation, and that nothing ends, stay in the text
+MOST_UNENDED = 20  # at most this many marks of quotations that nothing ends are treated as plain text
 # The mark of a block, at any place in a line; text in {{code}} is skipped.
 _MARK = re.compile(rf"\{{\{{(?:(?!\{{\{{).){{1,500}}?\}}\}}|(?<!\\)\{{({'|'.join(_BLOCKS)})(?::([^}}]{{0,500}}))?\}}")
 _PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")

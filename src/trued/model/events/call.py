@@ -31,8 +31,8 @@ class CallAsked(JournalEvent, kind="asked"):
 
     role: str
     agent: str
-    brief: str = ""  # empty, like the fields below, if events were read without their texts
-    chars: int = 0  # length of the brief
+    brief: str = ""  # "" if the events were read without their texts
+    chars: int = 0  # length of the brief; 0 if the event was shortened for views that fold events
     resume: bool = False  # the agent continues its earlier conversation
 
 
