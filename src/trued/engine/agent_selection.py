@@ -39,7 +39,7 @@ class AgentStatus:
     version: str = ""
     login: LoginMethod = field(default_factory=lambda: LoginMethod("", ""))
     missing: str = ""  # why it cannot be started, as the end of a sentence: "is not installed: …"; "" if it can
-    installs: tuple[str, ...] = ()  # how to install it
+    installs: tuple[str, ...] = ()  # how to install what is missing
 
     @property
     def ready(self) -> bool:
@@ -134,8 +134,8 @@ def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mappi
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
-    """Role → agent. If agents of two vendors are there, roles that examine or check get another vendor than roles that
-    build. `checking`: the roles that check; None: those of all workflows."""
+    """Role → agent; {} if `seen` is empty. If `seen` has agents of two vendors, roles that examine or check get another
+    vendor than roles that build. `checking`: the roles that check; None: those of all workflows."""
     if not seen:
         return {}
     first = seen[0]

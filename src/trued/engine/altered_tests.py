@@ -50,8 +50,9 @@ def is_file_of_tests(path: str, content: bytes, collected: Collection[str]) -> b
 
 
 def altered_tests(before: Mapping[str, str], after: Mapping[str, str], superseded: Collection[str]) -> dict[str, str]:
-    """Path → what was done to the existing tests in it. `before` and `after`: path → text of each changed file of
-    tests, before and after the change. `superseded`: tests, groups of tests or files that need not stay."""
+    """Path → ALTERED or REMOVED, for each file whose existing tests the change alters or removes. `before` and `after`:
+    path → text of each changed file of tests, before and after the change. `superseded`: tests, groups of tests or
+    files that need not stay."""
     moved = dict(_moved(before, after))
     pieces_gained = _pieces_gained(before, after)
     found: dict[str, str] = {}
@@ -89,7 +90,8 @@ def _is_covered(path: str, name: str, superseded: Collection[str]) -> bool:
 
 
 def _altered(path: str, before: str, after: str, gained: Counter[str]) -> set[str]:
-    """The names of the altered functions and classes of a file; `WHOLE` if the file itself is altered."""
+    """The names of the altered functions and classes of a file, and `WHOLE` if other statements are altered. Only
+    `WHOLE` if an altered file is not Python or cannot be parsed."""
     if path.endswith(".py"):
         if is_unread(after) and after != before:
             return {WHOLE}

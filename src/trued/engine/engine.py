@@ -135,7 +135,8 @@ class Engine:
     ) -> tuple[RunRecord, Inputs]:
         """Record a new run, with events for what people should know about its start.
 
-        `at_once`: this process drives it next. `queue`: workers drive it, once it is put into this queue.
+        `at_once`: this process drives the run next. `queue`: the hub's queue into which the run will be put, so that
+        workers drive it.
         """
         record = new_record(inputs, repository, {run.id for run in self.store.journal.runs()})
         if not repository.head and not inputs.base:
@@ -236,7 +237,8 @@ class Engine:
         return record
 
     async def cancel(self, run_id: str) -> RunRecord:
-        """End a run for good: stop its agents; its work stays on its branch and rescue refs."""
+        """End a run for good, and stop its agents. Its work stays on its branch and rescue refs. Raises Busy if the
+        run's driver does not end in time."""
         record = self.store.journal.run(run_id)
         if record.has_ended:
             return record
@@ -309,7 +311,7 @@ class Engine:
             is_cancelled = partial(self.store.journal.is_cancelled, record.id)
             end = await drive_workflow(run, is_cancelled, must_end, alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
-            # the run's branch could not be moved: a person has to see to that first
+            # the run's branch could not be moved: a person has to repair that first
             if end.outcome and run.steps.state.position.unpublished:
                 return end_run(
                     self.store, record, DriveEnd("waiting", Waiting.code, run.steps.state.position.unpublished)

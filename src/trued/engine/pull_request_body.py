@@ -25,7 +25,7 @@ class VerificationRound:
     issues: tuple[str, ...] = ()
     fate: str = ""
     fixed: str = ""
-    beyond: tuple[str, ...] = ()  # files that were changed beyond the named ones, with the reason if there is one
+    beyond: tuple[str, ...] = ()  # changed files that nobody had named, each with the agent's reason, if it gave one
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class ReceiptCheck:
     said: tuple[str, ...]
     statement: Statement | None = None
     signed_by: str = ""  # id of the key that signed it
-    known_key: bool = False  # whether this is the key that the caller named
+    known_key: bool = False  # whether the caller named the key that signed it
     again: tuple[str, ...] | None = None  # what differs when everything is proven again; None: not tried
     new: Statement | None = None  # the statement of that second proof
 

@@ -42,7 +42,7 @@ def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
 
 
 def check_role_names(settings: Settings, found: RoleSet) -> None:
-    """Raise BadInput if an agent is named for a role that does not exist."""
+    """Raise BadInput if the settings name an agent for a role that does not exist."""
     others = roles_of_other_workflows(settings.workflow)
     known = ", ".join(["default", *sorted(found.packaged - others)])
     for name in settings.agents:

@@ -169,7 +169,7 @@ class Travel:
         return level
 
     def record_machine(self, journal: "Journal", inputs: Inputs) -> None:
-        """Emit an event if the run is on another machine than before; it says how agents are confined here."""
+        """If another machine drove the run before, emit an event that names this machine and its sandbox level."""
         place = self._stored_place()
         before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
         if str(before[-1].data.get("place", "")) != place if before else not self.is_origin:
@@ -187,7 +187,8 @@ class Travel:
             return ""
 
     def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
-        """Whether another machine began this attempt at a call: its files are not here, and cannot be fetched."""
+        """Whether another machine began this attempt at a call. Then the attempt's files are not here and cannot be
+        fetched."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
         return any((spend.call, spend.attempt) == (call, attempt) for spend in self._journal.spends(self._run))

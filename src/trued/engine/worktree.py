@@ -104,8 +104,8 @@ class Checkout:
         return self._git_output("merge-base", first, other)
 
     def start(self) -> str:
-        """The commit at which the work on this branch began: its merge base with its upstream or a main branch, tried
-        in the order that `verify` uses; HEAD if there is none."""
+        """The commit at which the work on this branch began: the merge base of HEAD with the branch's upstream or with
+        a main branch, whichever comes first in the order that `verify` uses; HEAD if there is none."""
         branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
@@ -170,7 +170,7 @@ class Checkout:
 
     def _moves_of_heads(self, busy: Collection[str]) -> list[list[Move]]:
         """The newest reflog entries of HEAD in each worktree that is not `busy`."""
-        logs = [(str(self.common.parent), self.common / "logs" / "HEAD")]  # a list, so that none hides another
+        logs = [(str(self.common.parent), self.common / "logs" / "HEAD")]  # a list: two logs may belong to one root
         for folder in self.common.glob("worktrees/*"):
             place = next(iter(_words(folder / "gitdir", lines=True)), "")
             root = os.path.realpath(Path(place).parent) if place else ""

@@ -54,7 +54,8 @@ def resolve_link(path: Path, root: Path) -> Path:
 
 
 def restore(installed: InstalledFile) -> None:
-    """Put the file back as it was before the installation; remove it if there was none."""
+    """Put the file back as it was before the installation. If there was no file, remove it and the folders that were
+    created for it."""
     path = Path(installed.path)
     if installed.before is not None:
         write(path, installed.before)

@@ -83,7 +83,7 @@ class JsonText:
         parts = self._parts(holder)
         place = max(
             index for index, part in enumerate(parts) if part.name == path[-1]
-        )  # the one that counts: see _spot
+        )  # of several parts with this name, the last one counts: see `_spot`
         if len(parts) == 1:
             return self._splice(holder + 1, self._closing_bracket(holder), "")
         if place:

@@ -14,7 +14,7 @@ from trued.workspace.git.command import Git
 from trued.workspace.git.snapshot import Snapshot
 
 INSIDE = "inside"  # folder of private repositories, one for each repository inside the working tree
-# At most this many other worktrees are recorded when a turn begins, for about this long: the user's prompt waits.
+# When a turn begins, at most this many other worktrees are read, for about this many seconds: the user's prompt waits.
 MOST_WORKTREES, LOOK_S = 10, 10.0
 
 
@@ -90,7 +90,7 @@ async def _changed_inside(began: Beginning, judge: Judge, taken: Snapshot) -> tu
 
 async def _has_changed(began: Beginning, judge: Judge, snapshot: Snapshot) -> bool:
     """Whether the worktree has work that it did not have at the beginning: other files, or files that new ignore rules
-    hide. A checkout of a commit from before is no work."""
+    hide. Checking out a commit that existed before is no work."""
     checkout = judge.checkout
     before = {**began.elsewhere, began.root: began.tree}.get(str(checkout.root))
     if snapshot.tree != before:

@@ -341,8 +341,8 @@ class PostgresJournal(JournalQueries):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
-        record nothing and return that one. Returns None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would refuse any of them,
+        record nothing and return the first one that it would refuse. Returns None if all were recorded."""
         return self._decide(run, decisions, instead=instead)
 
     def _decide(
@@ -579,8 +579,8 @@ RECORD_STEP = """
         select %s, %s, %s, %s, %s, %s, epoch from mine on conflict do nothing returning 1)
     select exists (select 1 from put) as first from mine"""
 WRITE_EVENT = f"select write_event({', '.join(['%s'] * 11)}) as number"
-PLACE = "place"  # a file in the state folder that contains the folder's name, which is unique among all machines
-MACHINE = "machine"  # a file beside it that contains a hash of the machine on which the folder got its name
+PLACE = "place"  # a file in the state folder; it holds the folder's name, which is unique among all machines
+MACHINE = "machine"  # a file in the state folder; it holds a hash of the id of the machine that named the folder
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 

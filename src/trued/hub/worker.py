@@ -67,7 +67,7 @@ class Drive:
 class Checked:
     """Whether this worker may drive a run. Checked again after `until`, or when `asked` or `settings` has changed."""
 
-    why: str  # why not; "" if it may
+    why: str  # why the worker may not drive the run; "" if it may
     asked: float  # how many drives of the run had been asked for; infinite if a later request changes nothing
     settings: int  # when this machine's own settings were last changed
     until: float
@@ -86,7 +86,7 @@ class Worker:
         self._turn = threading.Lock()
         self._ends = threading.Event()  # set when a signal asks this process to end
         self._takes = True
-        self._failed = ""  # the last error with the queues, to report it once
+        self._failed = ""  # the error of the last call in `_safely`, so that it is printed only once
         self._checked: dict[str, Checked] = {}  # by run
         self._failures: Counter[str] = Counter()  # run → how often in a row its drive failed on this machine
         self.life = 0

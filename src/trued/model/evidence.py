@@ -208,7 +208,7 @@ class Verdict(Value):
 
     @property
     def holds(self) -> bool:
-        """Whether every requirement and suite holds and there is no gap."""
+        """Whether every requirement and suite holds and there is no gap. False before anything was judged."""
         every = (*self.requirements, *self.suites)
         return bool(self.commit) and not self.gaps and all(judged.holds for judged in every)
 
@@ -222,7 +222,8 @@ class Verdict(Value):
     @property
     def lacks_only_environment(self) -> bool:
         """Whether nothing failed, and the work could not be judged only because of what the environment lacked
-        (`missing_from_environment`). This does not count as an attempt: a person has to fix the environment."""
+        (`missing_from_environment`). A round with this result does not count as an attempt: a person has to fix the
+        environment."""
         every = (*self.requirements, *self.suites)
         none_failed = all(judged.holds or (judged.grade is Grade.UNJUDGED and judged.missing) for judged in every)
         return bool(self.commit and self.missing_from_environment) and none_failed and not self.gaps
@@ -286,7 +287,8 @@ class Contract(Value):
 
     @property
     def import_folders(self) -> tuple[str, ...]:
-        """The folders from which checks import: the user's `environment.path`, else the usual ones."""
+        """The folders from which checks import: the user's `environment.path`, else the top, `src` and the project
+        roots."""
         return self.environment.path or (".", "src", *self.project_roots)
 
     @property

@@ -162,7 +162,8 @@ class SqliteJournal(JournalQueries):
 
     @contextmanager
     def writing(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-        """A transaction. Raises Busy or StateFailed with a sentence for people."""
+        """A transaction: committed at the end of the block, rolled back after an error. Raises Busy or StateFailed,
+        with a sentence for people, if SQLite fails."""
         try:
             db.execute("begin immediate")
             yield db
@@ -187,7 +188,8 @@ class SqliteJournal(JournalQueries):
                 self._rows("rollback")
 
     def commit(self, db: sqlite3.Connection) -> None:
-        """Commit. Everything becomes durable here (the crash tests kill here)."""
+        """Commit the transaction. On the synced connection, everything written so far is durable afterwards. (The crash
+        tests kill the process here.)"""
         db.execute("commit")
 
     def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> int:
@@ -315,8 +317,8 @@ class SqliteJournal(JournalQueries):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
-        record nothing and return that one. Returns None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would refuse any of them,
+        record nothing and return the first one that it would refuse. Returns None if all were recorded."""
         now = self.clock()
         with self.writing(self._synced) as db:
             for approval, _ in () if instead else decisions:

@@ -39,7 +39,7 @@ class _Conversion:
         self.pictures, self.literal, self.marks = pictures, literal, 0
         self.lines: list[str] = []
         self.fence = ""  # the block that is open: code or noformat
-        self.quoted: list[tuple[str, int]] = []  # open quotations, the innermost last: quote or panel, and its number
+        self.quoted: list[tuple[str, int]] = []  # open quotations, innermost last: quote or panel; number of its mark
         self.waiting = deque(enumerate(unix_lines(text).split("\n")))
         self.last = {kind: number for number, line in self.waiting for kind in _FENCES if f"{{{kind}}}" in line}
         while self.waiting:

@@ -48,7 +48,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     attempts: int
     asks: int  # how often the agent was asked: 2 if its first reply was invalid
     resumed: bool
-    reaped: int  # processes that it left behind
+    reaped: int  # number of processes that the agent left behind, which were then ended
     commit: str
     changed: tuple[str, ...]
     tokens: TokenCount = Field(default_factory=TokenCount)
