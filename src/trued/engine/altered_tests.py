@@ -42,7 +42,7 @@ def may_be_file_of_tests(path: str) -> bool:
 
 
 def is_file_of_tests(path: str, content: bytes, collected: Collection[str]) -> bool:
-    """Whether the file holds tests, or helpers or data for tests, and is not just product code with a name like a
+    """Whether the file holds tests, or helpers or data for tests, and is not just product code whose name looks like a
     test's. `collected`: the files in which checks found tests."""
     name = PurePosixPath(path).name
     is_by_name = is_among_tests(path) or name == "conftest.py" or has_tests(path, content)

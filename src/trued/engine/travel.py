@@ -169,7 +169,8 @@ class Travel:
         return level
 
     def record_machine(self, journal: "Journal", inputs: Inputs) -> None:
-        """If another machine drove the run before, emit an event that names this machine and its sandbox level."""
+        """If the run was begun or last driven on another machine, emit an event that names this machine and its sandbox
+        level."""
         place = self._stored_place()
         before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
         if str(before[-1].data.get("place", "")) != place if before else not self.is_origin:

@@ -165,7 +165,8 @@ class Workers:
             raise BadInput(f"no worker {name} is running", then="`trued worker ls` lists them")
 
     def forget(self, name: str) -> None:
-        """Declare a worker dead now, without waiting for its lease. Raises BadInput if there is none of this name."""
+        """Declare a worker dead now, without waiting for its lease, and fence it. Raises BadInput if no worker has this
+        name."""
         if not self._database.rows("update worker set dead = true where name = %s returning 1", (name,)):
             raise BadInput(f"there is no worker {name}", then="`trued worker ls` lists them")
         self._database.transaction(_fence)

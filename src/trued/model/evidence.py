@@ -155,7 +155,7 @@ class Judged(Value):
     parts: tuple[str, ...] = ()  # requirements that it consists of
     own: "Judged | None" = None  # the verdict on it without its parts; None if it has no parts, or in older journals
     rests_on: str = ""  # what the grade rests on: the user's cases, an examiner's cases, or a person's approval
-    missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged; neither a fault nor a gap of the work
+    missing: tuple[MissingFromEnvironment, ...] = ()  # what kept it from being judged; no fault or gap of the work
     # Set only for a criterion that is not in the contract, so that nothing checks it: the id of the part of the work
     # (such as a chunk) that the criterion belongs to.
     outside: str = ""

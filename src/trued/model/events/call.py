@@ -88,8 +88,8 @@ class CallWaited(JournalEvent, kind="waited"):
 
 
 class CallPostponed(JournalEvent, kind="postponed"):
-    """A call waits for its turn on the hub: its agent's cap over all machines is reached, or its driver's lease on the
-    run has expired."""
+    """A call waits for its turn on the hub: the agent's cap over all machines is reached, or an attempt at the call on
+    another machine may still be at work."""
 
     why: str
     agent: str

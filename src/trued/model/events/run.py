@@ -168,7 +168,7 @@ class MergeConflict(JournalEvent, kind="conflict"):
 class WorkSetAside(JournalEvent, kind="set aside"):
     """Work was given up. A branch of its own keeps it, unless there was no work or the branch could not be made."""
 
-    branch: str  # the branch that keeps the work; "" if there was no work
+    branch: str  # the branch for the work; "" if there was no work
     head: str
     why: str  # why the branch could not be made; "" otherwise
 
