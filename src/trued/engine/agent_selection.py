@@ -38,8 +38,8 @@ class AgentStatus:
     path: str = ""
     version: str = ""
     login: LoginMethod = field(default_factory=lambda: LoginMethod("", ""))
-    missing: str = ""  # what it lacks, as the end of a sentence; empty: it can be started
-    installs: tuple[str, ...] = ()  # how to install it
+    missing: str = ""  # why it cannot be started, as the end of a sentence: "is not installed: …"; "" if it can
+    installs: tuple[str, ...] = ()  # how to install what is missing
 
     @property
     def ready(self) -> bool:
@@ -56,7 +56,8 @@ class AgentStatus:
 
 
 def installed_agents(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[AgentStatus]:
-    """The status of every agent that trued has an adapter for, preferred agents first."""
+    """The status of every agent that trued has an adapter for, installed or not, preferred agents first. `versions`:
+    also run the programs of preferred agents to get their versions."""
     names = sorted(
         agent_names(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name)
     )
@@ -85,7 +86,8 @@ def agent_status(name: str, agent: Agent, settings: Settings, environ: Mapping[s
 
 
 def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
-    """Raise BadInput for an agent that could not be started, or a login setting of an unknown agent."""
+    """Raise BadInput if one of the agents is unknown or not installed, or if the settings have a login for an unknown
+    agent or for a model. Whether an agent can log in is not checked."""
     for name in settings.login:
         if name not in ("*", *agent_names()):
             agent_of(name)
@@ -101,8 +103,8 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
 def select_agents(
     settings: Settings, environ: Mapping[str, str], needed: Sequence[str] | None = None
 ) -> tuple[dict[str, str], str]:
-    """Role → agent, and a sentence on the agents that were detected ("" if none had to be). Agents that the user named
-    take precedence. Raises BadInput if a role needs an agent and none is ready.
+    """Role → agent, and a sentence on the agents that were detected ("" if the user named agents for all roles that
+    need one). Agents that the user named take precedence. Raises BadInput if a role needs an agent and none is ready.
 
     `needed`: the roles that must have an agent; None: all roles of the workflow.
     """
@@ -132,8 +134,8 @@ def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mappi
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
-    """Role → agent. If agents of two vendors are there, roles that examine or check get another vendor than roles that
-    build. `checking`: the roles that check; None: those of all workflows."""
+    """Role → agent; {} if `seen` is empty. If `seen` has agents of two vendors, roles that examine or check get another
+    vendor than roles that build. `checking`: the roles that check; None: those of all workflows."""
     if not seen:
         return {}
     first = seen[0]

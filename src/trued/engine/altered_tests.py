@@ -1,4 +1,4 @@
-"""Finds existing tests that a change removes or alters, by comparing the texts of files. Pure.
+"""Finds existing tests that a change removes or alters, by comparing the texts of files. Does no I/O.
 
 Additions do not count (new tests, helpers, imports, cases in a table, lines of data), unless they may keep existing
 tests from running.
@@ -20,7 +20,7 @@ from trued.proof.text.script_imports import without_comments
 
 REMOVED, ALTERED = "existing tests are removed", "existing tests are altered"
 DOCUMENTS = (".md", ".rst")
-WHOLE = ""  # stands for the file itself, among the names of its pieces
+WHOLE = ""  # stands for the whole file in a set of names of altered functions and classes
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -42,16 +42,17 @@ def may_be_file_of_tests(path: str) -> bool:
 
 
 def is_file_of_tests(path: str, content: bytes, collected: Collection[str]) -> bool:
-    """Whether the file holds tests, or helpers or data for tests, and is not product code that only has such a name.
-    `collected`: the files in which checks found tests."""
+    """Whether the file holds tests, or helpers or data for tests, and is not just product code whose name looks like a
+    test's. `collected`: the files in which checks found tests."""
     name = PurePosixPath(path).name
     is_by_name = is_among_tests(path) or name == "conftest.py" or has_tests(path, content)
     return is_by_name or path in collected or (name == TESTS_MODULE and holds_python_tests(content))
 
 
 def altered_tests(before: Mapping[str, str], after: Mapping[str, str], superseded: Collection[str]) -> dict[str, str]:
-    """Path → what was done to the existing tests in it. `before` and `after`: path → text of each changed file of
-    tests, before and after the change. `superseded`: tests, groups of tests or files that need not stay."""
+    """Path → ALTERED or REMOVED, for each file whose existing tests the change alters or removes. `before` and `after`:
+    path → text of each changed file of tests, before and after the change. `superseded`: tests, groups of tests or
+    files that need not stay."""
     moved = dict(_moved(before, after))
     pieces_gained = _pieces_gained(before, after)
     found: dict[str, str] = {}
@@ -65,7 +66,7 @@ def altered_tests(before: Mapping[str, str], after: Mapping[str, str], supersede
 
 
 def _moved(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each file that is gone, with the new file that has its name or its text."""
+    """Yield each path that is gone, with the path of a new file that has the same text or else the same name."""
     fresh = [path for path in after if path not in before]
     for path in (path for path in before if path not in after):
         alike = [new for new in fresh if after[new] == before[path]]
@@ -89,7 +90,8 @@ def _is_covered(path: str, name: str, superseded: Collection[str]) -> bool:
 
 
 def _altered(path: str, before: str, after: str, gained: Counter[str]) -> set[str]:
-    """The names of the altered functions and classes of a file; `WHOLE` if the file itself is altered."""
+    """The names of the altered functions and classes of a file, and `WHOLE` if other statements are altered. Only
+    `WHOLE` if an altered file is not Python or cannot be parsed."""
     if path.endswith(".py"):
         if is_unread(after) and after != before:
             return {WHOLE}
@@ -114,8 +116,9 @@ def _altered_in(old: ast.Module, new: ast.Module, gained: Counter[str]) -> set[s
 
 
 def _altered_scope(old: list[ast.stmt], new: list[ast.stmt], above: str, gained: Counter[str]) -> set[str]:
-    """The names of altered functions and classes of a module or class, or the scope's own name if other statements
-    are altered."""
+    """The dotted names of altered functions and classes in a module or class, and the name of the module or class
+    itself if its other statements are altered. `above`: the name of the class, with a dot at its end; "" for a
+    module."""
     was, now = _Scope(old), _Scope(new)
     names = set[str]()
     for name, functions in was.functions.items():
@@ -237,7 +240,8 @@ def _is_grown(old: ast.AST, new: ast.AST) -> bool:
 
 
 def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
-    """Each name that an import in the scope binds, with what is imported; "" if that is the module of this name."""
+    """Each name that an import in the scope binds, with what is imported; "" for a plain `import a` or `import a.b`,
+    which both bind `a`."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Import):
             yield from ((one.asname or one.name.split(".")[0], one.name if one.asname else "") for one in node.names)
@@ -247,7 +251,8 @@ def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    """The plain names that a statement assigns; none if it does anything else, too."""
+    """The plain names that a statement assigns; [] if it also assigns something else (an attribute, an item), or if it
+    is no assignment."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     return names if len(names) == len(targets) else []
@@ -280,8 +285,11 @@ def _pieces(text: str) -> list[str]:
 
 
 def _lines_altered(path: str, before: str, after: str) -> bool:
-    """Whether lines are gone, or added that keep tests from running. Order, indentation and the comma or semicolon at
-    the end do not count; neither does an import that only takes more names from its file."""
+    """Whether lines were removed, or lines were added that keep tests from running.
+
+    The order of lines, their indentation, and a comma or semicolon at their end do not count. Neither does a changed
+    import that only takes more names from the same file.
+    """
     old, new = _lines(path, before), _lines(path, after)
     removed, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
     for line in removed:

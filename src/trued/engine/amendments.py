@@ -61,7 +61,8 @@ class ContractChange(Value):
 
 
 async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at: str = "") -> RunRecord:
-    """Change the run's contract. Changed checks run on the base again; no agent is called.
+    """Change the run's contract. Changed checks run on the base again. If the run has a final verdict, its commit is
+    judged again by the new contract. No agent is called.
 
     `looked_at`: the hash of the contract that the person saw; if the contract in force is another, nothing changes.
     Raises BadInput for a change that cannot be made.
@@ -277,9 +278,12 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 def objections_left(
     objections: Iterable[Finding], before: Iterable[Requirement], after: Iterable[Requirement], roles: Collection[str]
 ) -> tuple[Finding, ...]:
-    """The objections that stay open when the requirements change. If an objection's requirement is removed, an
-    agent's objection is dropped. One by the engine, such as that a part of the work is not done, moves to another
-    requirement that covers the same part, or is dropped if there is none. `roles`: the roles of agents."""
+    """The objections that stay open when the requirements change.
+
+    An agent's objection is dropped if its requirement is removed. An objection by the engine, such as that a part of
+    the work is not done, then moves to another requirement that covers the same part; it is dropped only if there is
+    none. `roles`: the roles of agents.
+    """
     parts_before, parts_after = (
         {requirement.id: {*requirement.covers} for requirement in before},
         {requirement.id: {*requirement.covers} for requirement in after},

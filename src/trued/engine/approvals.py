@@ -58,7 +58,8 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
 
 
 def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
-    """Grade an ended run again, unless its workflow has to process the decision first."""
+    """Grade the run again if it has a final verdict and nobody drives it; return its record. If the workflow has to
+    process the decision first, the run waits until it is resumed."""
     verdict = store.verdict(record.id) if store.final_verdict(record.id) else None
     record = store.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):
@@ -154,7 +155,8 @@ def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
 def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str, key: str = "") -> Question:
     """Answer a question of the run; `resume` continues from there. `key`: which question, if several are open.
 
-    The first answer counts. Raises BadInput for a second one, with the name of the person who answered first.
+    The first answer counts. Raises BadInput for a second answer (with the name of the person who answered first), for
+    an empty answer or one that is no option of the question, and if it is unclear which question is meant.
     """
     record = store.journal.run(run_id)
     question = _question_to_answer(store, record, key)
@@ -175,7 +177,8 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
 
 
 def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Question:
-    """The open question with this key, or the only one whose key contains it; without a key, the only open question."""
+    """The open question with this key, or the only one whose key contains it; without a key, the only open question.
+    Raises BadInput if no open question or several fit."""
     questions = store.journal.questions(record.id)
     still_open = [question for question in questions if not question.answer]
     fitting = [question for question in still_open if question.key == key] or [

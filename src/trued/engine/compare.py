@@ -136,10 +136,10 @@ def _with_local_forge(inputs: Inputs) -> Inputs:
 async def drive_comparison(
     engine: Engine, comparison: Comparison, resume: Resume, turn: Callable[[RunRecord], None] = lambda _: None
 ) -> EndedRuns:
-    """Drive every unfinished run: all together (`comparison.together`), or one after the other.
+    """Drive every unfinished run. Return the records of the runs, or the errors that ended them.
 
-    In the second case, `turn` is called with each run before it is driven, and after an interrupt the remaining runs
-    are not driven.
+    If `comparison.together` is true, all runs are driven at the same time. Otherwise they are driven one after the
+    other: `turn` is called with each run before it is driven, and after an interrupt the remaining runs are not driven.
     """
     if comparison.together:
         return await resume_runs(engine, [variant.run for variant in comparison.runs], resume)

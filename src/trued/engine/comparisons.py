@@ -1,4 +1,4 @@
-"""Records of comparisons, each a file in the state folder: several runs under one id."""
+"""Stores comparisons. A comparison is several runs under one id, in a file of the state folder."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

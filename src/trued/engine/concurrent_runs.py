@@ -33,7 +33,7 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> EndedRuns:
 async def resume_runs(
     engine: Engine, runs: Sequence[str], resume: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> EndedRuns:
-    """Resume all runs, under the smallest of their limits on agents."""
+    """Resume all runs, under one limit on agents: the smallest limit that one of the runs has."""
     records = [engine.store.journal.run(run) for run in dict.fromkeys(runs)]
     engine.shared = SharedSlots.of(min(engine.store.inputs(record.id).settings.cap for record in records))
     return await _await_all(engine, [(record, resume(record.id)) for record in records])
@@ -57,6 +57,6 @@ def _stop(engine: Engine, tasks: Sequence[tuple[str, asyncio.Task[RunRecord]]]) 
 
 
 def worst_exit_code(ended: Sequence[RunRecord | TruedError]) -> int:
-    """The worst exit code of all."""
+    """The worst exit code of these runs and errors; 0 if there are none."""
     codes = {end.code for end in ended}
     return next((code for code in WORST if code in codes), max(codes, default=0))

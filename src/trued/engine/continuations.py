@@ -1,4 +1,4 @@
-"""How an ended run can be continued: after a person's edit that it has not read, or with reopened parts."""
+"""What a person can do next with a run; how an ended run is continued after an edit, or by reopening parts of it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ def editable_copy(store: RunStore, record: RunRecord) -> Path | None:
 
 
 def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
-    """Reopen parts of the work by editing the live copy. Raises BadInput for an unknown name, and for a run whose
-    workflow or state does not allow this."""
+    """Reopen parts of the work by editing the live copy of the file that lists them. Raises BadInput for an unknown
+    name, and for a run whose workflow or state does not allow reopening."""
     workflow = descriptor(record.workflow)
     if not workflow.reopen:
         raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")
@@ -84,9 +84,9 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
-    """Whether a finished run can be driven again: it was not proven, and either a person has edited the file that it
-    works from, or its workflow can continue without an edit. Raises BadInput if there is an edit, but the run is in a
-    state in which it cannot be continued."""
+    """Whether an ended run can be driven again: it ended as "not proven", and either a person has edited the file that
+    the run works from, or the workflow can continue without an edit. Raises BadInput if there is an edit, but the run
+    is in a state in which it cannot be continued."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in continuations(store, record))
     if record.state in CONTINUABLE:

@@ -62,7 +62,7 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace
 
-START_S = 5.0  # seconds to wait for the store's answer before a run begins, because its address may be wrong
+START_S = 5.0  # seconds to wait for the hub's store to answer before a run begins: the store's address may be wrong
 CANCEL_S = 30.0  # seconds that a cancelled run's driver may take to end its agents
 CANCELLED = DriveEnd("cancelled", Cancelled.code, "cancelled by the user")
 
@@ -98,7 +98,8 @@ class Engine:
         return await self.drive(*self.begin(*await self.ready(request), at_once=True))
 
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
-        """The checked inputs of a run, and its repository. Nothing is written. Raises BadInput."""
+        """The checked inputs of a run, and its repository. Nothing is written. Raises BadInput for a request that
+        cannot be carried out."""
         self.store.journal.refuse_if_open()
         repository = open_repository(request.repository, empty=True)
         known = KnownRuns.of(self.store.journal.runs(), repository.root)
@@ -134,7 +135,8 @@ class Engine:
     ) -> tuple[RunRecord, Inputs]:
         """Record a new run, with events for what people should know about its start.
 
-        `at_once`: this process drives it next. `queue`: workers drive it, once it is put into this queue.
+        `at_once`: this process drives the run next. `queue`: the hub's queue into which the run will be put, so that
+        workers drive it.
         """
         record = new_record(inputs, repository, {run.id for run in self.store.journal.runs()})
         if not repository.head and not inputs.base:
@@ -235,7 +237,8 @@ class Engine:
         return record
 
     async def cancel(self, run_id: str) -> RunRecord:
-        """End a run for good: stop its agents; its work stays on its branch and rescue refs."""
+        """End a run for good, and stop its agents. Its work stays on its branch and rescue refs. Raises Busy if the
+        run's driver does not end in time."""
         record = self.store.journal.run(run_id)
         if record.has_ended:
             return record
@@ -308,7 +311,7 @@ class Engine:
             is_cancelled = partial(self.store.journal.is_cancelled, record.id)
             end = await drive_workflow(run, is_cancelled, must_end, alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
-            # the run's branch could not be moved: a person has to see to that first
+            # the run's branch could not be moved: a person has to repair that first
             if end.outcome and run.steps.state.position.unpublished:
                 return end_run(
                     self.store, record, DriveEnd("waiting", Waiting.code, run.steps.state.position.unpublished)

@@ -16,7 +16,7 @@ from trued.support.plurals import counted
 
 NAME = "HANDOVER.md"
 HALTED = ("limited", "not proven", "waiting", "stopped")
-TRIED = 40  # at most this many rows of what was tried: the last ones, which tell most
+TRIED = 40  # maximum number of lines about what was tried; the last ones are kept, because they tell most
 LONGEST = 400
 
 
@@ -36,8 +36,9 @@ class HandoverFacts:
 
 
 def write_handover(store: RunStore, record: RunRecord) -> str:
-    """Write HANDOVER.md and return its path if a limit, a lack of progress or the environment ended the work, or if
-    work was given up. Otherwise remove an older HANDOVER.md and return "".
+    """Write HANDOVER.md and return its path, if a limit or the environment stopped the run, or if the run stopped
+    unfinished after a round without progress or after setting work aside. Otherwise remove an older HANDOVER.md and
+    return "".
     """
     from trued.engine.continuations import continuations  # imported here, because it is needed only when a run ends
 

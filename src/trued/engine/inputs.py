@@ -21,7 +21,8 @@ class Request(Value):
 
 
 class Inputs(Value):
-    """Everything a run was started with, copied into the journal: a resume reads nothing else."""
+    """Everything a run was started with, copied into the journal, so that a resumed run does not read the files
+    again."""
 
     goal: Goal
     settings: Settings

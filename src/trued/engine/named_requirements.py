@@ -34,7 +34,7 @@ async def place_in_commit(workspace: GitWorkspace, commit: str, name: str) -> st
 async def folder_in_commits(workspace: GitWorkspace, head: str, folder: Path, roots: Iterable[Path | None]) -> str:
     """The path of a folder in base and head, with a slash at its end; "" for the whole repository. Symbolic links are
     followed as on the base or, if the base lacks the folder, as on the head. Raises BadInput if the folder is in none
-    of the working trees."""
+    of the working trees, or is a file in one of the commits."""
     names = (name_inside(root, folder) for root in roots if root)
     if (name := next((name for name in names if name is not None), None)) is None:
         raise BadInput(
@@ -111,7 +111,8 @@ def _words_and_checks(requirement: Requirement) -> tuple[str, ...]:
 
 
 async def _requirements_on_base(workspace: GitWorkspace, place: str) -> Requirements | None:
-    """The requirements of this file on the base, without the files that they carry; None if there are none."""
+    """The requirements of this file on the base, without the files that they carry; None if the base lacks the file,
+    or if it cannot be read as requirements there."""
     data = await workspace.read(workspace.base, place) if place else None
     try:
         return None if data is None else read_requirements(place, data.decode("utf-8", "replace"))

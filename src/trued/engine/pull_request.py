@@ -89,7 +89,8 @@ async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullReque
 
 
 async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequestWork) -> dict[str, str]:
-    """Push pictures to a branch of their own, and return hash → address."""
+    """Push pictures to a branch of their own, if the forge has a remote. Returns hash → address; {} without pictures.
+    Raises BadInput if they cannot be pushed."""
     names = picture_names(work)
     contents = {name: await workspace.load_artifact(sha256) for sha256, name in names.items()}
     files = {name: content for name, content in contents.items() if content is not None}
@@ -154,7 +155,8 @@ async def pull_request_work(
 
 
 def write_rounds(store: RunStore, record: RunRecord) -> None:
-    """Write ROUNDS.md, a summary for people. It is written again whenever the run ends."""
+    """Write ROUNDS.md, a summary of the verification rounds for people, or nothing if there were no rounds. The file is
+    written again whenever the run ends."""
     events = store.journal.events(record.id)
     if rounds := tuple(verification_rounds(events)):
         folder = store.folder(record.id) / "files"

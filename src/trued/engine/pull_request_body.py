@@ -25,7 +25,7 @@ class VerificationRound:
     issues: tuple[str, ...] = ()
     fate: str = ""
     fixed: str = ""
-    beyond: tuple[str, ...] = ()  # files that were changed beyond the named ones, with the reason if there is one
+    beyond: tuple[str, ...] = ()  # changed files that nobody had named, each with the agent's reason, if it gave one
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class PullRequestWork:
 
 
 def picture_names(work: PullRequestWork) -> dict[str, str]:
-    """Hash → a file name that says what the picture shows."""
+    """Hash → a file name that says what the picture shows, for at most MOST_PICTURES pictures."""
     names: dict[str, str] = {}
     for page, pair in picture_pairs(work.evidence).items():
         for when, picture in pair.items():
@@ -91,7 +91,7 @@ def _slug(words: str) -> str:
 
 
 def title_of(work: PullRequestWork) -> str:
-    """The title, with the ticket's key; it begins with “not proven” if the work is not."""
+    """The title, with the ticket's key. If the work is not proven, the title begins with “not proven”."""
     # inert, because a squash merge uses the title as its commit message
     flat = " ".join(inert(plain(work.title)).split()) or work.branch
     flat = flat.replace(inert(work.key), work.key) if work.key else flat

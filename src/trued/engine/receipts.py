@@ -47,7 +47,7 @@ class ReceiptCheck:
     said: tuple[str, ...]
     statement: Statement | None = None
     signed_by: str = ""  # id of the key that signed it
-    known_key: bool = False  # whether this is the key that the caller named
+    known_key: bool = False  # whether the caller named the key that signed it
     again: tuple[str, ...] | None = None  # what differs when everything is proven again; None: not tried
     new: Statement | None = None  # the statement of that second proof
 
@@ -381,7 +381,8 @@ def _write(folder: Path, sealed: Bundle) -> None:
 
 
 def read_bundle(folder: Path, manifest: bytes = b"") -> Bundle:
-    """Read and check the bundle in a folder."""
+    """Read the bundle in a folder. `manifest`: the bundle's manifest, if the caller has read it already. Raises
+    BadInput if a file cannot be read, or if the files do not match the manifest."""
     manifest = manifest or _bytes(folder / bundles.MANIFEST)
     content = {name: _bytes(folder / name) for name in bundles.listed_files(manifest)}
     return bundles.open_bundle({**content, bundles.MANIFEST: manifest})

@@ -34,8 +34,8 @@ def load_named_requirements(path: Path) -> Requirements:
 
 
 def read_requirements(path: str, text: str) -> Requirements:
-    """Read the text of a requirements file or of a specification in Markdown. Files that its checks take from folders
-    beside it are not read."""
+    """Read the text of a requirements file or of a specification in Markdown. The folders that its checks take files
+    from are not read."""
     if PurePosixPath(path).suffix.lower() in MARKDOWN:
         from trued.inputs import specifications as sources  # imported here, because only Markdown needs it
 
@@ -53,8 +53,9 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
 
 
 async def refuse_missing_files(workspace: GitWorkspace, given: Requirements, head: str) -> None:
-    """Raise BadInput if a check names a file or folder that neither commit has: its verdict would be about a typing
-    error, not about the work. Files of a check with `from` come with the requirements."""
+    """Raise BadInput if a check names a file or folder that neither base nor head has: the verdict would be about a
+    typing error, not about the work. Tests checks with `from` are left out, because their files come with the
+    requirements."""
     named = {
         name: requirement.source
         for requirement in given.requirements
@@ -81,7 +82,8 @@ async def find_requirements(
     have none.
 
     Requirements and checks of the base count, whatever the head changed in them or elsewhere. Requirements that the
-    head adds also count, but not their checks, which the implementer wrote.
+    head adds also count, but not their checks, which the implementer wrote. Raises BadInput if `within` is given and
+    holds no requirements, and Untrusted if requirements of the base set up an environment or a server.
     """
     from trued.inputs import specifications as sources
 

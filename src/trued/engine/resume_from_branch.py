@@ -64,7 +64,8 @@ def find_branch_to_continue(
     that has not landed.
 
     `state`: describes the file that the workflow keeps on its branches. The base is the user's `base`, else the
-    journal's, else what git shows (`find_branch_start`).
+    journal's, else what git shows (`find_branch_start`). Raises BadInput if the named branch is not an earlier run's,
+    or if the base is not known or not an ancestor of the branch.
     """
     if base and named in ("", "HEAD"):
         raise BadInput(

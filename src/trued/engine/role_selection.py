@@ -42,7 +42,7 @@ def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
 
 
 def check_role_names(settings: Settings, found: RoleSet) -> None:
-    """Raise BadInput if an agent is named for a role that does not exist."""
+    """Raise BadInput if the settings name an agent for a role that does not exist."""
     others = roles_of_other_workflows(settings.workflow)
     known = ", ".join(["default", *sorted(found.packaged - others)])
     for name in settings.agents:
@@ -67,7 +67,8 @@ def roles_here(root: Path | None, settings: Settings, environ: Mapping[str, str]
 def select_roles(role_set: RoleSet, settings: Settings, agreed: TrustedFiles) -> dict[str, Role]:
     """The roles of a run: those of its workflow, and those that the user named.
 
-    A role file of another tool is used if it has the name of a role of the workflow, or if the user named it.
+    A role file of another tool is used if it has the name of a role of the workflow, or if the user named it. Raises
+    Untrusted if the user does not trust such a file.
     """
     taken = (role_set.packaged - roles_of_other_workflows(settings.workflow) - settings.roles.keys()) | set(
         settings.roles.values()

@@ -9,7 +9,7 @@ from trued.model.events.call import CallAnswered
 from trued.support.money import MARKS, least_certain
 from trued.workflows.ticket.events import RoundVerified
 
-CHARACTERS = 4  # per token, roughly
+CHARACTERS = 4  # a token has about this many characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class RoleSpending:
     tokens_in: int = 0
     tokens_out: int = 0
     cached: int = 0
-    peak: int = 0  # the largest context that it ever had
+    peak: int = 0  # the largest context of one request, in tokens
     usd: float = 0.0
     mark: str = ""  # before `usd`: ~ for an estimated or computed cost, ≤ for a ceiling
 
@@ -49,7 +49,7 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
 
 def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[RoleSpending]:
     """An estimate of the context of a ticket's orchestrator, which is the engine itself: the ticket's summary, the
-    agents' summaries and the open issues."""
+    agents' summaries and the open issues. Yields nothing if there is no ticket."""
     if ticket is None:
         return
     replies = [answer.reply for _, answer in of_kind(events, CallAnswered) if answer.reply is not None]

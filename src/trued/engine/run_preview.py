@@ -56,8 +56,8 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
 
 
 async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, configured: str) -> Serve:
-    """How to start the project, found in the base's files, as for a check. If they do not show it, the commit's own
-    files are used, since only a person looks at the result."""
+    """How to start the project, found in the base's files, as for a check. If they do not show how, the commit's own
+    files are used, since only a person looks at the result. Raises BadInput if the files of neither commit show how."""
     found = await find_server(workspace, contract.environment, configured=configured, emit=discard_event)
     if found.serve is None and commit != workspace.base:
         work = copy(workspace)

@@ -111,7 +111,7 @@ async def sensitive_changes(
 async def _tests(
     workspace: "GitWorkspace", before: str, after: str, changed: Collection[str], contract: Contract | None
 ) -> dict[str, str]:
-    """The changed files with existing tests that are removed or altered."""
+    """Path → what the change did to the existing tests in it; only files in which tests are removed or altered."""
     facts = contract.base_facts if contract else ()
     ids = {test.id for fact in facts if fact.kind == "tests" for test in fact.tried}
     # The id of a doctest, such as `kit.py::kit.double`, does not show that its module is a file of tests.

@@ -36,7 +36,7 @@ def stop_on_signals(
 @contextmanager
 def call_on_signals(handler: Callable[[], object], signals: Sequence[signal.Signals] = STOPPING) -> Iterator[None]:
     """Call the handler in the event loop when this process gets one of the signals. Does nothing outside the main
-    thread, because only that one can handle signals."""
+    thread, because only the main thread can handle signals."""
     loop = asyncio.get_running_loop()
     for number in signals:
         with suppress(RuntimeError, ValueError):

@@ -53,7 +53,8 @@ def prepare_inputs(
     any_agent: bool = False,
     runs: KnownRuns | None = None,
 ) -> Inputs:
-    """The inputs of a run. Raises BadInput with what is wrong.
+    """The inputs of a run. Raises BadInput for a request that cannot be carried out, and Untrusted if the user does not
+    trust the repository's settings or roles.
 
     `any_agent`: do not check which agents are installed. `runs`: branches and bases of earlier runs.
     """

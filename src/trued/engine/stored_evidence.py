@@ -21,7 +21,7 @@ class StoredEvidence(Sequence[Evidence]):
 
     @classmethod
     def taken_out_of(cls, text: str, *place: str) -> "tuple[str, StoredEvidence]":
-        """The JSON without the list of evidence at this place, and that list."""
+        """The JSON without the list of evidence at `place` (the keys that lead to it), and that list."""
         value = within = json.loads(text)
         for name in place[:-1]:
             within = within.get(name) or {}

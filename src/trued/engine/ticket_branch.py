@@ -30,7 +30,8 @@ def names_tracker_ticket(name: str, settings: Settings) -> bool:
 def ticket_from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root: Path) -> Ticket:
     """The ticket as its tracker has it now; the run keeps this copy.
 
-    Absolute picture paths are dropped: agents may read a ticket's pictures, and its author could name any file here.
+    Absolute picture paths are dropped: agents may read the pictures of a ticket, and the ticket's author could name any
+    file of this machine.
     """
     ticket = ticket_from_issue(tracker_of(settings, name, environ, root).issue(name))
     return ticket.model_copy(

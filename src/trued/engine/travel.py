@@ -2,7 +2,7 @@
 
 The journal already holds a run's inputs and everything that agents must not see. All other work, in git or in files
 (base, results, kept pictures), is pushed to the store and recorded as sent, before the step that names it is recorded.
-A machine that continues the run fetches it by the hashes in the journal.
+A machine that continues the run fetches this work by the hashes in the journal.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trued.protocols import Journal, JournalStore, Step
 
 ARTIFACTS = "artifacts"  # a folder in a run's folder: kept pictures and files, each named by its hash
-ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
+ORIGIN = "origin"  # a file in a run's folder; if it exists, the run was begun on this machine
 PLACE = "place"  # a file that a hub's journal writes: the state folder's name, unique among all machines
 LFS = b"filter=lfs"
 CANNOT = "so another machine could not continue the run"  # why a run is refused before it begins
@@ -67,7 +67,8 @@ class Travel:
 
     @property
     def is_origin(self) -> bool:
-        """Whether the run was begun here, so that its branch is in a repository of this machine."""
+        """Whether the run was begun here, so that its branch is in a repository of this machine. Also true as long as
+        no work has been sent to the store."""
         return (self.folder / ORIGIN).exists() or not self.sent()
 
     # -- fetching ------------------------------------------------------------------------------------------------------
@@ -168,7 +169,8 @@ class Travel:
         return level
 
     def record_machine(self, journal: "Journal", inputs: Inputs) -> None:
-        """Emit an event if the run is on another machine than before; it says how agents are confined here."""
+        """If the run was begun or last driven on another machine, emit an event that names this machine and its sandbox
+        level."""
         place = self._stored_place()
         before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
         if str(before[-1].data.get("place", "")) != place if before else not self.is_origin:
@@ -186,7 +188,8 @@ class Travel:
             return ""
 
     def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
-        """Whether another machine began this attempt at a call: its files are not here, and cannot be fetched."""
+        """Whether another machine began this attempt at a call. Then the attempt's files are not here and cannot be
+        fetched."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
         return any((spend.call, spend.attempt) == (call, attempt) for spend in self._journal.spends(self._run))
@@ -247,7 +250,7 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     ticket = inputs.ticket
     if not ticket:
         return inputs
-    # decided now, because another machine has no remotes to look at
+    # whether the repository has a forge is decided now, because another machine cannot look at its remotes
     if is_without_forge(inputs.settings.forge, repository.root):
         forge = inputs.settings.forge.model_copy(update={"kind": "local"})
         inputs = inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})
@@ -286,8 +289,8 @@ async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
 
 
 async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, tuple[str, str]]) -> str:
-    """The picture's path; an absolute one is made relative to the repository. Raises BadInput if the base does not have
-    that picture as it is now."""
+    """The path of a ticket's picture, relative to the repository. A relative path is returned as it is. For an absolute
+    path, raises BadInput unless the base has this picture with its present content."""
     if not Path(name).is_absolute():
         return name
     inside = Path(name).relative_to(root.resolve()).as_posix() if Path(name).is_relative_to(root.resolve()) else ""

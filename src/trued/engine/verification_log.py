@@ -14,7 +14,7 @@ from trued.support import atomic_files
 
 FILE = "verified.jsonl"
 KEPT = 1000  # how many lines are kept: years for a person, weeks for a busy machine
-# The oldest lines are dropped only when there are this many more than KEPT, so that few new lines rewrite the file.
+# The oldest lines are dropped only when there are this many more than KEPT, so that the file is seldom rewritten.
 SLACK = 100
 
 
@@ -58,7 +58,8 @@ class VerificationLog:
             raise StateFailed(f"cannot write {self.file}: {error.strerror}; make the folder writable") from error
 
     def records(self, repository: Path | None = None) -> list[VerificationRecord]:
-        """The records, newest first; of one repository only, if it is named. Damaged lines are left out."""
+        """The records, newest first, without damaged lines. `repository`: only records whose head is in this
+        repository. Raises StateFailed if the file cannot be read."""
         try:
             lines = self.file.read_bytes().splitlines()
         except FileNotFoundError:

@@ -69,7 +69,8 @@ class VerifyResult:
 
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
-    """Seal the contract on the base and prove the head against it, as runs do."""
+    """Seal the contract on the base and prove the head against it, as runs do. If there are no requirements, the
+    verdict says whether existing tests still pass, and what the change's own tests show."""
     given = _callers_requirements(request)
     async with _probe_machine(request):
         base, head = await resolve_commits(request)
@@ -160,7 +161,7 @@ def _callers_requirements(request: VerifyRequest) -> Requirements | None:
 async def _due(
     workspace: GitWorkspace, request: VerifyRequest, given: Requirements | None, base: NamedCommit, head: NamedCommit
 ) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements to judge, and remarks on them: the caller's, or those in the repository. The head never takes
+    """The requirements to judge (the caller's, or those in the repository), and remarks on them. The head never takes
     away requirements of the base. Raises BadInput if the caller's checks name a file that neither commit has."""
     file = request.requirements_file
     if given is None:
@@ -241,7 +242,8 @@ async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: Named
 async def temporary_workspace(
     request: VerifyRequest, home: Path, base: NamedCommit, *others: NamedCommit
 ) -> AsyncIterator[GitWorkspace]:
-    """A workspace whose private store has only these commits. Both are removed at the end of the `async with` block."""
+    """A workspace whose private store has only these commits. Workspace and store are removed at the end of the
+    `async with` block."""
     hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
     async with _verification_folder(home) as place:
         repository = base.root or base.git
@@ -290,8 +292,8 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
 
 
 def hold_lock(path: Path) -> IO[str]:
-    """Create this file and lock it. Before it is locked, another process might take it for a leftover and remove it; it
-    is then created again."""
+    """Create this file, lock it and return it open. If another process takes the file for a leftover and removes it
+    before it is locked, it is created again."""
     while True:
         lock = path.open("w")
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -15,7 +15,7 @@ from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
-MOST_INSIDE = 50  # each nested repository takes several calls of git
+MOST_INSIDE = 50  # at most this many nested repositories are read, because each takes several calls of git
 # GIT_ variables that are passed on, because the user sets them; the others might come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 # Makes git ignore replacements and grafts, with which anyone who can write to `.git` could give a commit another tree
@@ -104,8 +104,8 @@ class Checkout:
         return self._git_output("merge-base", first, other)
 
     def start(self) -> str:
-        """The commit at which the work on this branch began: its merge base with its upstream or a main branch, tried
-        in the order that `verify` uses; HEAD if there is none."""
+        """The commit at which the work on this branch began: the merge base of HEAD with the branch's upstream or with
+        a main branch, whichever comes first in the order that `verify` uses; HEAD if there is none."""
         branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
@@ -127,7 +127,7 @@ class Checkout:
 
     @property
     def ignore_rules(self) -> bytes:
-        """The user's ignore rules outside `.gitignore`, as text."""
+        """The user's ignore rules outside `.gitignore`: those for all repositories, then those for this one."""
         return ignore_rules(self.worktree)
 
     def tips(self, without: Collection[str] = ()) -> dict[str, str]:
@@ -170,7 +170,7 @@ class Checkout:
 
     def _moves_of_heads(self, busy: Collection[str]) -> list[list[Move]]:
         """The newest reflog entries of HEAD in each worktree that is not `busy`."""
-        logs = [(str(self.common.parent), self.common / "logs" / "HEAD")]  # a list, so that none hides another
+        logs = [(str(self.common.parent), self.common / "logs" / "HEAD")]  # a list: two logs may belong to one root
         for folder in self.common.glob("worktrees/*"):
             place = next(iter(_words(folder / "gitdir", lines=True)), "")
             root = os.path.realpath(Path(place).parent) if place else ""
@@ -276,7 +276,8 @@ def _excludes(root: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def _ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
-    """Run git with the user's environment, except GIT_* variables that a calling git hook may have set."""
+    """Run git with the user's environment, except GIT_* variables that a calling git hook may have set. Returns the
+    exit code and the output. Raises BadInput if git cannot be started, or does not end within ASK_S."""
     variables = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false", *words]
     try:

@@ -19,13 +19,13 @@ SHARED = ".claude/settings.json"
 LOCAL = CLAUDE_LOCAL
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
-SLACK_S = 60  # Claude Code's timeout is our own limit plus this: it ends a hook that did not end itself
+SLACK_S = 60  # Claude Code's timeout is this much longer than our own limit: it ends only a hook that hangs
 
 
 def install(
     root: Path, command: str, within_s: float, known: InstalledFile | None, *, file: str = LOCAL
 ) -> InstalledFile:
-    """Add the gate's hooks to `root`'s settings file `file` and return what was written.
+    """Add the gate's hooks to the settings file `file` of the project at `root`, and return what was written.
 
     The rest of the file stays as it is. Installing twice gives the same file as installing once.
     """

@@ -1,4 +1,4 @@
-"""Answers Claude Code's hooks: may the agent stop, and may its settings change? Both sides use JSON.
+"""Answers Claude Code's hooks: may the agent stop, and may its settings change? Hook input and answers are JSON.
 
 A turn or a subagent that changed no file is not blocked.
 """
@@ -26,8 +26,8 @@ BEGINNINGS = (TURN_BEGINS, AGENT_BEGINS)
 TURN_ENDS, AGENT_ENDS = "Stop", "SubagentStop"
 EVENTS = (TURN_ENDS, AGENT_ENDS, SETTINGS_CHANGED, TURN_BEGINS, AGENT_BEGINS)
 NOTHING_CHANGED = "trued gate: no file was changed in this turn, so nothing was checked"
-NAMED, LONGEST_PATH = 5, 100  # paths in one message, and characters of each path
-MOST_BYTES = 8 * 2**20  # bytes of a hook's input, which contains the agent's last message
+NAMED, LONGEST_PATH = 5, 100  # at most this many paths in one message, and characters of a path
+MOST_BYTES = 8 * 2**20  # at most this many bytes of a hook's input, which contains the agent's last message
 
 
 class HookCall(Value):
@@ -36,7 +36,7 @@ class HookCall(Value):
     event: str
     session: str  # for a subagent: session and subagent, so that its blocked stops are counted separately
     conversation: str = ""  # the session without the subagent
-    agent: str = ""  # the subagent
+    agent: str = ""  # the subagent's id; "" if the call is not about a subagent
     prompt: str = ""  # the id of the prompt that began the turn; "" in older versions
     folder: str = ""
     active: bool = False  # whether a hook has blocked this turn's stop before

@@ -23,8 +23,8 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, content: bytes, mode: int | None = None) -> tuple[str, ...]:
-    """Write the file atomically; return the folders that were created for it. Raises BadInput if it cannot be
-    written."""
+    """Write the file atomically; return the folders that were created for it. `mode`: the permissions of the file; None
+    keeps those of an existing file. Raises BadInput if the file cannot be written."""
     made = [str(folder) for folder in (*reversed(path.parents), path.parent) if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,8 @@ def resolve_link(path: Path, root: Path) -> Path:
 
 
 def restore(installed: InstalledFile) -> None:
-    """Put the file back as it was before the installation; remove it if there was none."""
+    """Put the file back as it was before the installation. If there was no file, remove it and the folders that were
+    created for it."""
     path = Path(installed.path)
     if installed.before is not None:
         write(path, installed.before)

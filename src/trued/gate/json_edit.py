@@ -60,7 +60,8 @@ class JsonText:
         return self.text.count("\n", 0, spot or 0) + 1
 
     def append(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "JsonText":
-        """Append a part to the object or array at `path`; `name` is the member's name in an object."""
+        """Append a part to the object or array at `path`. `name`: the name of the new member of an object; None for an
+        array."""
         spot = self._spot(path)
         assert spot is not None  # noqa: S101  (callers have checked that it exists)
         parts = self._parts(spot)
@@ -82,7 +83,7 @@ class JsonText:
         parts = self._parts(holder)
         place = max(
             index for index, part in enumerate(parts) if part.name == path[-1]
-        )  # the one that counts: see _spot
+        )  # of several parts with this name, the last one counts: see `_spot`
         if len(parts) == 1:
             return self._splice(holder + 1, self._closing_bracket(holder), "")
         if place:

@@ -68,7 +68,7 @@ async def seal(
     strictness: Strictness,
     emit: Emit,
 ) -> Contract:
-    """Run the checks of the requirements on `base`, and return the sealed contract. It is not saved yet.
+    """Run the checks of the requirements on `base`, and return the sealed contract without saving it.
 
     `named`: the user's own file. `requirements` may be the gate's copy of it, if the user's is gone.
     """
@@ -199,7 +199,7 @@ class Judge:
 
     def _requirements_file(self) -> Path | None:
         """The requirements file, or the gate's copy of it if the file is gone; None if there is neither. Judging looks
-        for its text in git's history: agents could read the held-out cases there."""
+        for the file's text in git's history, where agents could read the held-out cases."""
         named = Path(self.gate.requirements_file)
         return next((path for path in (named, self.store.folder / "requirements") if path.is_file()), None)
 

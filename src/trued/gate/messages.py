@@ -15,7 +15,8 @@ LONGEST = 400
 
 
 def reasons(verdict: Verdict, accept: Grade) -> list[str]:
-    """Why the work is not accepted, by requirement. For held-out cases only the kind of failure is named."""
+    """Why the work is not accepted: at most MOST reasons, and a line that counts the others. For held-out cases only
+    the kind of failure is named."""
     not_accepted = [
         requirement for requirement in verdict.requirements if not requirement.grade.is_met(accept) or requirement.gaps
     ]

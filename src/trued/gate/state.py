@@ -128,7 +128,8 @@ class GateStore:
         atomic_files.write(self.folder / "gate.json", gate.model_dump_json(indent=1))
 
     def sealed_requirements(self, suffix: str) -> Path | None:
-        """The gate's copy of the requirements file, under a name with this suffix; None if there is none."""
+        """The gate's copy of the requirements file, copied to a name with this suffix, which tells its format; None if
+        there is no copy."""
         copy = self.folder / "requirements"
         if not copy.is_file():
             return None

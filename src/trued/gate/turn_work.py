@@ -14,7 +14,7 @@ from trued.workspace.git.command import Git
 from trued.workspace.git.snapshot import Snapshot
 
 INSIDE = "inside"  # folder of private repositories, one for each repository inside the working tree
-# At most this many other worktrees are recorded when a turn begins, for about this long: the user's prompt waits.
+# When a turn begins, at most this many other worktrees are read, for about this many seconds: the user's prompt waits.
 MOST_WORKTREES, LOOK_S = 10, 10.0
 
 
@@ -52,10 +52,13 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
 
 
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Collection[str] = ()) -> TurnWork:
-    """What to judge: the worktree in which the turn ends and the one in which it began, if they changed. If neither has
-    new files, the work may be elsewhere: other worktrees that changed, and commits with new files. Nothing if the turn
-    changed no file. `busy`: worktrees in which other sessions work; they are left out, because those sessions judge
-    them."""
+    """What to judge: the worktree in which the turn ends and the one in which it began, if they changed; nothing if the
+    turn changed no file.
+
+    If neither of the two has new files, the work may be elsewhere: then other worktrees that changed, and commits with
+    new files, are judged, too. `busy`: worktrees in which other sessions work. These are left out, because they are
+    judged when the turns of those sessions end.
+    """
     root_here = str(judge.checkout.root)
     started = judge if began.root == root_here else _judge_at(began.root, judge)
     taken_there = taken if started is judge else await started.snapshot() if started else None
@@ -87,7 +90,7 @@ async def _changed_inside(began: Beginning, judge: Judge, taken: Snapshot) -> tu
 
 async def _has_changed(began: Beginning, judge: Judge, snapshot: Snapshot) -> bool:
     """Whether the worktree has work that it did not have at the beginning: other files, or files that new ignore rules
-    hide. A checkout of a commit from before is no work."""
+    hide. Checking out a commit that existed before is no work."""
     checkout = judge.checkout
     before = {**began.elsewhere, began.root: began.tree}.get(str(checkout.root))
     if snapshot.tree != before:

@@ -25,7 +25,7 @@ class Beginning(Value):
     elsewhere: dict[str, str] = {}  # noqa: RUF012  another worktree of the repository → its tree; "": unknown
     busy: tuple[str, ...] = ()  # other worktrees in which other sessions worked at that time
     remotes: tuple[str, ...] | None = None  # commits of remote-tracking branches; None: unknown
-    left: tuple[str, ...] | None = None  # commits made here and left for another branch; None: unknown
+    left: tuple[str, ...] | None = None  # commits that were made and then left by a checkout; None: unknown
     # nested repository → its tree, unless it is at the commit that `head` names; "": unknown
     inside: dict[str, str] = {}  # noqa: RUF012
     ignored: str = ""  # ignore rules outside the tree, as latin-1
@@ -46,7 +46,8 @@ class Beginning(Value):
 
 
 def roots_of_others(folder: Path, session: str) -> set[str]:
-    """Worktrees in which other sessions began their newest turn, not long ago. `folder`: the logs of all sessions."""
+    """Worktrees in which other sessions began their newest turn, less than BUSY_S ago. `folder`: the logs of all
+    sessions."""
     roots, since = set[str](), time.time() - BUSY_S
     for other in folder.iterdir() if folder.is_dir() else ():
         turns = [] if other.name == _hashed_name(session) else [*other.glob("turn-*.json")]

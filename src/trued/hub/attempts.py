@@ -1,8 +1,9 @@
 """Attempts at paid calls: each is a row that is written before the call is made. A call has at most one open attempt;
 its first result counts, and of later results only the cost is recorded.
 
-A row's state is `open`, `lost`, `late`, or how the call ended. `lost`: its lease has expired, but its end may still be
-reported. `late`: it ended after its driver had lost the run, so its result does not count.
+A row's state is `open`, `lost`, `late`, or how the call ended. `lost`: the attempt's lease has expired, or its driver
+has given the run back or is gone; how the attempt ended may still be reported. `late`: the attempt ended after its
+driver had lost the run, so its result does not count.
 """
 
 from collections.abc import Iterator
@@ -81,7 +82,7 @@ def opened_caps(url: str) -> "Iterator[Caps]":
 
 
 class Caps:
-    """How many calls of an agent may run, over all machines and runs."""
+    """How many calls of each agent may run at the same time, and begin within a minute, over all machines and runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -23,7 +23,7 @@ Connection: TypeAlias = psycopg.Connection[DictRow]
 
 # how long to retry while the database is unavailable, if no run is driven: short, because a person is waiting
 RETRY_S = 5.0
-LOCK_S = 20  # how long a statement waits for a lock: a process that holds one for longer hangs
+LOCK_S = 20  # seconds that a statement waits for a lock: a process that holds a lock for longer has hung
 IDLE_S = 5  # a client that freezes for this long in the middle of a write loses its transaction with all locks
 AGAIN_S = 0.1  # pause between two attempts to connect
 # A connection that was cut silently is noticed within seconds; settings in the URL have precedence.
@@ -74,7 +74,7 @@ class Database:
         self.schema, self.retry_for, self.read_only = schema, retry_for, read_only
         self.password = ""  # known only after a connection: libpq looks for it in several places
         self.login_files = tuple(_login_files(given))
-        self.is_away = False  # whether the last attempt found it unavailable
+        self.is_away = False  # whether the database was unavailable when it was last used
         self._turn = threading.RLock()
         self._open: dict[bool, Connection] = {}
 
@@ -87,7 +87,8 @@ class Database:
         return self._send_with_retries(lambda db: _rows(db, statement, values), synced=False)
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
-        """Let `work` send several statements in one transaction; it is called again if the connection is lost."""
+        """Let `work` send several statements in one transaction, and return its result. If the connection is lost,
+        `work` is called again."""
 
         def whole(db: Connection) -> T:
             with db.transaction():
@@ -108,7 +109,7 @@ class Database:
                     db.execute("rollback")
 
     def try_once(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """Send one statement without waiting or retrying; None if that fails."""
+        """Send one statement without retrying, and return its rows; None if that fails."""
         try:
             return self._send(lambda db: _rows(db, statement, values), synced=True)
         except (_Away, psycopg.Error):
@@ -151,8 +152,9 @@ class Database:
         return True
 
     def migrate(self, then: Callable[[Connection], None] | None = None) -> None:
-        """Create the tables, or migrate them if they have an older format. After migrating, call `then` in the same
-        transaction. If `read_only`, only check that the tables have the format of this version."""
+        """Create the tables, or migrate them if they have an older format. `then` is called after migrating older
+        tables, in the same transaction, but not after creating tables. If `read_only`, only check that the tables have
+        the format of this version. Raises StateFailed for tables of another version that cannot be migrated."""
         if self.read_only:
             self._check(self._version_found())
             return

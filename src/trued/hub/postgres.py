@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than an outage of the database; other drivers wait for its end only if a machine dies
+# far longer than an outage of the database; another driver has to wait until a lease expires only if a machine dies
+LEASE_S = 300.0
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a worker drives it, now or later
@@ -105,8 +106,8 @@ class PostgresJournal(JournalQueries):
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into. Raises Busy if
-        another process has just added a run with this id."""
+        """Add a run with all its inputs, in one write. `queue`: the queue into which `put` will put the run. Raises
+        Busy if another process has just added a run with this id."""
         now = self.clock()
         if queue:
             given = record.model_dump(mode="json")
@@ -219,7 +220,8 @@ class PostgresJournal(JournalQueries):
         return int(row["epoch"]) if row["holds"] and not is_dead else 0
 
     def cancel(self, run: str) -> None:
-        """Mark the run as cancelled; the claim of its current or next driver checks for this."""
+        """Mark the run as cancelled; the claim of its current or next driver checks for this mark. If the run has a
+        queue, also ask for a drive, which ends the run."""
 
         def say(db: Connection) -> None:
             db.execute("update run set cancelled = true where id = %s", (run,))
@@ -302,8 +304,8 @@ class PostgresJournal(JournalQueries):
         return int(self._rows(statement)[0]["version"])
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and lean data of the events after this id, oldest first, at most `limit`. The data is
-        shortened further, for views that fold events."""
+        """Id, time, key, kind and data of the events after this id, oldest first, at most `limit`. The data is even
+        shorter than lean data: see `folded`."""
         columns = "id, at, key, kind, coalesce(lean, data) as data"
         statement = f"select {columns} from event where run = %s and id > %s order by id limit %s"  # noqa: S608
         rows = self._rows(statement, (run, after, limit))
@@ -332,15 +334,15 @@ class PostgresJournal(JournalQueries):
         return ((row["n"], row["key"], row["ended"], row["value"]) for row in rows)
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
-        `instead`, record it anyway, and the newest counts. Returns whether it was recorded."""
+        """Record an approval, unless there is one of the same contract, or of the same requirement at the same commit.
+        With `instead`, record it anyway: the newest counts. Returns whether it was recorded."""
         return self._decide(run, [(approval, None)], instead=instead) is None
 
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
-        record nothing and return that one. Returns None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would refuse any of them,
+        record nothing and return the first one that it would refuse. Returns None if all were recorded."""
         return self._decide(run, decisions, instead=instead)
 
     def _decide(
@@ -401,7 +403,8 @@ class PostgresJournal(JournalQueries):
         self._database.close()
 
     async def available(self) -> None:
-        """Wait, in a thread, until the database is available; then write the events that it missed."""
+        """Wait, in a thread, until the database is available; then write the events that could not be written
+        before."""
         await self._rows_in_thread("select 1")
         self.send_events()
 
@@ -412,8 +415,9 @@ class PostgresJournal(JournalQueries):
         return await self._rows_in_thread(statement, values)
 
     async def _rows_in_thread(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-        """The rows of one statement. If the caller is cancelled meanwhile, the statement may still be sent, and later
-        calls wait only briefly for the database, because the caller wants to end."""
+        """The rows of one statement, sent in a thread. If the caller is cancelled meanwhile, the statement may still be
+        sent. If the database is unavailable at that time, later calls wait only briefly for it, because the caller
+        wants to end."""
         try:
             rows = await asyncio.to_thread(self._database.rows, statement, values)
         except asyncio.CancelledError:
@@ -468,7 +472,8 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         return recorded_result(rows, self.run, key, inputs)
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
-        """Write an event for people, and pass it to the listener. If the database is unavailable, both happen later."""
+        """Write an event for people, and pass it to the listener. If this process drives the run and the database is
+        unavailable, both happen later. Raises Fenced if another driver has the run."""
         now, epoch = self.journal.clock(), self.journal._epochs.get(self.run, 0)
         values = _event_values(self.run, epoch, now, key, event, uuid.uuid4())
 
@@ -502,7 +507,8 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         return None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """Record an answer unless there is one. Returns whether it was recorded."""
+        """Record an answer unless there is one, and ask for a drive of the run if it has a queue. Returns whether the
+        answer was recorded."""
         now = self.journal.clock()
         sets = "answer = %s, comment = %s, who = %s, answered_at = %s"
         given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # unanswered, or this answer is sent twice
@@ -519,8 +525,9 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         return self.journal._database.transaction(record)
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """Let `decide` reserve or settle the budget of a call, in one synced transaction; other writers of this run
-        wait. Returns the row that was written; None if `decide` returned None."""
+        """Let `decide` reserve or settle the budget of a call, in one synced transaction, for which other writers of
+        this run wait. Returns the spend that was written; None if `decide` returned None. Raises Fenced if another
+        driver has the run; the cost of a call that has ended is recorded all the same."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 
@@ -572,8 +579,8 @@ RECORD_STEP = """
         select %s, %s, %s, %s, %s, %s, epoch from mine on conflict do nothing returning 1)
     select exists (select 1 from put) as first from mine"""
 WRITE_EVENT = f"select write_event({', '.join(['%s'] * 11)}) as number"
-PLACE = "place"  # a file in the state folder that contains the folder's name, which is unique among all machines
-MACHINE = "machine"  # a file beside it that contains a hash of the machine on which the folder got its name
+PLACE = "place"  # a file in the state folder; it holds the folder's name, which is unique among all machines
+MACHINE = "machine"  # a file in the state folder; it holds a hash of the id of the machine that named the folder
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 

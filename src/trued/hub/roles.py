@@ -27,8 +27,8 @@ SAID_BY_ASKERS = (
 
 # Only the owner can change records. A worker adds records, and updates the state of runs, questions, attempts and
 # reservations. An asker reads, answers, comments, changes limits, cancels, and puts runs into queues with two
-# functions that run as the owner; it can neither drive nor approve. `refuse_event` takes a role for an asker if it may
-# not record steps.
+# functions that run as the owner; it can neither drive nor approve. `refuse_event` treats every role that may not
+# record steps as an asker.
 # The database assigns the numbers that order rows; an asker cannot choose them.
 GRANTS = """
     create or replace function refuse_event() returns trigger language plpgsql as $$

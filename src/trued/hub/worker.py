@@ -37,13 +37,13 @@ ENDING_S = 30.0  # how long drives may take to end their agents when this worker
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # a worker's name; "@" and "#" are reserved
 RUN = re.compile(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # delay before a run that could not be driven is offered again
-TAKE_S = 1.0  # how long a run waits at most for a worker that has room
+TAKE_S = 1.0  # seconds between two looks at the queue: a run waits at most this long for a worker that has room
 CHECK_S = 300.0  # after this time a refused run is checked again: an agent may have been installed here meanwhile
 # Errors of the operating system that other machines may not have: disk, memory, open files, this machine's folders.
 _ITS_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 OF_THIS_MACHINE = frozenset((*_ITS_DISK, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 LEFT = ("clones", "rooms")  # folders of a run that nobody needs once it has ended
-NOTIFY = "NOTIFY_SOCKET"  # where systemd listens for a service with WatchdogSec=
+NOTIFY = "NOTIFY_SOCKET"  # the variable with the address at which systemd listens to a service with WatchdogSec=
 HOLD_S = 30.0  # how long a run whose drive failed here is left to others; doubled after each further failure
 HOLD_AT_MOST_S = 240.0
 
@@ -67,7 +67,7 @@ class Drive:
 class Checked:
     """Whether this worker may drive a run. Checked again after `until`, or when `asked` or `settings` has changed."""
 
-    why: str  # why not; "" if it may
+    why: str  # why the worker may not drive the run; "" if it may
     asked: float  # how many drives of the run had been asked for; infinite if a later request changes nothing
     settings: int  # when this machine's own settings were last changed
     until: float
@@ -86,7 +86,7 @@ class Worker:
         self._turn = threading.Lock()
         self._ends = threading.Event()  # set when a signal asks this process to end
         self._takes = True
-        self._failed = ""  # the last error with the queues, to report it once
+        self._failed = ""  # the error of the last call in `_safely`, so that it is printed only once
         self._checked: dict[str, Checked] = {}  # by run
         self._failures: Counter[str] = Counter()  # run → how often in a row its drive failed on this machine
         self.life = 0
@@ -96,7 +96,8 @@ class Worker:
         return executor({"name": self._offer.name, "life": self.life})
 
     def work(self) -> int:
-        """Work until this worker has to end; return the exit code. Raises StateFailed for a hub of another version."""
+        """Work until this worker has to end; return the exit code. Raises StateFailed for a hub of another version, and
+        BadInput for a hub that needs no password."""
         self._database.refuse_other_version()
         self._database.refuse_if_open()
         load_queue()  # before the lease begins, because it takes seconds
@@ -145,8 +146,8 @@ class Worker:
         return 0
 
     def _tell_systemd(self) -> None:
-        """If systemd watches this worker, report that the worker does not hang. systemd restarts one that hangs, and
-        the new process adopts its agents while their lease lasts."""
+        """If systemd watches this worker, report that the worker does not hang. systemd restarts a worker that hangs;
+        the new process adopts the agents of the old one while their lease lasts."""
         if address := self._environ.get(NOTIFY):
             with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
                 said.sendto(b"WATCHDOG=1", address.replace("@", "\0", 1) if address.startswith("@") else address)
@@ -169,8 +170,8 @@ class Worker:
                 asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Call `do`, and report an error instead of raising it: `do` is called again soon, by this worker and by
-        others. If the same error follows directly, it is not reported again."""
+        """Call `do`, and print an error instead of raising it: this worker and others soon call `do` again. An error is
+        not printed if the last call failed with the same one."""
         failed = ""
         self._tell_systemd()  # before each call, since an unavailable database can block it for a minute
         try:
@@ -200,7 +201,7 @@ class Worker:
             return  # the worker that declares this one dead gives the drive to another
         with self._open_store() as (store, journal):
             asked = self._drives_asked_for(run)
-            if lacking := self._why_not(store, journal, run):  # possible if another worker moved it here
+            if lacking := self._why_not(store, journal, run):  # possible if another worker moved the drive here
                 self._refuse(run, Checked(lacking, asked + 1, self._settings_changed_at(), time.monotonic() + CHECK_S))
                 self._put_into_queue(run, number, again=True)
                 return
@@ -229,8 +230,8 @@ class Worker:
         self._put_into_queue(run, number, again=again)
 
     def _leave_to_others(self, run: str, why: str) -> None:
-        """After a run's drive failed on this machine, do not drive it here for a while, longer after each failure. Two
-        workers that both fail would otherwise hand it to each other every few seconds."""
+        """After a drive of the run failed on this machine, do not drive the run here for a while, longer after each
+        failure. Two workers that both fail would otherwise hand the run to each other every few seconds."""
         self._failures[run] += 1
         hold_s = min(HOLD_S * 2 ** (self._failures[run] - 1), HOLD_AT_MOST_S)
         self._refuse(run, Checked(why, math.inf, self._settings_changed_at(), time.monotonic() + hold_s))
@@ -244,7 +245,8 @@ class Worker:
             yield store, journal
 
     def _drives_asked_for(self, run: str) -> int:
-        """How many drives of this run have been asked for so far. This drive serves all of them, but no later ones."""
+        """How often people and workers have asked for a drive of this run so far. The drive that begins now serves all
+        these requests; a later request gets another drive."""
         return sum(int(row["asked"]) for row in self._database.rows("select asked from run where id = %s", (run,)))
 
     async def _resume(self, store: RunStore, run: str) -> RunRecord:
@@ -260,7 +262,7 @@ class Worker:
                 del self._drives[run]
 
     def _may_drive(self, run: str, asked: int) -> bool:
-        """Whether this worker may drive the run; if not, the reason is reported to whoever asked for it."""
+        """Whether this worker may drive the run. If not, the reason is recorded for whoever asked for the run."""
         known, changed = self._checked.get(run), self._settings_changed_at()
         if known and time.monotonic() < known.until and known.asked >= asked and known.settings == changed:
             return not known.why
@@ -293,7 +295,7 @@ class Worker:
 
     def _why_not(self, store: RunStore, journal: PostgresJournal, run: str) -> str:
         """Why this worker may not or cannot drive the run; "" if it can."""
-        if not RUN.fullmatch(run):  # it becomes the name of a folder
+        if not RUN.fullmatch(run):  # the id becomes the name of a folder
             return "its id does not have the form of trued's run ids"
         try:
             inputs, record = store.inputs(run), journal.run(run)

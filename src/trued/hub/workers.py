@@ -159,13 +159,14 @@ class Workers:
         self._database.try_once("update worker set dead = true where name = %s and life = %s", (name, life))
 
     def drain(self, name: str) -> None:
-        """Let a worker finish its drives, take no more, and end. Raises BadInput if it is not working."""
+        """Let a worker finish its drives, take no more, and end. Raises BadInput if no worker of this name runs."""
         where = "name = %s and not dead and until > clock_timestamp()"
         if not self._database.rows(f"update worker set draining = true where {where} returning 1", (name,)):  # noqa: S608
             raise BadInput(f"no worker {name} is running", then="`trued worker ls` lists them")
 
     def forget(self, name: str) -> None:
-        """Declare a worker dead now, without waiting for its lease. Raises BadInput if there is none of this name."""
+        """Declare a worker dead now, without waiting for its lease, and fence it. Raises BadInput if no worker has this
+        name."""
         if not self._database.rows("update worker set dead = true where name = %s returning 1", (name,)):
             raise BadInput(f"there is no worker {name}", then="`trued worker ls` lists them")
         self._database.transaction(_fence)
@@ -306,7 +307,7 @@ def _fence(db: Connection) -> None:
 
 
 def _put_again(db: Connection) -> None:
-    """Put runs into their queues that somebody asked for, or that were abandoned, if they have neither drive nor
+    """Put runs that somebody asked for, or that were abandoned, into their queues, unless they have a drive or a
     driver.
 
     Before that, mark waiting drives of an earlier format with the current one, so that workers take them, and remove

@@ -42,7 +42,9 @@ class Service:
 
 
 def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], user_env: str = "") -> Service:
-    """The service at this address, with the token from `token_env` if it is set. Raises BadInput."""
+    """The service at this address, with the token and the user from the environment variables `token_env` and
+    `user_env`, if they are set. Raises BadInput for a wrong address (see `check_address`), and if the token has
+    characters that no token has."""
     check_address(url, name)
     token = environ.get(token_env, "").strip()
     if any(not char.isprintable() or char.isspace() for char in token) or not token.isascii():

@@ -14,8 +14,8 @@ from trued.model.value import Value, newer_fields
 HELD_BACK = "(held out until the run has ended)"
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a word that the project chose
 # What a grade comes from, if programs have to know it. "no check": neither a check nor an objection; "parts": the
-# grades of its parts; "already satisfied": all of the user's own cases passed before the change; "green before": all
-# of an examiner's cases did.
+# grades of the requirement's parts; "already satisfied": all of the user's own cases passed before the change;
+# "green before": all of an examiner's cases passed before the change.
 Basis: TypeAlias = Literal["", "no check", "parts", "already satisfied", "green before", "existing tests"]
 Lacks: TypeAlias = Literal["", "attest", "approve"]  # what only a person can add: attest, or approve the contract
 
@@ -155,7 +155,7 @@ class Judged(Value):
     parts: tuple[str, ...] = ()  # requirements that it consists of
     own: "Judged | None" = None  # the verdict on it without its parts; None if it has no parts, or in older journals
     rests_on: str = ""  # what the grade rests on: the user's cases, an examiner's cases, or a person's approval
-    missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged; neither a fault nor a gap of the work
+    missing: tuple[MissingFromEnvironment, ...] = ()  # what kept it from being judged; no fault or gap of the work
     # Set only for a criterion that is not in the contract, so that nothing checks it: the id of the part of the work
     # (such as a chunk) that the criterion belongs to.
     outside: str = ""
@@ -208,7 +208,7 @@ class Verdict(Value):
 
     @property
     def holds(self) -> bool:
-        """Whether every requirement and suite holds and there is no gap."""
+        """Whether every requirement and suite holds and there is no gap. False before anything was judged."""
         every = (*self.requirements, *self.suites)
         return bool(self.commit) and not self.gaps and all(judged.holds for judged in every)
 
@@ -222,7 +222,8 @@ class Verdict(Value):
     @property
     def lacks_only_environment(self) -> bool:
         """Whether nothing failed, and the work could not be judged only because of what the environment lacked
-        (`missing_from_environment`). This does not count as an attempt: a person has to fix the environment."""
+        (`missing_from_environment`). A round with this result does not count as an attempt: a person has to fix the
+        environment."""
         every = (*self.requirements, *self.suites)
         none_failed = all(judged.holds or (judged.grade is Grade.UNJUDGED and judged.missing) for judged in every)
         return bool(self.commit and self.missing_from_environment) and none_failed and not self.gaps
@@ -286,7 +287,8 @@ class Contract(Value):
 
     @property
     def import_folders(self) -> tuple[str, ...]:
-        """The folders from which checks import: the user's `environment.path`, else the usual ones."""
+        """The folders from which checks import: the user's `environment.path`, else the top, `src` and the project
+        roots."""
         return self.environment.path or (".", "src", *self.project_roots)
 
     @property

@@ -33,7 +33,8 @@ class StoredVerdict(NamedTuple):
 
 
 def claim_of(reply: Mapping[str, object]) -> str:
-    """The result that a reply claims, in the agent's own word: PASS, DONE, …"""
+    """The result that a reply claims: PASS or "not yet" if the reply says so by true or false, otherwise the agent's
+    own word, such as DONE; "" if it claims none."""
     passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
     if passed:
         return "PASS" if all(passed) else "not yet"

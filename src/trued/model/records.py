@@ -129,7 +129,7 @@ class ProcessedDecisions(Value):
     head: str
     words: tuple[Approval, ...] = ()  # approvals and rejections
     parked: tuple[str, ...] = ()  # requirements without a decision; the step continued without them
-    amendments: int | None = None  # how many there were by then; None if an earlier version recorded the step
+    amendments: int | None = None  # number of amendments by then; None if an earlier version recorded the step
 
 
 class RunRecord(Value):

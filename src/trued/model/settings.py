@@ -55,7 +55,7 @@ class RunLimits(Limit):
     # how much of a subscription's window may be used, in per cent, if the agent reports it; 0: no limit
     quota: int = Field(default=0, ge=0, le=100)
     call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call until past calls show more
-    call_tokens: int = Field(default=2_000_000, gt=0)  # likewise; enough for thirty requests with a full context
+    call_tokens: int = Field(default=2_000_000, gt=0)  # reserved, too: enough for thirty requests with a full context
     # the assumed price of a model that no price table has
     ceiling: Rate = Field(default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0))
 

@@ -155,5 +155,5 @@ def landing_part(onto: str, proof: str) -> str:
 
 
 def is_landing_record(key: str) -> bool:
-    """Whether a step's result is the outcome of a landing."""
+    """Whether a step's result is the record of a landing, which is written before the branch is moved."""
     return is_landing(key) and key.endswith("/landing")

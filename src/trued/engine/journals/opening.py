@@ -36,7 +36,8 @@ def has_journal(home: Path, hub: str) -> bool:
 
 
 def prepare_hub(hub: str) -> str:
-    """Create or migrate a hub's tables and roles; return the hub's name. Raises StateFailed or BadInput."""
+    """Create or migrate a hub's tables and roles; return the hub's name. Raises StateFailed if the database refuses or
+    does not answer, and BadInput if the address is invalid or a library is missing."""
     return str(load_hub("roles").prepare_hub(hub))
 
 

@@ -23,7 +23,8 @@ from trued.model.step_keys import JUDGED
 if TYPE_CHECKING:
     from trued.wire import Spend
 
-# A condition for rows of runs. Its values: the time at or after which the run began, and its workflow ("" for all).
+# Selects rows that belong to runs which began at or after a time (the first value) and have a workflow (the second
+# value; "" for all workflows).
 OF_RUNS_SINCE = "run in (select id from run where created_at >= ? and workflow = coalesce(nullif(?, ''), workflow))"
 
 
@@ -34,7 +35,7 @@ class Dialect:
     number: str  # a column of every table: rows that were written later have higher numbers
     position: str  # a function: where a text (1st argument) has another one (2nd) for the first time; 0 if nowhere
     role: str  # the role in an event's data
-    lean: str  # an event's data as `JournalStore.events` describes it
+    lean: str  # an event's data without the texts that `JournalQueries.events` leaves out with `lean`
     bare: str  # only the facts in an event's data that contain no text of the agent or its provider
 
 
@@ -108,8 +109,8 @@ class JournalQueries(ABC):
         """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
         the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only facts that contain no text
-        of an agent are searched and returned.
+        `silent`: roles whose texts stay hidden. Of events with such a role in their data or key, only facts that
+        contain no text of an agent are searched and returned.
         """
         sql = self._dialect
         own = f"({sql.role} = ? or {sql.position}(key, ?) = 1 or {sql.position}(key, ?) > 0)"
@@ -181,7 +182,7 @@ class JournalQueries(ABC):
         return [(row["run"], spending_of(row)) for row in self._select(statement, (since, workflow))]
 
     def past(self, role: str, agent: str) -> "list[Spend]":
-        """What earlier calls of this role and agent used, newest first: at most PAST."""
+        """What finished calls of this role and agent used, in all runs, newest first; at most PAST calls."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._select(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [spend_of(row) for row in rows]
@@ -247,14 +248,14 @@ class RunQueries(Generic[Store]):
 
 
 def _marks(values: Sequence[object]) -> str:
-    """A mark for each value, for `in (…)`, which is never true if there are none."""
+    """A `?` for each value, for use in `in (…)`; without values `null`, with which that condition is never true."""
     return ", ".join("?" * len(values)) or "null"
 
 
 def _in_lower_case(text: str, word: str) -> tuple[str, list[str]]:
-    """SQL that turns a text into lower case, to search it for `word`, and the values for its marks. In SQLite, and in
-    some locales of Postgres, `lower` folds only ASCII letters. So the other letters of the word are replaced one by
-    one."""
+    """SQL that turns a text into lower case, so that it can be searched for `word`, and the values for the `?` in that
+    SQL. In SQLite, and in some locales of Postgres, `lower` folds only ASCII letters. So the SQL also replaces each
+    other letter that the word has."""
     others = [letter for letter in dict.fromkeys(word.lower()) if not letter.isascii()]
     letters = [(capital, other) for other in others if len(capital := other.upper()) == 1 and capital != other]
     folded = f"{'replace(' * len(letters)}lower({text}){', ?, ?)' * len(letters)}"

@@ -162,7 +162,8 @@ class SqliteJournal(JournalQueries):
 
     @contextmanager
     def writing(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-        """A transaction. Raises Busy or StateFailed with a sentence for people."""
+        """A transaction: committed at the end of the block, rolled back after an error. Raises Busy or StateFailed,
+        with a sentence for people, if SQLite fails."""
         try:
             db.execute("begin immediate")
             yield db
@@ -187,7 +188,8 @@ class SqliteJournal(JournalQueries):
                 self._rows("rollback")
 
     def commit(self, db: sqlite3.Connection) -> None:
-        """Commit. Everything becomes durable here (the crash tests kill here)."""
+        """Commit the transaction. On the synced connection, everything written so far is durable afterwards. (The crash
+        tests kill the process here.)"""
         db.execute("commit")
 
     def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> int:
@@ -235,8 +237,8 @@ class SqliteJournal(JournalQueries):
 
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
-        """Hold the run's lock: only one process drives a run. Cancelling the run sends this process a signal,
-        so `end_driver` is never called."""
+        """Hold the run's lock, so that only one process drives the run. Raises Busy if another process holds it.
+        `end_driver` is never called, because cancelling the run sends a signal to this process."""
         with self._lock(run).hold():
             yield
 
@@ -303,8 +305,8 @@ class SqliteJournal(JournalQueries):
             yield number, key, ended, self._rows("select value from step where rowid = ?", (number,))[0][0]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
-        `instead`, record it anyway, and the newest counts. Returns whether it was recorded."""
+        """Record an approval, unless there is one of the same contract, or of the same requirement at the same commit.
+        With `instead`, record it anyway: the newest counts. Returns whether it was recorded."""
         now = self.clock()
         with self.writing(self._synced) as db:
             if not instead and _is_decided(db, run, approval):
@@ -315,8 +317,8 @@ class SqliteJournal(JournalQueries):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
-        record nothing and return that one. Returns None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would refuse any of them,
+        record nothing and return the first one that it would refuse. Returns None if all were recorded."""
         now = self.clock()
         with self.writing(self._synced) as db:
             for approval, _ in () if instead else decisions:
@@ -358,8 +360,8 @@ class SqliteJournal(JournalQueries):
         return {row["id"]: str(row["accept"]) for row in self._rows(ACCEPTED, (run,)) if row["accept"]}
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and lean data of the events after this id, oldest first, at most `limit`. The data is
-        shortened further, for views that fold events."""
+        """Id, time, key, kind and data of the events after this id, oldest first, at most `limit`. The data is even
+        shorter than lean data: see `FOLDED`."""
         statement = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit ?"  # noqa: S608
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
@@ -440,7 +442,7 @@ class RunJournal(RunQueries[SqliteJournal]):
             decided = decide(self._spends.read(newer))
             if decided is None:
                 return None
-            # never earlier than before, even if the clock was set back
+            # `at` never goes back, even if the clock was set back
             decided = replace(decided, at=max(decided.at, self.journal.clock()))
             row = {"run": self.run, **spend_columns(decided)}
             marks = ", ".join("?" * len(row))
@@ -452,7 +454,7 @@ class RunJournal(RunQueries[SqliteJournal]):
 
 
 def _is_decided(db: sqlite3.Connection, run: str, approval: Approval) -> bool:
-    """Whether the same requirement at the same commit, or the same contract, has an approval."""
+    """Whether there is an approval of the same contract, or of the same requirement at the same commit."""
     same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
     same += " and contract = :contract" if approval.is_of_contract else ""
     row = approval_columns(run, approval)

@@ -149,8 +149,9 @@ async def _branch_hint(context: LandingContext) -> str:
 
 
 async def _landed_before(context: LandingContext, tip: str) -> LandingResult | None:
-    """The result if the work is on the target already, from an earlier `land` (even a killed one) or merged by hand;
-    else None."""
+    """The result if the target branch already contains the work, from an earlier `land` (even a killed one) or merged
+    by hand; otherwise None. The result is a refusal if the work was undone since, or if only a part of an unproven run
+    was to land and nothing has proven that part."""
     store, head = context.workspace.store, context.record.head
     for landing in reversed(begun_landings(context.store, context.record.id)):
         same = (landing.onto, landing.head) == (context.onto, head) and await store.has_commit(landing.commit)
@@ -271,7 +272,9 @@ def _landing_candidate(context: LandingContext, commit: str, tip: str, how: str)
 
 
 async def _prove_landed_commit(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
-    """Prove the new commit: the run's verdict is about another commit, and what a check shows depends on the base."""
+    """Prove the commit that will land: the run's verdict is about another commit, and what a check shows depends on the
+    base. If only approvals of single requirements are missing, they are carried over with `--carry`, or if a person
+    confirms that they also apply to this commit."""
     known = context.store.evidence(context.record.id) if context.request.through else ()
     proof = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)
     sealed, verdict, key = await proof.seal_and_prove(context.contract, candidate.tip, candidate.commit, candidate.part)

@@ -19,7 +19,8 @@ from trued.workspace.git import rebase
 
 
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
-    """The context for landing everything up to this chunk: with its commit, its contract, and the open objections.
+    """The context for landing the plan up to this chunk. The head of its record is the commit on which the chunk was
+    judged last. Its contract has only the requirements of these chunks, and its objections are those against them.
 
     Raises BadInput if the plan has no such chunk, if nothing was built for it, if its commit also holds work on other
     chunks, or if no requirement covers one of the chunks and criteria that would land.

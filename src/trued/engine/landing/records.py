@@ -91,8 +91,8 @@ class LandingRecord(Value):
     head: str  # the run's own commit
     how: str
     who: str = ""
-    contract: str = ""  # step with the contract by which it was proven again; "" for the run's own commit
-    verdict: str = ""  # step with the verdict under that contract
+    contract: str = ""  # key of the step with the contract by which `commit` was proven again; "" if it was not
+    verdict: str = ""  # key of the step with the verdict by that contract
     words: tuple[Approval, ...] = ()  # people's approvals that apply to this commit
 
 

@@ -98,7 +98,7 @@ class GitHubForge:
         try:
             return repository.create_pull(base=offer.onto, head=head, title=title, body=body, draft=offer.draft)
         except github.GithubException as error:
-            # Somebody else has just opened one: return that, to be updated.
+            # Somebody else has just opened the pull request: return it, so that it is updated.
             if error.status == 422 and ALREADY in str(error.data) and (there := self._existing_open(repository, offer)):
                 return there
             raise

@@ -16,8 +16,8 @@ _MARK = re.compile(r"<!-- pull request (\{.*\}) -->\n")
 
 
 class LocalForge:
-    """One pull request per folder: a second one of the same branch replaces the first, one of another branch is
-    refused."""
+    """Keeps one pull request per folder: another one of the same branch replaces it; a pull request of another branch
+    is refused."""
 
     name = "local"
     remote = ""
@@ -49,8 +49,8 @@ class LocalForge:
         return ForgePullRequest(1, str(self._folder / FILE), "open", title, body, offer.draft, offer.head)
 
     def picture(self, commit: str, path: str) -> str:
-        """Copy the file from the commit to the folder of the pull request; return its relative address. Raises BadInput
-        if the commit does not have it."""
+        """Copy the file from the commit to the folder of the pull request; return the copy's relative address. Raises
+        BadInput if the commit does not have the file."""
         name = f"{commit[:12]}-{PurePosixPath(path).name}"
         content = ask_git(self._root, "cat-file", "blob", f"{commit}:{path}")
         if content is None:

@@ -17,8 +17,8 @@ from trued.protocols import Tracker
 
 
 def tracker_of(settings: Settings, name: str, environ: Mapping[str, str], root: Path) -> Tracker:
-    """The tracker that holds the ticket of this name. Sends no request yet. Raises BadInput if none is known for the
-    name."""
+    """The tracker that holds the ticket of this name. Sends no request yet. Raises BadInput if the text names no
+    ticket, or if the ticket's repository or server is unknown."""
     found = ticket_name(name, settings)
     if found is None:
         raise BadInput(f"{name!r} names no ticket", then="pass a file, #12, owner/name#12, SHOP-7 or the issue's URL")

@@ -12,7 +12,7 @@ _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
 _FENCES = ("code", "noformat")
 _QUOTATIONS = ("quote", "panel")
 _BLOCKS = (*_FENCES, *_QUOTATIONS)
-MOST_UNENDED = 20  # at most this many marks that begin a quotation, and that nothing ends, stay in the text
+MOST_UNENDED = 20  # at most this many marks of quotations that nothing ends are treated as plain text
 # The mark of a block, at any place in a line; text in {{code}} is skipped.
 _MARK = re.compile(rf"\{{\{{(?:(?!\{{\{{).){{1,500}}?\}}\}}|(?<!\\)\{{({'|'.join(_BLOCKS)})(?::([^}}]{{0,500}}))?\}}")
 _PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")
@@ -39,7 +39,7 @@ class _Conversion:
         self.pictures, self.literal, self.marks = pictures, literal, 0
         self.lines: list[str] = []
         self.fence = ""  # the block that is open: code or noformat
-        self.quoted: list[tuple[str, int]] = []  # open quotations, the innermost last: quote or panel, and its number
+        self.quoted: list[tuple[str, int]] = []  # open quotations, innermost last: quote or panel; number of its mark
         self.waiting = deque(enumerate(unix_lines(text).split("\n")))
         self.last = {kind: number for number, line in self.waiting for kind in _FENCES if f"{{{kind}}}" in line}
         while self.waiting:

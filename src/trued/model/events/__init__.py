@@ -17,7 +17,7 @@ class JournalEvent(BaseModel):
     """The base class of all kinds of events. Subclass it with `kind="…"`, the name that is stored.
 
     `shown`: the name that people read in logs, if the stored one no longer fits. `omits`: fields that are left out of
-    the stored object while they have their default. All others are written.
+    the stored object while they have their default. All other fields are always stored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True, defer_build=True)

@@ -31,8 +31,8 @@ class CallAsked(JournalEvent, kind="asked"):
 
     role: str
     agent: str
-    brief: str = ""  # empty, like the fields below, if events were read without their texts
-    chars: int = 0  # length of the brief
+    brief: str = ""  # "" if the events were read without their texts
+    chars: int = 0  # length of the brief; 0 if the event was shortened for views that fold events
     resume: bool = False  # the agent continues its earlier conversation
 
 
@@ -48,7 +48,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     attempts: int
     asks: int  # how often the agent was asked: 2 if its first reply was invalid
     resumed: bool
-    reaped: int  # processes that it left behind
+    reaped: int  # number of processes that the agent left behind, which were then ended
     commit: str
     changed: tuple[str, ...]
     tokens: TokenCount = Field(default_factory=TokenCount)
@@ -88,8 +88,8 @@ class CallWaited(JournalEvent, kind="waited"):
 
 
 class CallPostponed(JournalEvent, kind="postponed"):
-    """A call waits for its turn on the hub: its agent's cap over all machines is reached, or its driver's lease on the
-    run has expired."""
+    """A call waits for its turn on the hub: the agent's cap over all machines is reached, or an attempt at the call on
+    another machine may still be at work."""
 
     why: str
     agent: str

@@ -6,7 +6,7 @@ from trued.model.events import JournalEvent
 
 
 class ConsentGiven(JournalEvent, kind="agreed"):
-    """A person agreed to changes of files that tools execute automatically."""
+    """A person agreed to changes of files that tools execute or trust automatically, or of existing tests."""
 
     files: tuple[str, ...]
     digest: str

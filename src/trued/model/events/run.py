@@ -34,7 +34,7 @@ class TicketIncomplete(JournalEvent, kind="missing in the ticket"):
 
 
 class AgentsDetected(JournalEvent, kind="agents found"):
-    """No agent was named; these are installed and were chosen."""
+    """The user named no agent for some roles, so installed agents were chosen. `agents`: all agents of the run."""
 
     says: str
     agents: dict[str, str]
@@ -168,7 +168,7 @@ class MergeConflict(JournalEvent, kind="conflict"):
 class WorkSetAside(JournalEvent, kind="set aside"):
     """Work was given up. A branch of its own keeps it, unless there was no work or the branch could not be made."""
 
-    branch: str  # "" if there was no work
+    branch: str  # the branch for the work; "" if there was no work
     head: str
     why: str  # why the branch could not be made; "" otherwise
 
