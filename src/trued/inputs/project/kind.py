@@ -39,7 +39,7 @@ class ProjectKind(Value):
     test: str = ""
     start: str = ""
     why: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()  # the test command of each project, started at the top without a shell's parentheses
+    tests: tuple[str, ...] = ()  # each project's test command, to be started at the top; without parentheses around it
 
     @property
     def name(self) -> str:

@@ -43,7 +43,8 @@ _MARKS = "();<>|&`\n"
 
 
 def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, bool]]:
-    """Each program that the text starts, with its arguments, and whether it reads from the previous one's pipe."""
+    """Each program that the text starts, with its arguments, and whether it reads the previous program's output through
+    a pipe."""
     words, piped, skip = list[str](), False, False
     for token in (*_tokens(text), ";"):
         if set(token) <= set(_MARKS):
