@@ -59,7 +59,8 @@ def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 class Redactor:
-    """Replaces the secrets that the engine knows, in every encoding, and everything that looks like a key."""
+    """Replaces everything that looks like a key, and the secrets that the engine knows, also if they are encoded (see
+    `forms`)."""
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._names: dict[str, str] = {}
@@ -131,7 +132,8 @@ def in_json(redact: Callable[[Any], Any], text: str) -> str:
 
 
 class Stream:
-    """Turns chunks of bytes into plain, redacted lines. A secret that is split between two chunks is also redacted."""
+    """Turns chunks of bytes into plain, redacted lines, without blank lines. A secret that is split between two chunks
+    is also redacted."""
 
     def __init__(self, redactor: Redactor, line: Callable[[str], None]) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
