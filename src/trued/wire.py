@@ -204,8 +204,8 @@ def add_usage(first: Usage, second: Usage) -> Usage:
 
 
 def with_cost(usage: Usage, price: Price) -> Usage:
-    """The usage with a cost: the agent's own figure, or one computed from the price of its model; unchanged if no price
-    was asked for."""
+    """The usage with a cost: the agent's own figure, or one computed from the price of its model. An empty usage, or
+    one that says where its cost comes from, is returned unchanged; so is any usage if no price was asked for."""
     if usage.cost or not price.source or usage == Usage():
         return usage
     if usage.cost_usd:
