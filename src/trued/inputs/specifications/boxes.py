@@ -55,6 +55,7 @@ def without_box_in_prose(line: str) -> str | None:
 
 
 def _sign_of(entity: re.Match[str]) -> str:
-    """The blank or sign that the entity stands for; the entity itself if that is a letter, a mark of HTML or none."""
+    """The blank or sign that the HTML entity stands for. An unknown entity stays, and so does one that stands for a
+    letter, a digit, <, > or &."""
     shown = html.unescape(entity[0])
     return entity[0] if shown.isalnum() or shown in tuple("<>&") else shown

@@ -1,5 +1,7 @@
-"""A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement, and
-beside those each other item of a list, unless it plainly asks for nothing."""
+"""A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement.
+
+In a file with such items, every other list item is a requirement, too, unless it plainly asks for nothing.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
