@@ -34,8 +34,8 @@ CallOrWait: TypeAlias = ReportedCall | tuple[ReportedCall, ProviderWait]
 
 
 class Stretch(NamedTuple):
-    """A bar before it is drawn. It gets its title later: of twenty thousand bars only a few hundred are drawn, and only
-    these need one."""
+    """A bar before it is drawn. It has no title yet, because only bars that are drawn need one: a few hundred of
+    twenty thousand."""
 
     began: float
     ended: float
@@ -88,7 +88,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Stretches:
-    """Bars that are not kept, but made again for each iteration: those of a long run would take five megabytes."""
+    """The bars of a lane. They are not kept, but made again for each iteration, because the bars of a long run would
+    take five megabytes."""
 
     make: Callable[[], Iterator[Stretch]]
 

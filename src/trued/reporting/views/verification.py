@@ -104,7 +104,8 @@ class Verification:
 
     @property
     def suite_owner(self) -> str:
-        """The requirement whose check runs all existing tests, if these have no row of their own; else ""."""
+        """The id of the requirement whose check runs all existing tests; "" if there is none, if no test passed on the
+        base, or if the existing tests have rows of their own."""
         if self.verdict.suites:
             return ""
         passed = {fact.requirement for fact in self.contract.base_facts if fact.kind == "tests" and _any_passed(fact)}
