@@ -1,4 +1,4 @@
-"""Two small caches: `Stamped` keeps one value while its stamp stays the same, `Recent` the values used last."""
+"""Two small caches: `Stamped` keeps one value while its stamp stays the same; `Recent` keeps the values used last."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable

@@ -43,7 +43,7 @@ class ProposedDecision:
 
 
 class Confirmations:
-    """Asks about one proposal at a time: the browser shows its number, and the person types that in the terminal.
+    """Asks about one proposal at a time: the browser shows a number, and the person types this number in the terminal.
 
     Only pages of the session that made the proposal show the number. An attacker who has stolen the person's session
     can propose and sees the number, but cannot type it in the terminal. The person's own pages then show it as well, so

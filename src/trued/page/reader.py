@@ -74,7 +74,7 @@ class StillReading(Exception):
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
-        self.record, self.share = record, share  # share: how much of its events is folded, from 0 to 1
+        self.record, self.share = record, share  # share: how much of the run is folded, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -540,7 +540,8 @@ class Reader:
         return lines[:STORY]
 
     def look_at(self, record: RunRecord) -> tuple[str, str]:
-        """The command with which a person looks at the work, and what it does: a preview, if there is a server."""
+        """The command with which a person looks at the work, and what the command does: `trued preview` if the work has
+        a server, otherwise `trued diff`."""
         contract = self.store.contract(record.id)
         start = str(self.store.stored_inputs(record.id)["settings"].get("commands", {}).get("start", ""))
         if (contract and contract.serve) or has_server(self.store, record, configured=start):
@@ -621,7 +622,8 @@ class Reader:
         return self._transcripts.get((record.id, call.key), lambda: CallTranscript(folder, call.key))
 
     def documents(self, record: RunRecord) -> dict[str, str]:
-        """Name → text of the run's documents. Read again when its head or its own files have changed."""
+        """Name → text of the run's documents. They are read again when the run's head or the files in its folder have
+        changed."""
         folder = self.store.folder(record.id)
         files = folder / "files"
         times = [path.stat().st_mtime_ns for path in files.rglob("*") if path.is_file()] if files.is_dir() else []
