@@ -188,7 +188,7 @@ def _after(rest: str) -> str:
 
 
 def file_names(words: Words) -> tuple[str, ...]:
-    """The files of a cell: its code spans, or its words between commas."""
+    """The files that a cell or another text names: its code spans or, if it has none, its parts between commas."""
     parts = words.codes or words.plain.replace(";", ",").replace("\n", ",").split(",")
     names = (part.strip() for part in parts)
     return tuple(name for name in names if name and name.lower() not in NO_FILES)

@@ -257,8 +257,8 @@ class Outline:
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
     def left_over(self, section: PlanSection, block: List | Table, kind: str = "text") -> None:
-        """Keep a list or table without chunks: items with a checkbox are ship criteria; all other items and rows are
-        criteria of this `kind`, or unread if it is "text"."""
+        """Keep a list or table without chunks. Items with a checkbox become ship criteria. All other items and rows
+        become criteria of this `kind`; if `kind` is "text", they become unread text."""
         if isinstance(block, Table):
             rows = [
                 (row.line, _row_text(block, row))

@@ -11,7 +11,7 @@ CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its
 TEXT_LIMIT = 50_000  # only this many characters of a command line are read
 DEPTH = 4  # shells within shells are read down to this level
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
-BEFORE = {  # programs that start another one → how many arguments of their own come before it
+BEFORE = {  # program that starts another program → how many of its own arguments come before the other one's name
     "sudo": 0,
     "doas": 0,
     "env": 0,

@@ -168,7 +168,7 @@ def _is_bold(block: Paragraph) -> bool:
 
 
 def is_hint(part: str, text: str) -> bool:
-    """Whether a text is only a hint: names of areas, an address, or pictures. A text that says more about them asks for
+    """Whether a text is only a hint: names of areas, an address, or pictures. A text that says more than that asks for
     something, such as "`tiny.py`: no list is doubled"."""
     if part not in HINTS:
         return False
