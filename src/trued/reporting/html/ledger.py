@@ -71,7 +71,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class VerdictStage:
-    """The verdict on one requirement after one step."""
+    """What the verdict of one step says about one requirement."""
 
     key: str
     grade: str

@@ -185,7 +185,7 @@ class Progress:
         return row if isinstance(row, Call) else Call(key)
 
     def _checks(self, key: str) -> tuple[str, Checks]:
-        """Name and row of the proof that is open under this key; those of a new one if none is open."""
+        """Name and row of the proof that is open under this key; if none is open, of a new proof."""
         turn = self._proofs.get(key, 1)
         row = self.rows.get(f"{key} {turn}")
         if isinstance(row, Checks) and row.closed:

@@ -194,7 +194,7 @@ class CheckedSides:
     unimported: int = 0  # test files that could not be imported on the base, so that their tests are not counted there
 
     def failed_case_line(self, tried: Tried, *, brief: bool = False) -> str:
-        """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""
+        """One failing case in one sentence; `brief` as in `failed_case`."""
         case = self.failed_case(tried, brief=brief)
         if case.expected:
             return f"{case.name}, {case.asked}: expected {case.expected}, got {case.got}"
