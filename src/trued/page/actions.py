@@ -303,8 +303,8 @@ class Actions:
     def _command_action(
         self, description: str, command: tuple[str, ...], *, needs_confirmation: bool = False, started: str = ""
     ) -> Action:
-        """An action that starts this command. `started`: what it returns if the command is still running after
-        AT_ONCE_S."""
+        """An action that starts this command. `started`: what the action returns if the command is still running
+        after AT_ONCE_S."""
 
         def do(store: RunStore) -> str:
             return self._start(command, started)

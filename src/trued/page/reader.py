@@ -46,7 +46,7 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
-BEGUN = 2  # at most this many half-read runs are kept that no tab shows; they are read for their line in the list
+BEGUN = 2  # of runs that are read only for their line in the list, at most this many half-read ones are kept
 STORY = 80  # lines of a run's story that are kept, the newest
 BATCH = 1_000  # events that one query reads
 TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
@@ -94,7 +94,7 @@ class WatchedRun:
 
     progress: Progress
     moment: int = 0  # the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
-    was_whole: bool = False  # whether it was once up to date; its page then never shows "still reading" again
+    was_whole: bool = False  # it was once read to its newest event: its page never shows "still reading" again
     first: int = 0  # id of its first event
     last: int = 0  # id of the newest folded event
     count: int = 0  # how many events are folded

@@ -162,7 +162,7 @@ class _CloneLook:
 
     parts: DiffParts = ()
     under_way: Future[DiffParts | None] | None = None
-    due: float = 0.0  # do not read it before this time
+    due: float = 0.0  # do not read the clone before this time
 
 
 class CloneDiffs:
