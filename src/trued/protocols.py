@@ -31,8 +31,8 @@ class Runtime(Protocol):
         ...
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """Carry out one order and return its report; events are passed to `emit` as they happen. An agent that fails
-        gives a report with the state "failed", no exception."""
+        """Carry out one order and return its report; events are passed to `emit` as they happen. If the agent fails,
+        the report has the state "failed", and no exception is raised."""
         ...
 
 
@@ -311,7 +311,7 @@ class Workspace(Protocol):
 
         If the sandbox can show folders at other paths, the command sees the room at the path of the user's own checkout
         (a copy of a room: at a different path). Then paths of the room and of aliased folders in the command line, the
-        variables and the input are replaced by those that the command sees.
+        variables and the input are replaced by the paths that the command sees.
         """
         ...
 
@@ -415,7 +415,7 @@ class JournalStore(Protocol):
     # -- runs
 
     def add(self, record: "RunRecord", inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into."""
+        """Add a run with all its inputs, in one write. `queue`: where `put` puts the run."""
         ...
 
     def put(self, run: str) -> None:
@@ -628,8 +628,8 @@ class JournalStore(Protocol):
         ...
 
     def approve(self, run: str, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
-        `instead`, the new one counts. Returns whether it was recorded."""
+        """Record an approval, unless the same requirement at the same commit (or the same contract) already has one.
+        With `instead`, the new approval replaces that one. Returns whether it was recorded."""
         ...
 
     def decide(
