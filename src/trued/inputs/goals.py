@@ -21,9 +21,8 @@ class GoalParts(Value):
     criteria: tuple[Criterion, ...] = ()  # under "Success criteria", "Acceptance criteria", "Done when" …
     constraints: tuple[Criterion, ...] = ()
     sentences: tuple[Criterion, ...] = ()  # everything else that asks for something
-    background: tuple[
-        Criterion, ...
-    ] = ()  # under "Background", "Non-goals", "Notes" …: agents read it, but no check covers it
+    # under "Background", "Non-goals", "Notes" …: agents read these sentences, but no check covers them
+    background: tuple[Criterion, ...] = ()
 
     @property
     def all_criteria(self) -> tuple[Criterion, ...]:

@@ -34,7 +34,7 @@ FILLER = _set(
     "the a an and or of our for this key main core hard project primary secondary high level overall "
     "statement list technical functional nonfunctional user business product plan have nice to current"
 )
-# STATUS: fields about the state of the work, in headers and tables. FIELDS: these and the other fields of headers.
+# STATUS: words of fields about the state of the work, in headers and tables. FIELDS: words of all header fields.
 STATUS = _set(
     "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
     "reviewers due sprint team why rationale depends on last by"

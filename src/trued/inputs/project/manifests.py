@@ -19,7 +19,7 @@ from trued.support.tables import json_table, parse_toml, table_at, toml_table
 
 Read: TypeAlias = Callable[[str], str | None]
 
-MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make looks for them
 PLACEHOLDER = "no test specified"  # `npm init` writes it into a test script that only fails
 _TARGET = re.compile(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)
 _READ = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "yarn.lock")

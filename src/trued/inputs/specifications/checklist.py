@@ -64,7 +64,7 @@ def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requireme
         read |= lines_of_item
     numbered += unread_items(text, read, numbered_words)
     items += [found for found in numbered if number_of(found[0]) not in known]  # a line may mention a known number
-    if items:  # beside a box or a number, each item of a list asks for something
+    if items:  # in a file with boxes or numbers, every other list item is a requirement, too
         asides = aside_lines(blocks)
         plain = [item for item in listed if item.line not in asides]
         items += other_items(plain, read | {line for _, line in items}, lines)

@@ -72,7 +72,7 @@ class _OpenSpecFile:
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read, or that ask for nothing
     # for each sentence that only says that a command passes: its requirement's index in `found`, words, line and check
     commands: list[tuple[int, str, int, tuple[Check, ...]]] = field(default_factory=list)
-    rest: list[Item] = field(default_factory=list)  # items of lists below other headings
+    rest: list[Item] = field(default_factory=list)  # list items outside of requirements; they are read last
     nongoal: int = 0  # the level of the heading under which the current text is a non-goal; 0 if there is none
 
     def read(self, text: str) -> list[Requirement]:

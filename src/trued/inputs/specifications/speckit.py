@@ -76,7 +76,7 @@ class _SpeckitFile:
     open: bool = False  # whether text outside of sections belongs to the last requirement
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read
     asides: set[int] = field(default_factory=set)  # numbers of the lines about the specification or the work
-    rest: list[Item] = field(default_factory=list)  # items of lists below other headings
+    rest: list[Item] = field(default_factory=list)  # list items outside of requirements; they are read last
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 

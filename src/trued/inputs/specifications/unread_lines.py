@@ -34,7 +34,7 @@ def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None
             if begun:
                 words, line = (bare(part) if found is None else found).strip(" |"), number
                 depth = len(bullet[1]) if bullet else 0
-            elif is_read or (not words and _OTHER.match(part)):  # an empty box's words are in no heading and no table
+            elif is_read or (not words and _OTHER.match(part)):  # a heading or table never continues an empty box
                 line = 0
             elif line and not is_rule:
                 words = f"{words} {bare(part)}".strip()

@@ -210,7 +210,7 @@ class _NamedFields:
         for part, names in (("areas", parts.areas), ("pictures", parts.pictures)):
             for text, line in self.entries(part):
                 names.append(text)
-                if not is_hint(part, text):  # it says more than a name
+                if not is_hint(part, text):  # the text says more than a name
                     parts.read(text, line)
         for text, _ in sentences(self.line("summary"))[1:]:  # the first one is the summary
             parts.add("description", text, self._at("summary"))
