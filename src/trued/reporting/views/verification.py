@@ -129,7 +129,7 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
-        from trued.proof.hashes import check_hash  # imported here, because help needs no verdict
+        from trued.proof.hashes import check_hash  # imported here, because `--help` needs no verdict
 
         taken = set(judged.evidence)
         facts = [fact for fact in (*self.contract.base_facts, *self.verdict.evidence) if fact.id in taken]
@@ -219,7 +219,7 @@ class CheckedSides:
 
 
 def _checked_sides(facts: Sequence[Evidence], check: Check | None, replaced: Sequence[str] = ()) -> CheckedSides:
-    from trued.proof.verdict.judge import is_superseded  # imported here, because help needs no verdict
+    from trued.proof.verdict.judge import is_superseded  # imported here, because `--help` needs no verdict
 
     base = [fact for fact in facts if fact.side == "base"]
     head = [fact for fact in facts if fact.side == "head"]
