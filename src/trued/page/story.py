@@ -35,7 +35,7 @@ class StoryLine:
     who: str
     text: str
     tone: str = ""  # a grade, `wait`, or "" for nothing special
-    call: str = ""  # key of the call, if it is about one
+    call: str = ""  # key of the call that the line is about, if any
     requirement: str = ""  # the first refuted requirement
 
 
