@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # imported with the first text: most commands parse none
+if TYPE_CHECKING:  # at run time, imported when the first text is parsed: most commands parse none
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode

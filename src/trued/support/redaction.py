@@ -39,7 +39,7 @@ _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?
 _PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
 _HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_KEY_LINES = 200  # at most so many lines are held back until the end of a private key arrives; every key is shorter
+_KEY_LINES = 200  # at most this many lines are held back until a private key ends; every private key is shorter
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
