@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trued.model.history import StoredAnswer, StoredVerdict
     from trued.support.lease_file import LeaseFile
 
-Emit: TypeAlias = "Callable[[JournalEvent], None]"  # takes one event of the engine
+Emit: TypeAlias = "Callable[[JournalEvent], None]"  # called with each event of the engine
 
 
 class Runtime(Protocol):
@@ -81,14 +81,14 @@ class Command:
     # folders of editable installs: the room is not shown at any of their paths, because then code would be imported
     # from the room by accident
     avoided: Sequence[str] = ()
-    mount_points: Sequence[str] = ()  # paths in `readable` for which the room has an empty folder
+    mount_points: Sequence[str] = ()  # paths in `readable` that are shown on an empty folder of the room
     # folder → a path below HOME. If the sandbox can show the folder there, too, the command gets that path.
     aliases: Mapping[str, str] = field(default_factory=dict)
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    # "none"; "loopback": an empty network of its own; "host": the machine's network, only to prepare a room
+    # "none", "loopback" (a network of its own, without access to others) or "host" (the machine's, to prepare a room)
     network: str = "none"
     second: bool = False  # this is the second run: its host name, user, HOME and time zone differ from the first run's
     channel: bool = False  # it gets a pipe for its answers; TRUED_CHANNEL holds the pipe's file descriptor

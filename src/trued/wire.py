@@ -117,7 +117,7 @@ class Spend:
     state: str = "open"  # open | done | failed | died
     reserved: Amount = field(default_factory=Amount)
     spent: Amount = field(default_factory=Amount)
-    cost: str = ""  # how its money is known: reported | computed | ceiling
+    cost: str = ""  # how the money spent is known: reported | computed | ceiling
     at: float = 0.0  # when this row was written
 
     @property
