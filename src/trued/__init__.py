@@ -1,7 +1,7 @@
 """Done is proven, not claimed.
 
-These are the names for writing a workflow. They are loaded when they are used: the supervisor of an agent imports this
-package, too, and has to start at once.
+This package exports the names that a workflow is written with. Each is imported when it is first used, because an
+agent's supervisor imports this package, too, and has to start at once.
 """
 
 from importlib import import_module

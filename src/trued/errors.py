@@ -8,7 +8,7 @@ TruedError
 ├── Postponed       a call has to wait: the hub's limit for its agent is reached, or an earlier attempt might still run
 ├── StateFailed     private state cannot be read or written: disk full, read-only, corrupted
 ├── Diverged        replay reached a step whose inputs differ from those in the journal
-├── AgentFailed     an agent process or its provider failed, or its replies never fitted the contract
+├── AgentFailed     an agent process or its provider failed, or its replies never fitted the reply contract
 ├── ForgeFailed     a forge or tracker is unreachable, failed, or returned something unexpected
 ├── CannotJudge     the environment of the checks failed: neither pass nor fail
 └── Ended           the run stops here; this is not an error
@@ -21,13 +21,14 @@ TruedError
 
 
 class TruedError(Exception):
-    """The message is one sentence for a person: what, where, what to do. `code` is the exit code."""
+    """The message is one sentence for a person: what is wrong, where, and what to do. `code` is the exit code."""
 
     code = 1
 
 
 class BadInput(TruedError):
-    """`what` is wrong, `where` it is (`file:line`, a flag, a host), and what to do `then`."""
+    """`what`: what is wrong. `where`: the place (`file:line`, a flag, a host), or "". `then`: what the user should do,
+    or ""."""
 
     code = 2
 

@@ -1,5 +1,8 @@
-"""The three seams of the engine: `Runtime` (who works), `Workspace` (where) and `Journal` (what is remembered); and, at
-its edge, `Tracker` and `Forge`. `JournalStore` keeps the journals of all runs."""
+"""The protocols through which the engine uses the outside world.
+
+`Runtime` lets an agent work, `Workspace` is where it works, and `Journal` remembers what happened in one run.
+`JournalStore` keeps the journals of all runs. `Tracker` holds tickets, and `Forge` holds pull requests.
+"""
 
 import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from trued.model.history import StoredAnswer, StoredVerdict
     from trued.support.lease_file import LeaseFile
 
-Emit: TypeAlias = "Callable[[JournalEvent], None]"  # takes one event of the engine
+Emit: TypeAlias = "Callable[[JournalEvent], None]"  # called with each event of the engine
 
 
 class Runtime(Protocol):
@@ -28,8 +31,8 @@ class Runtime(Protocol):
         ...
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """Carry out one order and return its report; events are passed to `emit` as they happen. An agent that fails
-        gives a report with the state "failed", no exception."""
+        """Carry out one order and return its report; events are passed to `emit` as they happen. If the agent fails,
+        the report has the state "failed", and no exception is raised."""
         ...
 
 
@@ -49,14 +52,15 @@ class AgentCommit:
 
     commit: str
     changed: tuple[str, ...]  # paths that differ from the head that the clone started from
-    # path → what the agent wrote into a file that it may not change, now undone; None: it had removed the file
+    # file that the agent may not change → what the agent wrote into it, or None if the agent removed it. The commit has
+    # these files as they were before.
     undone: Mapping[str, bytes | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """Two commits merged into one. `both`: path → the two versions of a file in conflict; None: that side has no such
-    file."""
+    """Two commits merged into one. `both`: path of a file in conflict → our version and their version; None for a
+    commit that does not have the file."""
 
     commit: str
     both: Mapping[str, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
@@ -71,26 +75,27 @@ class Command:
     stdin: bytes = b""
     variables: Mapping[str, str] | None = None
     readable: Sequence[str] = ()
-    writable: Sequence[str] = ()  # paths that it may write besides the room itself
-    temporary: Path | None = None  # a folder to move into its TMPDIR; its path in the command line is replaced
-    # folders of editable installs: if the room were shown at such a path, code would be imported from it by accident
+    writable: Sequence[str] = ()  # paths that the command may write besides the room itself
+    # a folder to move into the command's TMPDIR; in the command line, the folder's old path is replaced by the new one
+    temporary: Path | None = None
+    # folders of editable installs: the room is not shown at any of their paths, because then code would be imported
+    # from the room by accident
     avoided: Sequence[str] = ()
-    mount_points: Sequence[str] = ()  # paths in `readable` for which the room has an empty folder
+    mount_points: Sequence[str] = ()  # paths in `readable` that are shown on an empty folder of the room
     # folder → a path below HOME. If the sandbox can show the folder there, too, the command gets that path.
     aliases: Mapping[str, str] = field(default_factory=dict)
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    # "none"; "loopback": an empty network of its own; "host": the machine's network, only to prepare a room
+    # "none", "loopback" (a network of its own, without access to others) or "host" (the machine's, to prepare a room)
     network: str = "none"
     second: bool = False  # this is the second run: its host name, user, HOME and time zone differ from the first run's
     channel: bool = False  # it gets a pipe for its answers; TRUED_CHANNEL holds the pipe's file descriptor
     ports: Sequence[int] = ()  # the only TCP ports it may use if it has no network of its own
     lists_ports: bool = True  # TRUED_PORTS names the ports that it may use
-    inherited: Sequence[
-        int
-    ] = ()  # file descriptors that it gets under the same numbers; our own are closed once it runs
+    # file descriptors that the command gets under the same numbers; the engine closes its own copies once it runs
+    inherited: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +125,18 @@ class Server(Protocol):
         ...
 
     def dialer(self) -> int:
-        """A file descriptor that a process in another sandbox inherits. Each stream socket that the process sends over
-        it is connected to this server."""
+        """A file descriptor for a process in another sandbox to inherit. Each stream socket that the process sends over
+        this descriptor is connected to the server."""
         ...
 
     def has_ended(self) -> bool:
-        """Whether the command has ended or failed."""
+        """Whether the server's command has failed or ended. A command that exited with 0 counts as ended only after a
+        while, because it may have left a server in the background."""
         ...
 
     async def end(self) -> CommandResult:
-        """End the server with all its descendants; return its output. The exit code is None if it was still running."""
+        """End the server with all its descendants; return its output. The exit code is None if the command was still
+        running."""
         ...
 
 
@@ -295,7 +302,8 @@ class Workspace(Protocol):
         ...
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
-        """What the room of this commit lacks, for people: large files and submodules that are not on this machine."""
+        """What a room of this commit lacks because it is not on this machine: large files and submodules, as texts for
+        people."""
         ...
 
     async def execute(self, command: Command) -> CommandResult:
@@ -303,7 +311,7 @@ class Workspace(Protocol):
 
         If the sandbox can show folders at other paths, the command sees the room at the path of the user's own checkout
         (a copy of a room: at a different path). Then paths of the room and of aliased folders in the command line, the
-        variables and the input are replaced by those that the command sees.
+        variables and the input are replaced by the paths that the command sees.
         """
         ...
 
@@ -314,8 +322,8 @@ class Workspace(Protocol):
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
-        """Start a server in a sandbox. Its port is chosen here. The server finds it in the environment variable
-        `port_env`, and in its command line in place of {port}."""
+        """Start a server in a sandbox. The workspace chooses the port. The server finds the port in the environment
+        variable `port_env`, and in its command line in place of {port}."""
         ...
 
     def describe_second_surroundings(self) -> str:
@@ -363,8 +371,8 @@ class Journal(Protocol):
         ...
 
     def spend(self, decide: Decide) -> Spend | None:
-        """Reserve or settle in one synced transaction: `decide` gets all spending of the run, and returns the row to
-        write or None. Returns that row as it was written."""
+        """Reserve or settle the spending of an attempt, in one synced transaction. `decide` gets all spending of the
+        run and returns the row to write, or None to write nothing. Returns the row as it was written, or None."""
         ...
 
     def limit_changes(self) -> list[tuple[str, str, float]]:
@@ -407,11 +415,12 @@ class JournalStore(Protocol):
     # -- runs
 
     def add(self, record: "RunRecord", inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the queue that `put` puts it into."""
+        """Add a run with all its inputs, in one write. `queue`: where `put` puts the run."""
         ...
 
     def put(self, run: str) -> None:
-        """Put the run into its queue, unless it is there already; if it is being driven, it is driven again later."""
+        """Put the run into its queue, unless it is there already. If a worker drives the run now, the run is driven
+        again afterwards. Raises BadInput if there is no hub."""
         ...
 
     def queue_of(self, run: str) -> str:
@@ -445,8 +454,8 @@ class JournalStore(Protocol):
         ...
 
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> AbstractContextManager[None]:
-        """Claim the run, so that only this process drives it. Raises Busy if another process does, and BadInput if the
-        run is not on this machine.
+        """Claim the run, so that only this process drives it. Raises Busy if another process drives it, and BadInput
+        if the run is not on this machine.
 
         `end_driver` is called when the driver has to end but gets no signal: the run was cancelled elsewhere, or
         another driver has it. It may be called several times, and from any thread.
@@ -536,7 +545,7 @@ class JournalStore(Protocol):
         ...
 
     def landed(self) -> dict[str, list[str]]:
-        """Run → branches that its whole work landed on."""
+        """Run → the branches on which all of its work has landed."""
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
@@ -619,8 +628,8 @@ class JournalStore(Protocol):
         ...
 
     def approve(self, run: str, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval, unless the same requirement at the same commit (or the same contract) has one; with
-        `instead`, the new one counts. Returns whether it was recorded."""
+        """Record an approval, unless the same requirement at the same commit (or the same contract) already has one.
+        With `instead`, the new approval replaces that one. Returns whether it was recorded."""
         ...
 
     def decide(
@@ -732,7 +741,8 @@ class Forge(Protocol):
         ...
 
     def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
-        """Open a pull request, or update the open one of that branch; one that is closed or merged stays as it is."""
+        """Update the open pull request of the branch; if none is open, open a new one. A closed or merged pull request
+        stays as it is."""
         ...
 
     def picture(self, commit: str, path: str) -> str:

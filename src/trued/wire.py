@@ -106,7 +106,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """One attempt of one order: its reservation while it is open, and what it used."""
+    """The spending of one attempt at an order: what is reserved while the attempt is open, and what it used."""
 
     call: str
     attempt: int
@@ -117,7 +117,7 @@ class Spend:
     state: str = "open"  # open | done | failed | died
     reserved: Amount = field(default_factory=Amount)
     spent: Amount = field(default_factory=Amount)
-    cost: str = ""  # how its money is known: reported | computed | ceiling
+    cost: str = ""  # how the money spent is known: reported | computed | ceiling
     at: float = 0.0  # when this row was written
 
     @property
@@ -128,8 +128,7 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One attempt of one order of a call, self-contained: it can be executed on any machine that has the clone
-    folder."""
+    """One attempt at an order of a call. It is self-contained: any machine that has the clone folder can execute it."""
 
     run: str
     key: str  # the name of the step: "chunk 1A/purple-team-b#2"
@@ -148,12 +147,12 @@ class Order:
     model: str = ""  # small | medium | large, or a name that the agent knows
     native: str = ""  # the agent's own id of the session, if an earlier call learnt it
     interrupted: bool = False  # the agent has started on this brief before and continues from there
-    anew: str = ""  # the brief for a new session, if this one is lost; empty: `brief`
+    anew: str = ""  # the brief for a new session, if the old session is lost; empty: `brief` is used
     before: Usage = field(default_factory=Usage)  # the session's usage so far: some agents report only its new total
     bring: bool = False  # load the project's own settings for this agent: hooks, servers, skills
     login: str = "auto"  # how it may log in: auto | key | subscription | none
     prompts: str = "policy"  # what its role does not allow is refused (policy) or becomes a question (ask)
-    allowance: Amount = field(default_factory=Amount)  # reserved for this call; it is ended when it uses more
+    allowance: Amount = field(default_factory=Amount)  # reserved for this call, which is ended when it uses more
     price: Price = field(default_factory=Price)
     limits: ProcessLimits = field(default_factory=ProcessLimits)
     confinement: Confinement = field(default_factory=Confinement)
@@ -178,7 +177,7 @@ class Report:
     session: str = ""
     native: str = ""  # the agent's own id of the session; empty: it never had one
     resumed: bool = False  # the agent continued its conversation
-    asks: int = 1  # 2 if it was asked again because its reply broke the contract
+    asks: int = 1  # 2 if the agent was asked again, because its reply broke the reply contract
     reaped: int = 0  # processes that outlived the agent and were ended
     commands: tuple[str, ...] = ()  # command lines that it ran, as far as it reports them
     usage: Usage = field(default_factory=Usage)
@@ -204,8 +203,8 @@ def add_usage(first: Usage, second: Usage) -> Usage:
 
 
 def with_cost(usage: Usage, price: Price) -> Usage:
-    """The usage with a cost: the agent's own figure, or one computed from the price of its model; unchanged if no price
-    was asked for."""
+    """The usage with a cost: the agent's own figure, or one computed from the price of its model. An empty usage, or
+    one that says where its cost comes from, is returned unchanged; so is any usage if no price was asked for."""
     if usage.cost or not price.source or usage == Usage():
         return usage
     if usage.cost_usd:

@@ -21,9 +21,8 @@ class GoalParts(Value):
     criteria: tuple[Criterion, ...] = ()  # under "Success criteria", "Acceptance criteria", "Done when" …
     constraints: tuple[Criterion, ...] = ()
     sentences: tuple[Criterion, ...] = ()  # everything else that asks for something
-    background: tuple[
-        Criterion, ...
-    ] = ()  # under "Background", "Non-goals", "Notes" …: agents read it, but no check covers it
+    # under "Background", "Non-goals", "Notes" …: agents read these sentences, but no check covers them
+    background: tuple[Criterion, ...] = ()
 
     @property
     def all_criteria(self) -> tuple[Criterion, ...]:
@@ -60,7 +59,7 @@ class _GoalReading:
         default_factory=lambda: {"criteria": [], "constraints": [], "sentences": [], "background": []}
     )
     sections: list[_Section] = field(default_factory=list)
-    label: str = ""  # the label above the next list
+    label: str = ""  # the kind of the label above the next block; "" if there is no label
 
     def read(self) -> None:
         lines, blocks = split_lines(self.text), parse(self.text)
@@ -145,7 +144,8 @@ class _GoalReading:
 
 
 def _label(words: Words, follower: Block | None) -> tuple[str, str]:
-    """The label that a paragraph consists of or begins with, and the text after it."""
+    """The label that a paragraph consists of or begins with, and the text after the label; two empty texts if there is
+    no label."""
     if words.label and (words.label.endswith(":") or words.rest.startswith(":") or not words.rest):
         return words.label, words.rest.removeprefix(":").strip()
     if words.raw.endswith(":") and isinstance(follower, List | Table | Other) and len(words.raw.split()) <= 5:

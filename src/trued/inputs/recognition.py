@@ -1,4 +1,4 @@
-"""Recognises what an input file is: a plan, a ticket, or a goal in words; by its structure, its name and its title."""
+"""Recognises by structure, name and title what an input file is: a plan, a ticket, or a goal in words."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -55,7 +55,7 @@ def recognise_file(text: str, file: str) -> RecognisedFile:
 
 
 def is_plan(text: str, file: str) -> bool:
-    """Whether a run's input file is a plan, even one with mistakes; if not, it is a goal in words."""
+    """Whether a run's input file is a plan, with or without mistakes. Any other file is a goal in words."""
     return bool(file) and _form(text, file).has_chunks
 
 

@@ -26,7 +26,7 @@ def sentences(text: str) -> list[tuple[str, int]]:
 
 
 def sentence_criteria(goal: Goal) -> tuple[Criterion, ...]:
-    """Each sentence of a goal as a criterion; the whole text as one if it has no sentences."""
+    """Each sentence of a goal as a criterion; if the text has no sentences, the whole text as one criterion."""
     found = sentences(goal.text) or [(goal.text.strip(), goal.source.line)]
     return tuple(
         Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line)) for text, line in found

@@ -63,7 +63,7 @@ def validate(
     value = located.value
     for part in spot:
         value = value[part]
-    try:  # by way of JSON: it lets a list become a tuple, but converts nothing else
+    try:  # as JSON, because pydantic then accepts a list for a tuple, but still converts nothing else
         return model.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         problem = _outermost(error)
@@ -94,7 +94,7 @@ class _Place:
         self._subjects = subjects
         self.spot: Spot = ()
         self.keys: tuple[str, ...] = ()  # known keys on the level of the last part
-        self.subject = ""  # the innermost named thing around the problem
+        self.subject = ""  # the name, from `subjects`, of the innermost part around the problem
         self.path: tuple[str | int, ...] = ()  # the path from `subject` on
         self.type: Any = None  # what the model expects here
         self._enter(model)

@@ -34,7 +34,7 @@ FILLER = _set(
     "the a an and or of our for this key main core hard project primary secondary high level overall "
     "statement list technical functional nonfunctional user business product plan have nice to current"
 )
-# STATUS: fields about the state of the work, in headers and tables. FIELDS: these and the other fields of headers.
+# STATUS: words of fields about the state of the work, in headers and tables. FIELDS: words of all header fields.
 STATUS = _set(
     "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
     "reviewers due sprint team why rationale depends on last by"
@@ -188,7 +188,7 @@ def _after(rest: str) -> str:
 
 
 def file_names(words: Words) -> tuple[str, ...]:
-    """The files of a cell: its code spans, or its words between commas."""
+    """The files that a cell or another text names: its code spans or, if it has none, its parts between commas."""
     parts = words.codes or words.plain.replace(";", ",").replace("\n", ",").split(",")
     names = (part.strip() for part in parts)
     return tuple(name for name in names if name and name.lower() not in NO_FILES)

@@ -3,7 +3,7 @@
 A form names its action (`data-do`) and the action's fields:
 
     answer   run, key (the question's), answer, comment
-    comment  run, call, role, comment, when (next: in the role's next brief; now: the call stops, and continues with it)
+    comment  run, call, role, comment, when (next: in the role's next brief; now: the call stops, then continues)
     cancel   run
     resume   run
     limit    run, limit (usd=5; one or more)
@@ -56,7 +56,7 @@ class Action:
 
     words: str  # a description for the terminal, in one sentence or a few lines
     command: tuple[str, ...]  # the equivalent command
-    do: Callable[[RunStore], str]  # does it and returns a sentence about the result
+    do: Callable[[RunStore], str]  # carries out the action and returns a sentence about the result
     needs_confirmation: bool = False
 
     @property
@@ -82,7 +82,8 @@ class Fields:
         return text
 
     def line(self, name: str, default: str = "") -> str:
-        """The field as one visible line: it cannot imitate another line of the terminal, or scroll others away."""
+        """The field as one visible line, which cannot imitate another line of the terminal or scroll other lines away.
+        Raises BadInput if it is missing or too long."""
         line, most = terminal_line(self.text(name) or default), NAME if name == "who" else LINE
         if len(line) > most:
             raise BadInput(f"{name} is longer than {most} characters", then="shorten it")
@@ -302,8 +303,8 @@ class Actions:
     def _command_action(
         self, description: str, command: tuple[str, ...], *, needs_confirmation: bool = False, started: str = ""
     ) -> Action:
-        """An action that starts this command. `started`: what it returns if the command is still running after
-        AT_ONCE_S."""
+        """An action that starts this command. `started`: what the action returns if the command is still running
+        after AT_ONCE_S."""
 
         def do(store: RunStore) -> str:
             return self._start(command, started)
@@ -371,7 +372,8 @@ def _limit_change(step: LimitStep) -> str:
 def _decision_words(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...], decision: Decision
 ) -> str:
-    """What the journal would record, one line per requirement: who, what, at which commit, why."""
+    """What the journal would record, one line for each requirement (or one for the whole contract): who, what, at which
+    commit, why. Raises BadInput for an unknown requirement."""
     verb = "rejects" if decision.rejected else "accepts"
     if not wanted:
         ids = [requirement.id for requirement in contract.requirements]

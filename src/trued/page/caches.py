@@ -1,4 +1,4 @@
-"""Two small caches: `Stamped` keeps one value while its stamp stays the same, `Recent` the values used last."""
+"""Two small caches: `Stamped` keeps one value while its stamp stays the same; `Recent` keeps the values used last."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -9,8 +9,8 @@ Kept = TypeVar("Kept")
 
 
 class Stamped(Generic[Kept]):
-    """Keeps one value. `get` makes it again only if the stamp, which stands for all that the value depends on, differs
-    from the last one."""
+    """Keeps one value and its stamp, which stands for everything that the value depends on. `get` makes the value again
+    only if the stamp has changed."""
 
     def __init__(self) -> None:
         self._kept: tuple[object, Kept] | None = None

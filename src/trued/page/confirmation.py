@@ -35,7 +35,7 @@ class ProposedDecision:
     number: str
     words: str  # exactly what would be recorded
     act: Callable[[], Awaitable[str]]
-    session: int  # the session that proposed it: no other sees its number
+    session: int  # the session that proposed the decision; no other session sees the number
     until: float  # when it expires, in seconds since the epoch
     state: DecisionState = "asked"
     said: str = ""
@@ -43,11 +43,11 @@ class ProposedDecision:
 
 
 class Confirmations:
-    """Asks about one proposal at a time: the browser shows its number, and the person types that in the terminal.
+    """Asks about one proposal at a time: the browser shows a number, and the person types this number in the terminal.
 
     Only pages of the session that made the proposal show the number. An attacker who has stolen the person's session
-    can propose and sees the number, but cannot type it in the terminal. The person's own pages then show it as well, so
-    the person might type it. That is why the terminal first shows exactly what would be recorded.
+    can propose and sees the number, but cannot type it in the terminal. The person's own pages then show the number as
+    well, so the person might type it. That is why the terminal first shows exactly what would be recorded.
     """
 
     def __init__(

@@ -20,8 +20,8 @@ LEADS = """<!doctype html>
 
 
 class EntryFile:
-    """A small HTML file that opens the page and logs the browser in. There is at most one, in the private state folder,
-    and only the person's own account can read it."""
+    """A small HTML file that opens the page and logs the browser in. Each server has at most one, in the private state
+    folder, and only the person's own account can read it."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER

@@ -150,7 +150,7 @@ class PageGate:
     def _refuse_unexpected(self, request: BrowserRequest) -> Response | None:
         """Refuse a request that the page's own script would not send; None if it may pass.
 
-        It refuses methods other than GET and POST, bad paths, too many headers, a POST that is not JSON from this
+        Refused are methods other than GET and POST, bad paths, too many headers, a POST that is not JSON from this
         origin, and with `look` any POST but the login.
         """
         if request.method not in ("GET", "POST"):

@@ -91,8 +91,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class Painting:
-    """A rendered page, and the pieces of it to send: all, or those that changed. Streams that get the same pieces share
-    one Painting, so its message is made once."""
+    """A rendered page, and which of its pieces to send: all of them, or those that changed. Streams that get the same
+    pieces share one Painting, so that the message is made only once."""
 
     view: PageView
     pieces: Mapping[str, str]

@@ -46,7 +46,7 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
-BEGUN = 2  # at most this many half-read runs are kept that no tab shows; they are read for their line in the list
+BEGUN = 2  # of runs that are read only for their line in the list, at most this many half-read ones are kept
 STORY = 80  # lines of a run's story that are kept, the newest
 BATCH = 1_000  # events that one query reads
 TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
@@ -74,7 +74,7 @@ class StillReading(Exception):
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
-        self.record, self.share = record, share  # share: how much of its events is folded, from 0 to 1
+        self.record, self.share = record, share  # share: how much of the run is folded, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class WatchedRun:
 
     progress: Progress
     moment: int = 0  # the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
-    was_whole: bool = False  # whether it was once up to date; its page then never shows "still reading" again
+    was_whole: bool = False  # it was once read to its newest event: its page never shows "still reading" again
     first: int = 0  # id of its first event
     last: int = 0  # id of the newest folded event
     count: int = 0  # how many events are folded
@@ -540,7 +540,8 @@ class Reader:
         return lines[:STORY]
 
     def look_at(self, record: RunRecord) -> tuple[str, str]:
-        """The command with which a person looks at the work, and what it does: a preview, if there is a server."""
+        """The command with which a person looks at the work, and what the command does: `trued preview` if the work has
+        a server, otherwise `trued diff`."""
         contract = self.store.contract(record.id)
         start = str(self.store.stored_inputs(record.id)["settings"].get("commands", {}).get("start", ""))
         if (contract and contract.serve) or has_server(self.store, record, configured=start):
@@ -621,7 +622,8 @@ class Reader:
         return self._transcripts.get((record.id, call.key), lambda: CallTranscript(folder, call.key))
 
     def documents(self, record: RunRecord) -> dict[str, str]:
-        """Name → text of the run's documents. Read again when its head or its own files have changed."""
+        """Name → text of the run's documents. They are read again when the run's head or the files in its folder have
+        changed."""
         folder = self.store.folder(record.id)
         files = folder / "files"
         times = [path.stat().st_mtime_ns for path in files.rglob("*") if path.is_file()] if files.is_dir() else []

@@ -75,7 +75,7 @@ class PageOptions:
     port: int = 0
     host: str = ""  # "": a random name under localhost
     look: bool = False  # nothing can be changed
-    notify: NotifySettings = field(default_factory=NotifySettings)  # that person's settings
+    notify: NotifySettings = field(default_factory=NotifySettings)  # how to notify the person who started the page
 
 
 def open_sockets(port: int) -> tuple[int, list[socket.socket]]:

@@ -35,7 +35,7 @@ class StoryLine:
     who: str
     text: str
     tone: str = ""  # a grade, `wait`, or "" for nothing special
-    call: str = ""  # key of the call, if it is about one
+    call: str = ""  # key of the call that the line is about, if any
     requirement: str = ""  # the first refuted requirement
 
 
@@ -189,7 +189,8 @@ def _roles(calls: Sequence[Call]) -> str:
 
 
 def _refuted_requirements(call: Call, seen: Progress) -> str:
-    """The requirements that the last proof in the call's scope before this call refuted, as words."""
+    """The requirements that the engine refuted in its last proof before this call, in the call's scope, as a text; ""
+    if there are none."""
     names = seen.scopes.get(scope_of(call.key), ())
     proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= call.asked]
     last = proofs[-1].grades if proofs else ()

@@ -162,7 +162,7 @@ class _CloneLook:
 
     parts: DiffParts = ()
     under_way: Future[DiffParts | None] | None = None
-    due: float = 0.0  # do not read it before this time
+    due: float = 0.0  # do not read the clone before this time
 
 
 class CloneDiffs:
@@ -218,7 +218,8 @@ def _clone_of(store: RunStore, record: RunRecord, call: ReportedCall) -> Path | 
 
 
 def _first_found(store: RunStore, record: RunRecord, read: Callable[[str], Found | None]) -> Found | None:
-    """What `read` finds in the run's private git store, otherwise in the user's repository; None if nothing in both."""
+    """What `read` finds in the run's private git store or, if it finds nothing there, in the user's repository; None if
+    it finds nothing in either."""
     own, repository = Store(Path(record.repository), store.home, record.id).folder, Path(record.repository)
     inside = repository / ".git"
     places = [str(place) for place in (own, inside if inside.exists() else repository) if place.exists()]

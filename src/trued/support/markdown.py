@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # imported with the first text: most commands parse none
+if TYPE_CHECKING:  # at run time, imported when the first text is parsed: most commands parse none
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
@@ -148,7 +148,7 @@ def open_comment(text: str) -> int:
 def _blanked(text: str, keep: str = " ", shown: Collection[int] = ()) -> str:
     """The text with `keep` in place of each character of its comments, except line ends. If `keep` is "", whole
     comments are left out, with their line ends. A comment that is never closed stays, since it may hide what somebody
-    wants. `shown`: of the marks `<!--` in the text, counted from 0, those that begin no comment."""
+    wants. `shown`: the numbers of the marks `<!--` that begin no comment; marks are counted from 0."""
     parts, at, number = list[str](), 0, 0
     while (start := text.find("<!--", at)) >= 0:
         if number in shown:
@@ -166,7 +166,7 @@ def _blanked(text: str, keep: str = " ", shown: Collection[int] = ()) -> str:
 
 
 def _marks_in_code(token: "Token") -> frozenset[int]:
-    """Of the marks `<!--` in this block, counted from 0, those that inline code shows."""
+    """The numbers of the marks `<!--` in this block that are part of inline code; marks are counted from 0."""
     number, shown = 0, set[int]()
     for child in token.children or ():
         count = child.content.count("<!--")
@@ -201,7 +201,8 @@ def parse(text: str) -> list[Block]:
 
 
 def _too_deep(tokens: "Sequence[Token]") -> set[int]:
-    """The first line of each outermost block that is nested as deep as the parser goes, or deeper."""
+    """The first line of each outermost block in which something is nested as deep as the parser goes. The parser may
+    have left out what is nested deeper."""
     found, line = set[int](), 0
     for token in tokens:
         if token.level == 0 and token.map:

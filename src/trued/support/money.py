@@ -8,7 +8,8 @@ LEAST_CERTAIN_FIRST = ("ceiling", "computed", "reported")
 
 
 def least_certain(costs: Iterable[str]) -> str:
-    """How a sum of these costs is known: like its least certain part. "" if that is unknown for all of them."""
+    """How the sum of some costs is known, from how each of them is known: like the least certain one. "" if that is
+    unknown for all of them."""
     known = set(costs)
     return next((kind for kind in LEAST_CERTAIN_FIRST if kind in known), "")
 

@@ -102,7 +102,7 @@ def pid_of(identity: str) -> int:
 
 
 def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
-    """Kill every process of this call and return how many there were. These are the processes with the marker, the
+    """Kill every process of a call, except this one, and return how many there were: the processes with the marker, the
     descendants of `below`, and those with an identity in `known`."""
     identities, ended, deadline = tuple(known), set[str](), time.monotonic() + KILL_TIMEOUT_S
 

@@ -39,7 +39,7 @@ _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?
 _PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
 _HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_KEY_LINES = 200  # at most so many lines are held back until the end of a private key arrives; every key is shorter
+_KEY_LINES = 200  # at most this many lines are held back until a private key ends; every private key is shorter
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
@@ -59,7 +59,8 @@ def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 class Redactor:
-    """Replaces the secrets that the engine knows, in every encoding, and everything that looks like a key."""
+    """Replaces everything that looks like a key, and the secrets that the engine knows, also if they are encoded (see
+    `forms`)."""
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._names: dict[str, str] = {}
@@ -131,7 +132,8 @@ def in_json(redact: Callable[[Any], Any], text: str) -> str:
 
 
 class Stream:
-    """Turns chunks of bytes into plain, redacted lines. A secret that is split between two chunks is also redacted."""
+    """Turns chunks of bytes into plain, redacted lines, without blank lines. A secret that is split between two chunks
+    is also redacted."""
 
     def __init__(self, redactor: Redactor, line: Callable[[str], None]) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

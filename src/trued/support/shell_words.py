@@ -24,7 +24,8 @@ def is_operator(word: str) -> bool:
 
 
 def started_commands(command: str) -> list[list[str]]:
-    """Every simple command of a line, without operators and without variables that are set before a command."""
+    """Every simple command of a line, without operators and without variables that are set before a command. The file
+    of a redirection counts as a command, too."""
     commands: list[list[str]] = [[]]
     for word in shell_words(command):
         if is_operator(word):

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-LINKS = 40  # more links than this lead in a circle
+LINKS = 40  # a path that leads over more links than this counts as a circle
 
 
 def name_inside(folder: Path, path: Path) -> str | None:

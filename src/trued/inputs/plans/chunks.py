@@ -1,4 +1,5 @@
-"""Decide which blocks of a plan are its chunks, once the whole plan is read; the others are kept as unread."""
+"""Decide which blocks of a plan are its chunks, once the whole plan is read. The other blocks become criteria or unread
+text."""
 
 import re
 
@@ -89,7 +90,8 @@ def _phase_of(section: PlanSection | None) -> PlanSection | None:
 
 
 def _from_prose(outline: Outline) -> None:
-    """Make each phase without chunks a chunk: its heading and everything below it."""
+    """Make each phase without chunks one chunk, of its heading and the unread text below it. A phase counts as having
+    chunks if its number begins the id of any chunk, wherever the plan lists that chunk."""
     busy = _busy(outline.drafts)
     numbers = {match.group(1) for draft in outline.drafts if (match := OF_PHASE.match(draft.id))}
     drafts: dict[int, Draft] = {}

@@ -58,7 +58,7 @@ def _done_sections(blocks: Sequence[Block], last: int) -> Iterator[tuple[int, in
 
 
 def _has_done_status(blocks: Sequence[Block], heading: Heading) -> bool:
-    """Whether the paragraphs right below the heading have a status field, and it says done."""
+    """Whether a status field in the paragraphs right below the heading says done."""
     below = blocks[list(blocks).index(heading) + 1 :]
     for block in below:
         if not isinstance(block, Paragraph):

@@ -9,7 +9,7 @@ from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph,
 
 NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
-PROSE = ("problem", "aside")  # labels of these kinds are ignored in a section of criteria: its text stays criteria
+PROSE = ("problem", "aside")  # in a section of criteria, text below a label of these kinds still counts as criteria
 BACKGROUND = (*PROSE, "nongoal")
 LABEL_WORDS = 5
 BOLD_PHASE = 7  # the level of a bold line that names a phase: below every heading, whose levels are 1 to 6
@@ -70,7 +70,7 @@ class Outline:
     found: list[DraftCriterion] = field(default_factory=list)
     unread: list[DraftCriterion] = field(default_factory=list)  # text that is neither chunk, criterion nor background
     loose: list[tuple[PlanSection, List | Table]] = field(default_factory=list)
-    # section, first and last line of each heading, paragraph, list and table that does not itself list chunks
+    # section, first and last line of each block that lists no chunks
     spans: list[tuple[PlanSection, int, int]] = field(default_factory=list)
     sections: list[PlanSection] = field(default_factory=list)
     label: str = ""
@@ -257,8 +257,8 @@ class Outline:
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
     def left_over(self, section: PlanSection, block: List | Table, kind: str = "text") -> None:
-        """Keep a list or table without chunks: items with a checkbox are ship criteria; all other items and rows are
-        criteria of this `kind`, or unread if it is "text"."""
+        """Keep a list or table without chunks. Items with a checkbox become ship criteria. All other items and rows
+        become criteria of this `kind`; if `kind` is "text", they become unread text."""
         if isinstance(block, Table):
             rows = [
                 (row.line, _row_text(block, row))

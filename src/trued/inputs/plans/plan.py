@@ -63,7 +63,8 @@ def _criteria(drafts: list[DraftCriterion], phases: "_Phases", file: str) -> tup
 
 
 def tick_lines(text: str, done: Mapping[int, str]) -> str:
-    """The plan with these lines ticked, each with its note; every other byte is unchanged."""
+    """The plan with a proof comment at the end of some lines; if such a line has a checkbox, it is ticked. `done`: line
+    → the comment's text. All other lines are unchanged. Raises ValueError for a line that the plan does not have."""
     lines = split_lines(text)
     boxes = {
         item.line for block in parse(text) if isinstance(block, List) for item in block.walk() if item.checked is False

@@ -1,4 +1,4 @@
-"""Tick a plan's checklist: only by evidence, or by a person's approval."""
+"""Ticks the criteria of a plan that are proven, or that a person has accepted."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,8 @@ from trued.model import Criterion, Grade, Judged, Plan, Requirement, Verdict
 
 
 def ticked_plan(plan: Plan, requirements: Sequence[Requirement], verdict: Verdict) -> str:
-    """A copy of the plan in which every proven or attested criterion is ticked, with the requirement and commit."""
+    """A copy of the plan in which every proven or attested criterion is ticked, with its requirements and the
+    commit."""
     judged = {item.id: item for item in verdict.requirements}
     done = {}
     for criterion in plan.criteria:

@@ -1,4 +1,4 @@
-"""Finds a project's entry points in its sources: public functions and HTTP routes. Pure; only hints for people."""
+"""Finds a project's entry points in its sources: public functions and HTTP routes. They are only hints for people."""
 
 import ast
 import re

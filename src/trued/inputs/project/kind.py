@@ -1,4 +1,4 @@
-"""Detect a project's languages and how it is built, tested and started; users can correct it in [commands]."""
+"""Detect a project's languages, and how it is built, tested and started; [commands] overrides what is detected."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -39,7 +39,7 @@ class ProjectKind(Value):
     test: str = ""
     start: str = ""
     why: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()  # the test command of each project, started at the top without a shell's parentheses
+    tests: tuple[str, ...] = ()  # each project's test command, to be started at the top; without parentheses around it
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ def _is_only_tools(project: Project, inside: Inside) -> bool:
 
 
 def _with_commands(project: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
-    """The project with its commands, and the reason for its test command or for having none."""
+    """The project with its commands, and why it has this test command or none; "" if that needs no reason."""
     if project.language == "python":
         commands = PythonCommands(project, names, inside)
         test, why = commands.test

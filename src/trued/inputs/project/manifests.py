@@ -19,7 +19,7 @@ from trued.support.tables import json_table, parse_toml, table_at, toml_table
 
 Read: TypeAlias = Callable[[str], str | None]
 
-MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make looks for them
 PLACEHOLDER = "no test specified"  # `npm init` writes it into a test script that only fails
 _TARGET = re.compile(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)
 _READ = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "yarn.lock")
@@ -45,7 +45,8 @@ class Project:
 
     @property
     def test_alone(self) -> str:
-        """The test command as a check takes it, without the parentheses that join it to those of other projects."""
+        """The test command for a check: without the parentheses that are needed to join the commands of several
+        projects."""
         return self.test if self.folder == "." else self.test.removeprefix("(").removesuffix(")")
 
 
@@ -56,14 +57,15 @@ def is_manifest(path: str) -> bool:
 
 
 def projects(paths: Collection[str], read: Read, deep: int = 1) -> tuple[Project, ...]:
-    """All projects: Python before Node, the root before its folders."""
+    """All Python projects, then all Node projects; of each kind, the one in the root comes first."""
     by_folder = folders(paths, deep)
     inside = text_reader(by_folder, read)
     return (*_python_projects(by_folder, inside), *_node_projects(by_folder, inside))
 
 
 def folders(paths: Collection[str], deep: int = 1) -> dict[str, set[str]]:
-    """The root and its folders, each with the names in it; folders of examples, tests and the like are left out."""
+    """The root and the folders down to `deep` levels below it, each with the paths of all files in it. Folders of
+    examples, tests and the like are left out."""
     by_folder: dict[str, set[str]] = {".": set(paths)}
     for path in sorted(paths):
         parts = path.split("/")
@@ -131,7 +133,7 @@ def _pip(lists: list[str], texts: Mapping[str, str], manifest: dict[str, Any]) -
         yield ("install", *(["--require-hashes"] if name in pinned else []), "-r", name)
     if "build-system" in manifest or "setup.py" in texts or "[metadata]" in texts.get("setup.cfg", ""):
         extras = dict.fromkeys(extra for name, text in texts.items() for extra in extras_for_tests(name, text))
-        # Groups are listed one by one, because not every pip knows them.
+        # The packages of dependency groups are named here, because not every pip can install a group.
         more = [] if pinned else _words(groups_for_tests(manifest))
         itself = f".[{','.join(extras)}]" if extras and not pinned else "."
         yield ("install", *(["--no-deps"] if pinned else []), "-e", itself, *more)

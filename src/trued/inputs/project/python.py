@@ -10,11 +10,11 @@ from trued.proof.room.declared_packages import FAMILIES, LISTS
 from trued.support.tables import table_at, toml_table
 
 LOOKED = 8  # test files that are read; one is nearly always enough
-PACKAGES = 6  # a command names at most this many packages one by one; with more, it names the whole folder
+PACKAGES = 6  # a command names at most this many packages; if there are more, it names the whole folder
 STARTED = ("main.py", "app.py")
 DEPENDENCY_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")
 TEST_FILE = re.compile(r"(?:[^/]+/)*(?:test_[^/]*|[^/]*_test)\.py")
-_PROGRAM = re.compile(r"([A-Za-z_]\w*)/__main__\.py")  # beside the manifest, so it runs without being installed
+_PROGRAM = re.compile(r"([A-Za-z_]\w*)/__main__\.py")  # a package beside the manifest runs without being installed
 _PACKAGE = re.compile(r"([A-Za-z_]\w*)/__init__\.py")
 _ASIDE = frozenset(("bench", "benchmarks", "docs", "examples", "migrations", "scripts", "test", "tests", "tools"))
 _PYTEST = re.compile(r"^(?:import pytest|from pytest|(?:async )?def test_|class Test\w*(?:\(\))?:)", re.MULTILINE)

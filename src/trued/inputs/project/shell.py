@@ -11,7 +11,7 @@ CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its
 TEXT_LIMIT = 50_000  # only this many characters of a command line are read
 DEPTH = 4  # shells within shells are read down to this level
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
-BEFORE = {  # programs that start another one → how many arguments of their own come before it
+BEFORE = {  # program that starts another program → how many of its own arguments come before the other one's name
     "sudo": 0,
     "doas": 0,
     "env": 0,
@@ -43,7 +43,8 @@ _MARKS = "();<>|&`\n"
 
 
 def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, bool]]:
-    """Each program that the text starts, with its arguments, and whether it reads from the previous one's pipe."""
+    """Each program that the text starts, with its arguments, and whether it reads the previous program's output through
+    a pipe."""
     words, piped, skip = list[str](), False, False
     for token in (*_tokens(text), ";"):
         if set(token) <= set(_MARKS):

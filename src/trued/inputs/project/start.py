@@ -1,4 +1,4 @@
-"""Find how a project's server is started, from its files: candidates to be tried, the likeliest first. Pure."""
+"""Find commands that may start a project's server, judged by the project's files: the likeliest first."""
 
 import re
 import shlex
@@ -49,7 +49,8 @@ def start_command_sources(paths: Collection[str]) -> tuple[str, ...]:
 
 
 def start_commands(paths: Collection[str], read: Read, configured: str = "") -> tuple[StartCommand, ...]:
-    """The candidates, each once. `configured`: the user's own start command (`[commands] start`), which comes first."""
+    """The commands that may start the server, each once, the likeliest first. `configured`: the user's own command
+    (`[commands] start`), which comes before all others."""
     every = [
         *_configured_start(configured),
         *_procfile(read("Procfile")),
@@ -138,7 +139,8 @@ def _flask(application: str, path: str) -> StartCommand:
 
 
 def _programs(path: str, texts: dict[str, str]) -> Iterator[StartCommand]:
-    """Programs that read their port from an environment variable: a script, or a package started by `-m`."""
+    """The start command of a program that reads its port from an environment variable: a script, or a package started
+    by `-m`."""
     folder, name = str(PurePosixPath(path).parent), PurePosixPath(path).name
     if name == "__main__.py" and folder != ".":
         beside = (texts[file] for file in texts if file.startswith(f"{folder}/"))

@@ -19,7 +19,8 @@ _ByFolder: TypeAlias = Mapping[str, set[str]]
 
 
 def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project]:
-    """The projects, by language, the root before its folders."""
+    """The Go, Rust and Java projects, by language, the root before its folders. Projects that the root's project builds
+    are left out."""
     kinds: tuple[Callable[[str, set[str], Inside], Project | None], ...] = (_go, _rust, _maven, _gradle)
     for kind in kinds:
         projects = [

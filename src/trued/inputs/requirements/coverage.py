@@ -72,8 +72,8 @@ def _with_manual_checks_only(requirement: Requirement) -> Requirement:
 def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
     """These requirements, each with the visible checks that the same requirement has in `planned`.
 
-    If one of them covers another planned requirement, it also gets that requirement's browser checks: a browser check
-    that fails then refutes it.
+    A requirement that covers another planned requirement also gets the browser checks of the covered one, so that a
+    browser check that fails refutes the covering requirement.
     """
     planned = tuple(planned)
     checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
@@ -123,7 +123,7 @@ def _covering(planned: Requirement, users_own: Iterable[Requirement]) -> str:
 
 
 def _with_parts(requirements: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """Make all other requirements parts of the requirement for the whole source. `whole`: the id of that one."""
+    """Make all other requirements parts of the requirement with the id `whole`, which stands for the whole source."""
     parts = tuple(requirement.id for requirement in requirements if requirement.id != whole)
     return tuple(
         requirement.model_copy(update={"parts": parts}) if requirement.id == whole and parts else requirement
@@ -209,8 +209,8 @@ class _Words:
 
     def repeated_by(self, requirement: Requirement) -> Iterator[str]:
         """The sentences or criteria that the text of the user's requirement repeats, ignoring case and a final period;
-        all of them if the text is the whole goal. Leaves out those that its `covers` already names, and sentences that
-        ask to keep something, because the engine has checks of its own for them."""
+        all of them if the text is the whole goal. Leaves out texts that the requirement's `covers` already names, and
+        sentences that ask to keep something, because the engine has checks of its own for such sentences."""
         if any(one_line(entry) in self.whole for entry in requirement.covers):
             return
         same = comparable(requirement.text)
@@ -222,8 +222,10 @@ class _Words:
         yield from (text for text in repeated if comparable(text) not in named)
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:
-        """A requirement for every task and criterion that is not covered. `taken`: the ids of the user's requirements;
-        a task with one of these ids gets no requirement of its own."""
+        """A requirement for every task and criterion that is not covered. If an agent wrote the plan, a task counts
+        only if the agent wrote a requirement for it. The agent's other requirements are added if they cover something,
+        unless the user's own requirements cover every sentence. `taken`: the ids of the user's requirements; tasks and
+        an agent's requirements with one of these ids are left out."""
         planned = {requirement.id: requirement for requirement in self.plan.requirements}
         agents = planned or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
         users = {*taken, *(name for name, _ in self.words)}

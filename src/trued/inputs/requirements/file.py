@@ -22,7 +22,7 @@ READERS: dict[str, Callable[[str, str], Located]] = {
 
 
 def load_requirements(path: Path) -> Requirements:
-    """Read the file, and the files that its checks take from folders beside it."""
+    """Read a requirements file, and the files that its checks take from folders beside it. Raises BadInput."""
     requirements = parse_requirements(read_text(path), str(path))
     return requirements.model_copy(update={"carried": carried_files(requirements, path.parent)})
 
@@ -60,7 +60,8 @@ def _check_ids(requirements: Requirements, located: Located) -> None:
 
 def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
     """Files named by `from`: path in the project → content in base64. Links that lead out of `from` are ignored. Raises
-    BadInput if a folder or its files are missing, if two files clash, or if all have more than CARRIED_BYTES bytes."""
+    BadInput if a folder or its files are missing, if two files clash, or if all files together have more than
+    CARRIED_BYTES bytes."""
     carried: dict[str, str] = {}
     for requirement in requirements.requirements:
         for check in requirement.checks:

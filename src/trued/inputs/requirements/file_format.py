@@ -118,7 +118,8 @@ ALIASED = ConfigDict(validate_by_name=False)  # only the aliases `from` and `jso
 
 
 def _beside_object(expected: Any) -> str:
-    """A key beside `$object` in a mapping of this data, or "". Such a mapping would be read as plain data."""
+    """The first key that stands beside `$object` in a mapping of this data; "" if there is none. With another key, the
+    mapping would be read as plain data, not as an object."""
     waiting = [expected]
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,4 @@
-"""Writes requirements files: a scaffold to fill in, or the cases of a contract. Pure."""
+"""Makes the text of requirements files: of a scaffold to fill in, or of the cases of a contract."""
 
 import json
 import shlex
@@ -85,7 +85,7 @@ def scaffold_text(
     """A requirements file to fill in: the user's words, a valid manual check for each, and examples as comments.
 
     `tests` and `start`: the projects' own commands, if they are known. `entry_points`: `module:function(arguments)` or
-    `GET /path`. `unclear`: folders of projects whose modules are found only if the file names them.
+    `GET /path`. `unclear`: project folders whose modules are found only if the requirements file names the folder.
     """
     calls = [entry_point for entry_point in entry_points if ":" in entry_point.partition("(")[0]]
     routes = [entry_point for entry_point in entry_points if entry_point not in calls]
@@ -127,7 +127,7 @@ def _arguments(command: str) -> list[str]:
 
 
 def _examples(calls: Sequence[str], routes: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
-    """Checks of every kind that fits the project, to be uncommented and corrected."""
+    """Sample checks of the project's functions, routes and tests, for the user to uncomment and correct."""
     yield "- kind: examples            # data only; give at least two different results"
     yield "  cases:"
     for call in calls[:COVERED] or ("package.module:function(argument)",):

@@ -30,7 +30,8 @@ def expand_home(path: str) -> Path:
 
 
 def check_agent(agent: str) -> str:
-    """Return the agent unchanged. Raises RuleBroken if it could never start, so that no run with it is stored."""
+    """Return the agent unchanged. Raises RuleBroken for an agent that could never start, so that no run is stored with
+    such an agent."""
     kind, _, rest = agent.partition(":")
     then = "write command:PROGRAM ARGS"
     try:

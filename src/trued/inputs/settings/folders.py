@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 
-FILE = "trued.toml"  # settings of a project, and the user's own
+FILE = "trued.toml"  # name of the file with a project's settings, and of the file with the user's own
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:

@@ -56,6 +56,7 @@ SHARED = (
     "forge",
     "tickets",
 )
+# Permissions that a repository must not grant itself.
 USERS_OWN = (
     "accept",
     "allow_unsandboxed",
@@ -63,7 +64,7 @@ USERS_OWN = (
     "prices",
     "notify",
     "hub",
-)  # permissions that a repository must not grant itself
+)
 # Keys of shared tables that a repository may not set: it could raise its own limits, or have the user's token or the
 # work sent elsewhere.
 USERS_OWN_KEYS = {
@@ -72,6 +73,7 @@ USERS_OWN_KEYS = {
     "preview": ("push",),
     "tickets": ("url", "token_env", "user_env"),
 }
+# Settings for one run, not for a project or a person: only flags set them.
 FLAGS_ONLY = (
     "yes",
     "plan_only",
@@ -79,7 +81,7 @@ FLAGS_ONLY = (
     "without_cases",
     "chunks",
     "phases",
-)  # they apply to one run, not to a project or a person
+)
 ENVIRONMENT = tuple(key for key in SHARED if key not in (*TABLES, "roles", "login", "serve", "preview"))
 MERGED_BY_KEY = ("roles", "team", "commands", "preview", "forge", "tickets")
 NETWORKS = ("none", "loopback", "host")  # the narrowest first

@@ -13,7 +13,7 @@ _SIGNS = _OPEN_SIGNS + "".join(
     for sign, name in _NAMES.items()
     if re.search(r"BALLOT|CHECK MARK|CROSS MARK|SQUARE BUTTON|WHITE.* (?:SQUARE|CIRCLE)", name)
 )
-_OPENING, _CLOSING = r"\\?[\[\uff3b\u3010]", r"\\?[\]\uff3d\u3011]"  # a backslash or a full width changes nothing
+_OPENING, _CLOSING = r"\\?[\[\uff3b\u3010]", r"\\?[\]\uff3d\u3011]"  # also full-width, or after a backslash
 _NO_LINK = r"(?![(\[:])"  # a link, a footnote or a definition is no box
 _OPEN_BOX = rf"(?:{_OPENING}\s+{_CLOSING}|\(\s+\)|[{_OPEN_SIGNS}]\ufe0f?)"
 _TICKED_BOX = rf"(?:{_OPENING}\s*[xX]\s*{_CLOSING}{_NO_LINK}|[{_SIGNS}]\ufe0f?)"
@@ -42,7 +42,7 @@ def without_box(line: str) -> str | None:
     if match := _BEGINS.match(line):
         return line[match.end() :].strip()
     shown = _CODE.sub("", line)
-    legend = _OPEN.search(shown) and re.search(_TICKED_BOX, _OPEN.sub("", shown))  # it explains what boxes mean
+    legend = _OPEN.search(shown) and re.search(_TICKED_BOX, _OPEN.sub("", shown))  # explains what boxes mean
     return line.strip() if (_OPEN.search(shown) or _ENDS.search(shown)) and not legend else None
 
 
@@ -55,6 +55,7 @@ def without_box_in_prose(line: str) -> str | None:
 
 
 def _sign_of(entity: re.Match[str]) -> str:
-    """The blank or sign that the entity stands for; the entity itself if that is a letter, a mark of HTML or none."""
+    """The blank or sign that the HTML entity stands for. An unknown entity stays, and so does one that stands for a
+    letter, a digit, <, > or &."""
     shown = html.unescape(entity[0])
     return entity[0] if shown.isalnum() or shown in tuple("<>&") else shown

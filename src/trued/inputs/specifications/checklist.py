@@ -1,5 +1,7 @@
-"""A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement, and
-beside those each other item of a list, unless it plainly asks for nothing."""
+"""A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement.
+
+In a file with such items, every other list item is a requirement, too, unless it plainly asks for nothing.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -62,7 +64,7 @@ def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requireme
         read |= lines_of_item
     numbered += unread_items(text, read, numbered_words)
     items += [found for found in numbered if number_of(found[0]) not in known]  # a line may mention a known number
-    if items:  # beside a box or a number, each item of a list asks for something
+    if items:  # in a file with boxes or numbers, every other list item is a requirement, too
         asides = aside_lines(blocks)
         plain = [item for item in listed if item.line not in asides]
         items += other_items(plain, read | {line for _, line in items}, lines)

@@ -71,7 +71,7 @@ def _checks(yaml: str, where: str) -> tuple[Check, ...]:
 
 def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Requirement, ...]:
     """The requirements, each with the checks of the fenced blocks between it and the next requirement. Raises BadInput
-    for a block above the first one."""
+    for a block above the first requirement. Without any requirement, the blocks are ignored."""
     result = list(found)
     for line, checks in fenced_checks(text, file) if found else ():
         above = [n for n, requirement in enumerate(result) if requirement.source.line <= line]

@@ -1,5 +1,5 @@
-"""List items where no structure of the format says what they are: each asks for something, unless it plainly does
-not."""
+"""Reads list items to which the specification's format gives no meaning: each is a requirement, unless it plainly asks
+for nothing."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -25,8 +25,8 @@ _LINK = re.compile(r"!?\[[^\]]*\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)
 
 
 def is_aside(title: str) -> bool:
-    """Whether the whole heading or label is known to be about the specification or the work. "Data quality" is not,
-    and neither is "Dependencies and constraints"."""
+    """Whether the whole heading or label is known to be about the specification or the work. False for "Data quality"
+    and for "Dependencies and constraints"."""
     bare_title = _REMARK.sub("", title)
     parts = [bare_title] if _is_known_aside(bare_title) else JOINTS.split(bare_title.lower())
     return all(map(_is_known_aside, parts)) and bool(title_words(bare_title))
@@ -38,7 +38,7 @@ def _is_known_aside(title: str) -> bool:
 
 def aside_lines(blocks: Sequence[Block]) -> set[int]:
     """Numbers of the lines in header fields and below headings and labels that are asides. The title of the whole file
-    is none. A heading that asks for something ends the aside around it."""
+    is never an aside. A heading that asks for something ends the aside around it."""
     lines, aside = set[int](), 0
     for at, block in enumerate(blocks):
         field = False

@@ -9,15 +9,16 @@ LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.
 
 
 def numbered_words(line: str) -> str | None:
-    """The words of any line if they begin with a number and say more. A line of prose may only mention one."""
+    """The words of any line if they begin with a number, a separator such as ":", and a text. Otherwise None, because a
+    line of prose may only mention a number."""
     words = bare(line)
     match = LISTED.match(words)
     return words if match and words[match.end() :] else None
 
 
 def words_after_number(words: str) -> str | None:
-    """The words of an item, heading or paragraph if they begin with a number and say more, whatever stands between;
-    None otherwise."""
+    """The words of an item, heading or paragraph if they begin with a number and a text follows, with or without a
+    separator; otherwise None."""
     match = NUMBERED.match(words)
     return words if match and re.search(r"\w", words[match.end() :]) else None
 

@@ -15,7 +15,8 @@ from trued.inputs.vocabulary import section_kind
 from trued.model import Check, Requirement, Requirements
 from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Table, parse, split_lines
 
-# A number or a short name may stand between the word and its colon; a dash, or nothing after a number, is one, too.
+# Between "requirement" or "scenario" and the colon, there may be a number or a short name. A dash counts as a colon,
+# and after a number the colon may be missing.
 TITLE = re.compile(
     r"([*_]*)(requirement|scenario)(?=[\s*_:\uff1a])[*_]*"
     r"\s*(?:[\w.()#-]{0,12}\s*[:\uff1a\u2013\u2014-]+|[\w.()#-]*\d[\w.()#-]*)\s*(\S.*)",
@@ -71,7 +72,7 @@ class _OpenSpecFile:
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read, or that ask for nothing
     # for each sentence that only says that a command passes: its requirement's index in `found`, words, line and check
     commands: list[tuple[int, str, int, tuple[Check, ...]]] = field(default_factory=list)
-    rest: list[Item] = field(default_factory=list)  # items of lists below other headings
+    rest: list[Item] = field(default_factory=list)  # list items outside of requirements; they are read last
     nongoal: int = 0  # the level of the heading under which the current text is a non-goal; 0 if there is none
 
     def read(self, text: str) -> list[Requirement]:
@@ -144,7 +145,7 @@ class _OpenSpecFile:
             self.found.append(requirement(_short(f"{above}.{slug(words)}"), words, self.file, line))
 
     def _more(self, block: Block) -> None:
-        """Add the text below a heading to its requirement."""
+        """Add the text of a block to the open requirement, or make a requirement of it if none is open."""
         if isinstance(block, Paragraph):
             self._add_words(block.words.raw, block.line, command_checks(block.words))
         elif isinstance(block, List):
@@ -167,8 +168,9 @@ class _OpenSpecFile:
         self.commands += [(len(self.found) - 1, words, line, checks)] if checks else []
 
     def _give_checks(self) -> None:
-        """Give each command to its requirement if that says nothing else below a short title. Otherwise the command's
-        sentence becomes a requirement of its own, because a command shows nothing about the words beside it."""
+        """Make each command the check of its requirement if the requirement has a short title and says nothing else.
+        Otherwise the command's sentence becomes a requirement of its own, because a command shows nothing about the
+        words beside it."""
         for at, words, line, checks in self.commands:
             main = self.found[at]
             title, _, below = main.text.partition("\n")

@@ -67,7 +67,8 @@ class _SpeckitFile:
 
     file: str
     prefix: str
-    kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)  # kind of a section of any text → its name here
+    # kind of a section, as `section_kind` finds it → the value of `section`
+    kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)
     story: str = ""
     section: str = ""  # the value in ASKING for the last heading or label; "" if it has none
     begun: int = 0  # how many requirements were found before this section
@@ -75,7 +76,7 @@ class _SpeckitFile:
     open: bool = False  # whether text outside of sections belongs to the last requirement
     lines: set[int] = field(default_factory=set)  # numbers of the lines that were read
     asides: set[int] = field(default_factory=set)  # numbers of the lines about the specification or the work
-    rest: list[Item] = field(default_factory=list)  # items of lists below other headings
+    rest: list[Item] = field(default_factory=list)  # list items outside of requirements; they are read last
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 
@@ -209,8 +210,8 @@ class _SpeckitFile:
 
     def _more(self, text: str, line: int) -> None:
         """Take text without a number. It is added to the last requirement of this section or, outside of sections, to
-        the open one; if there is none or it has checks, the text is a new requirement. Outside of sections and below no
-        open requirement, it is about the work and left out."""
+        the open requirement. If that requirement has checks, or the section has none yet, the text becomes a new
+        requirement. Text outside of sections, with no open requirement, is about the work and is left out."""
         inside = len(self.found) > self.begun if self.section else self.open
         if inside and not self.found[-1].checks:  # a check judges only the text that it was made from
             self._append(len(self.found) - 1, text)
@@ -222,8 +223,8 @@ class _SpeckitFile:
         self.found[at] = known.model_copy(update={"text": f"{known.text}\n{text}"})
 
     def _add_numbered(self, words: str, text: str, line: int) -> bool:
-        """Add a requirement if the words begin with its number, and return whether they do. Outside of sections, it is
-        then the open requirement, to which the text below belongs."""
+        """Add a requirement if the words begin with its number, and return whether they do. Outside of sections, the
+        new requirement is open then: the text below belongs to it."""
         if match := NUMBERED.match(words):
             self._add(match[1].upper(), text, line, whole_command(text))
             if not self.section:

@@ -16,9 +16,8 @@ _INPUT = re.compile(r"<input\b[^<>]*>", re.IGNORECASE)
 
 
 def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None]) -> Iterator[tuple[str, int]]:
-    """Text and line of each item outside of the lines that were read. An item begins on a line, after a tag or in a
-    table's cell for which `words_of` has words; it continues until the next item or an empty line. Comments do not
-    count."""
+    """Text and line of each item outside of the lines that were read. An item begins where `words_of` finds words: on a
+    line, after a tag or in a table's cell. It ends before the next item or an empty line. Comments do not count."""
     words, line, depth = "", 0, 0
     for number, whole in enumerate(split_lines(_INPUT.sub(_on_one_line, without_comments(text))), 1):
         bullet, is_read, is_rule = _BULLET.match(whole), number in read, bool(_RULE.fullmatch(whole.rstrip("\r\n")))
@@ -35,7 +34,7 @@ def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None
             if begun:
                 words, line = (bare(part) if found is None else found).strip(" |"), number
                 depth = len(bullet[1]) if bullet else 0
-            elif is_read or (not words and _OTHER.match(part)):  # an empty box's words are in no heading and no table
+            elif is_read or (not words and _OTHER.match(part)):  # a heading or table never continues an empty box
                 line = 0
             elif line and not is_rule:
                 words = f"{words} {bare(part)}".strip()
@@ -66,6 +65,7 @@ def _on_one_line(tag: re.Match[str]) -> str:
 
 
 def refuse_open_comment(text: str, file: str) -> None:
-    """Raise BadInput for a comment that is never closed: a parser would take the rest of the file for it."""
+    """Raise BadInput for a comment that is never closed: a parser would take the rest of the file as part of the
+    comment."""
     if line := open_comment(text):
         raise BadInput("this comment is never closed, and hides all below it", f"{file}:{line}", "write --> at its end")

@@ -36,7 +36,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 _SHOWN_NAME = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>|https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\)")
 _PLACE = re.compile(r"[\w.@*-]*/[\w./@*~%?=&-]*|[\w-]+\.\w{1,5}(?!\w)")
-_NAME = "\0"  # stands for a name, while the words beside it are looked at
+_NAME = "\0"  # replaces a name while the words beside the name are examined
 _LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*")
 
 
@@ -168,7 +168,7 @@ def _is_bold(block: Paragraph) -> bool:
 
 
 def is_hint(part: str, text: str) -> bool:
-    """Whether a text is only a hint: names of areas, an address, or pictures. A text that says more about them asks for
+    """Whether a text is only a hint: names of areas, an address, or pictures. A text that says more than that asks for
     something, such as "`tiny.py`: no list is doubled"."""
     if part not in HINTS:
         return False

@@ -33,7 +33,7 @@ NAMES = {
     "pictures": ("pictures", "expected_pictures", "screenshots", "images"),
     "preview": ("preview", "preview_url"),
 }
-# Names of fields about the ticket itself, which ask for nothing. `is_header_field` knows others (status, owner, …).
+# Names of fields about the ticket itself, which ask for nothing. `is_header_field` knows further names: status, owner …
 _RECORD_WORDS = (
     "reporter parent children resolution resolved closed severity milestone url html_url self watchers "
     "votes comments attachments history changelog links relations related watches worklog subtasks "
@@ -173,8 +173,7 @@ class _NamedFields:
                     self.names.setdefault(part, name)
 
     def line(self, part: str) -> str:
-        """The field as one line of text; a number is accepted, too; "" if it is not given. Raises BadInput for anything
-        else."""
+        """The field, a text or a number, as one line; "" if it is not given. Raises BadInput for any other value."""
         value = self._value(part)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise BadInput(
@@ -211,7 +210,7 @@ class _NamedFields:
         for part, names in (("areas", parts.areas), ("pictures", parts.pictures)):
             for text, line in self.entries(part):
                 names.append(text)
-                if not is_hint(part, text):  # it says more than a name
+                if not is_hint(part, text):  # the text says more than a name
                     parts.read(text, line)
         for text, _ in sentences(self.line("summary"))[1:]:  # the first one is the summary
             parts.add("description", text, self._at("summary"))
@@ -288,7 +287,7 @@ def _is_json(text: str, file: str) -> bool:
 
 
 def _header(text: str, file: str) -> tuple[Located | None, str, int]:
-    """The named fields, the Markdown after them, and the line where the Markdown begins."""
+    """The named fields (None without front matter), the Markdown after them, and the line where the Markdown begins."""
     if _is_json(text, file):
         located = read_json(text, file)
         if not isinstance(located.value, dict):

@@ -83,8 +83,8 @@ def waiting(reader: Reader) -> str:
 def wait_piece(
     reader: Reader, record: RunRecord, number: int, one: Wait, pictures: Sequence[object] = (), progress: str = ""
 ) -> str:
-    """One thing that waits for a person. Each is a piece of its own, so that a half-written answer stays while others
-    change."""
+    """The piece for one thing that waits for a person. Each thing has a piece of its own, so that a half-written answer
+    stays while other pieces change."""
     return piece(
         "wait.html.j2",
         number=number,

@@ -26,7 +26,7 @@ USUAL = "90d"
 # but its letters keep their size.
 HEIGHT, TOP, FOOT = 170.0, 10.0, 22.0
 LABELS, FEW_LABELS = 7, 3  # weeks that have a label: on a wide screen, and on a narrow one
-EDGE = 10.0  # a label this near to the left or right edge begins or ends at its week
+EDGE = 10.0  # per cent of the width: a label this near to an edge is not centred, so that it is not cut off there
 DAY = 86400.0
 
 

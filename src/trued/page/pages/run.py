@@ -230,7 +230,8 @@ def _gaps_in_brief(reader: Reader, record: RunRecord, call: ReportedCall, materi
 
 
 def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -> str:
-    """The first page of the ledger; cached, because most browser windows that show a run show it."""
+    """The first page of the ledger; cached, because most browser windows that show a run show this page of its
+    ledger."""
     return reader.made_of_decisions(record, "first ledger", lambda _: ledger_piece(reader, record, _, ledger, {}))
 
 

@@ -33,7 +33,7 @@ class VerdictRow:
     judged: int
     turns: tuple[GradeChange, ...]  # compared with the previous verdict on each requirement
     gaps: tuple[str, ...]
-    seconds: float  # only of checks in this run: evidence on the same commit may be from an earlier one
+    seconds: float  # how long checks ran in this run; evidence on the same commit may come from an earlier run
 
 
 def verdicts(reader: Reader, params: Params) -> PageView:

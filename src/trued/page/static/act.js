@@ -51,7 +51,7 @@ async function send(form, button) {
   say(form, `sent: ${told.said}`, "sent");
   done = { form, said: told.said };
   settle(form, before, told.said);
-  conclude(); // the page may have shown it already: a command that is started is answered late
+  conclude(); // the form may be gone already, because the server answers late if it starts a command
 }
 
 // When the journal has recorded a decision, its form disappears; the result stays above the page until the next load.
@@ -105,7 +105,7 @@ async function finished(told) {
     }
     if (["asked", "doing"].includes(now.state)) continue;
     if (now.state !== "done" && now.state !== "lost") now.said = `not recorded: ${now.said}`;
-    if (watched === told.proposal) { // else the bar shows a newer one
+    if (watched === told.proposal) { // otherwise the bar shows a newer proposal
       watched = "";
       announce(now.said, now.state === "done" ? "sent" : "refused");
     }

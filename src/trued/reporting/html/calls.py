@@ -18,7 +18,7 @@ TRANSCRIPTS = 1_200_000  # the most characters of all calls' texts together, so 
 LINES, FEWEST_LINES = 2_000, 5  # at most about LINES lines of all transcripts together, but always FEWEST_LINES of each
 SHOWN = 60  # at most this many calls have brief, reply and transcript: the most interesting, then the newest
 LONGEST, SHORTEST = 60_000, 1_500  # room for the texts of one call, in characters: the most, and the least
-INCIDENTS = {  # kind of event → what happened to the call; the call's own report does not say it
+INCIDENTS = {  # kind of event → what happened to the call, which the call's own report does not say
     "adopted": "the engine died; this call continued by itself and was adopted",
     "report found": "the engine died; this call ended by itself, and its answer was found",
     "died": "the call died",
@@ -80,7 +80,7 @@ class ReportedCall:
     reply: Text
     transcript: tuple[TranscriptLine, ...]
     transcript_left_out: int
-    has_unread_events: bool  # `transcript_left_out` does not count all of its earlier events
+    has_unread_events: bool  # some earlier events were not read, and `transcript_left_out` does not count them
     folder: str
     incidents: tuple[TranscriptLine, ...]  # crashes that the call survived
     waits: tuple[ProviderWait, ...] = ()

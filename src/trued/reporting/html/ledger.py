@@ -29,7 +29,9 @@ from trued.reporting.views.ledger import NOT_CHECKED_YET, not_judged_yet
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # room for one output, in characters: the most, and the least
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
-MOST_ROWS = 1_000  # rows for met requirements; unmet ones get twice as many, and those of met ones if they need them
+# At most this many rows for met requirements, and twice as many for unmet ones. If there are more unmet requirements,
+# they also take the rows of met ones.
+MOST_ROWS = 1_000
 # Room for evidence, in HTML elements: the most, and the least. A browser lays out a page of 30,000 elements without a
 # delay, but needs 20 s for 700,000.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
@@ -69,7 +71,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class VerdictStage:
-    """The verdict on one requirement after one step."""
+    """What the verdict of one step says about one requirement."""
 
     key: str
     grade: str
@@ -162,9 +164,8 @@ def ledger(material: Material) -> Ledger:
     accept, every = material.settings.accept, _judgements(material)
     sealed = {requirement.id: requirement for requirement in material.contract.every} if material.contract else {}
     is_met = {judged.id: _is_met(judged, accept) for judged in every}
-    by_weight = sorted(
-        every, key=lambda judged: is_met[judged.id]
-    )  # unmet ones first; otherwise the order of the contract
+    # unmet requirements come first; within both groups, the order of the contract stays
+    by_weight = sorted(every, key=lambda judged: is_met[judged.id])
     met = sum(is_met.values())
     shown = by_weight[: min(MOST_ROWS, met) + min(2 * MOST_ROWS, len(every) - met)]
     proofs, places = _Proofs(material, len(shown)), {judged.id: number for number, judged in enumerate(every, 1)}
@@ -362,7 +363,8 @@ def _facts(fact: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def _expected_output(case: Case) -> str:
-    """The input, exit code and output of a `run` case; "" for other cases, whose description has it already."""
+    """The input, exit code and output of a `run` case; "" for other cases, whose description already says what they
+    expect."""
     if not isinstance(case, RunCase):
         return ""
     inputs = [f"stdin {case.stdin!r}"] if case.stdin else []

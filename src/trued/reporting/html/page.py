@@ -68,7 +68,7 @@ class ReportPage:
     run: str
     workflow: str
     state: str
-    grade: str  # or, until the run has ended, its state
+    grade: str  # the run's grade; its state instead, if that is one of ON_THE_WAY
     says: str
     why: str
     scripted: str  # which agents are scripts, as the beginning of a sentence; "" if none is

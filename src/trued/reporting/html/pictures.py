@@ -1,4 +1,5 @@
-"""Pictures: embedded in a report while there is room, else named by their path; on the live page, by address."""
+"""The pictures of a page. A report embeds pictures while there is room, and names the paths of all others. The live
+page loads each picture from an address."""
 
 import base64
 from collections.abc import Callable, Iterable

@@ -24,7 +24,7 @@ NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and cl
 TOUCHING = 0.12  # per cent of the width: narrow bars that are closer than this become one
 WIDE = 1.0  # per cent: joined bars are not wider than this, so that links still lead to different parts of the run
 TRACKS = 6  # at most this many bars of one lane are stacked
-QUIET_S = 45.0  # an idle time is cut out if it is longer than this, and than a fifth of the working time
+QUIET_S = 45.0  # an idle time is cut out if it is longer than this and longer than a fifth of the working time
 BREAK = 4.0  # per cent of the width that a cut takes
 LABELLED = 88.0  # per cent: a label that begins further right would be cut off in the narrowest picture
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -34,8 +34,8 @@ CallOrWait: TypeAlias = ReportedCall | tuple[ReportedCall, ProviderWait]
 
 
 class Stretch(NamedTuple):
-    """A bar before it is drawn. It gets its title later: of twenty thousand bars only a few hundred are drawn, and only
-    these need one."""
+    """A bar before it is drawn. It has no title yet, because only bars that are drawn need one: a few hundred of
+    twenty thousand."""
 
     began: float
     ended: float
@@ -88,7 +88,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Stretches:
-    """Bars that are not kept, but made again for each iteration: those of a long run would take five megabytes."""
+    """The bars of a lane. They are not kept, but made again for each iteration, because the bars of a long run would
+    take five megabytes."""
 
     make: Callable[[], Iterator[Stretch]]
 
@@ -314,7 +315,7 @@ def _work_title(of: CallOrWait, kind: str) -> str:
 
 
 def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
-    # a check whose evidence comes from an earlier run took no time in this one, so it has no bar
+    # a check whose evidence comes from an earlier run took no time in this run, so it has no bar
     runs = {
         check_run.id: check_run
         for check_run in material.check_runs
@@ -453,7 +454,7 @@ def _bars_to_draw(stretches: Iterable[Stretch], axis: Axis, most: int) -> list[S
     for stretch in sorted(stretches, key=lambda stretch: stretch.began):
         by_kind.setdefault(stretch.kind, []).append(stretch)
     coarser = 1.0
-    # spans are joined while they are made: those of all stretches would take some megabytes
+    # spans are joined while they are made, because the spans of all stretches together would take some megabytes
     spans = [list(_merge(_spans(group, axis), coarser)) for group in by_kind.values()]
     while sum(map(len, spans)) > most and coarser <= 1000:
         coarser *= 2

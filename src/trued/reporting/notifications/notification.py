@@ -54,7 +54,7 @@ class Notification:
     state: str
     grade: str
     code: int
-    requirements: tuple[str, ...]  # refuted ones, or those that wait for a person
+    requirements: tuple[str, ...]  # refuted requirements; if the run waits for a person, all that are not met
     text: str  # one sentence
 
     @property

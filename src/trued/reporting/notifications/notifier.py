@@ -37,7 +37,8 @@ class Notifier:
         self._sent: list[threading.Thread] = []
 
     def notify_of(self, record: RunRecord, event: Event) -> None:
-        """Notify of an event of a run that this process drives, if it is worth a notification; return at once."""
+        """Notify of an event of a run that this process drives, if the event is worth a notification; return at once.
+        Does nothing in a process that an agent started."""
         if event.kind not in NOTIFIED or inside_agent():
             return
         with contextlib.suppress(*HARMLESS):

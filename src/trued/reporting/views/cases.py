@@ -97,7 +97,7 @@ class FailedCase:
     """A case that failed: what was asked, and the expected and the actual result side by side."""
 
     name: str  # `case 2`, a test's id, a page and what it must show
-    asked: str = ""  # "" if the name says it
+    asked: str = ""  # "" if the name says what was asked
     expected: str = ""  # "" for tests, commands and pages, whose texts say what they expect
     got: str = ""
 

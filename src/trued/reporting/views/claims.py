@@ -39,7 +39,7 @@ class CallEnd:
     agent: str
     state: str
     at: float
-    reply: Mapping[str, Any]  # the fields that hold its claim
+    reply: Mapping[str, Any]  # at least those fields of the reply that hold the claim
 
     @classmethod
     def of(cls, row: Call) -> "CallEnd":

@@ -93,7 +93,7 @@ def gate_junit(sentence: str, data: Mapping[str, Any], accept: Grade) -> str:
     """The gate's verdict as JUnit XML, with the same kinds of test cases as `junit`. `sentence`: the verdict in one
     line; `data`: the ledger.
 
-    It names no case (`verify --junit` does), because the author of a pull request can read this file.
+    The XML names no case, because the author of a pull request can read it. (`verify --junit` names cases.)
     """
     rows = data["requirements"]
     sorts = [sort(Grade(row["grade"]), accept, waits=bool(row["holds"] and row["lacks"])) for row in rows]

@@ -53,7 +53,7 @@ def not_judged_yet(requirement: Requirement) -> Judged:
 def ledger_for_agents(verdict: Verdict, contract: Contract | None) -> dict[str, Any]:
     """`ledger` for the gate, whose reader may be the agent whose work is checked: `why` has only reasons that agents
     may read. Notes can quote a held-out case. So if cases are held out, only notes on existing tests that did not run
-    are shown, and the others counted."""
+    are shown; all other notes are only counted."""
     ledger_data = ledger(verdict, contract, over=False)
     if contract and contract.held_out:
         left_out = {*map(on_one_line, (*map(not_run, contract.unguarded), *not_collected(contract.uncollected)))}

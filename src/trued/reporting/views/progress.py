@@ -46,9 +46,10 @@ class Progress:
         self._is_lean = is_lean
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
-        self.accept = Grade.ATTESTED  # with this grade or a better one, a requirement is met
+        self.accept = Grade.ATTESTED  # the lowest grade with which a requirement is met
         self.began = self.last = 0.0
-        self._driven, self._driven_since = 0.0, 0.0  # seconds driven so far; when the current driver began, or 0
+        # how many seconds former drivers drove the run; when the current driver began, or 0 if there is none
+        self._driven, self._driven_since = 0.0, 0.0
         self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
         self.names: dict[str, str] = {}  # scope → its title
         self.rows: dict[str, Row] = {}
@@ -60,13 +61,13 @@ class Progress:
         self.of_check: dict[str, Mapping[str, int]] = {}  # check → outcome → how many, in its last run on the base
         self.quotas: dict[str, call.QuotaReported] = {}  # kind of agent → what it reported last
         self.question: tuple[str, str] | None = None  # key, text
-        self.landed: dict[str, str] = {}  # branch → commit of the run's whole work on it
-        self.landed_parts: dict[str, str] = {}  # branch → the chunk up to which the run's work is on it
+        self.landed: dict[str, str] = {}  # branch → the commit with which all of the work landed on it
+        self.landed_parts: dict[str, str] = {}  # branch → the last chunk whose work has landed on it
         self.view: WorkflowView = view_of(workflow)
         self._places: dict[str, str] = {}  # row → its scope
         self._proofs: dict[str, int] = {}  # key → how many proofs began under it
         self.touched: list[str] = []  # the scopes that the last event changed
-        self._open: set[str] = set()  # proofs without their verdict
+        self._open: set[str] = set()  # names of the rows of proofs that have no verdict yet
         self._conflicts: set[str] = set()  # parts whose merge had a conflict
         for event in events:
             self.add(event)
@@ -185,7 +186,7 @@ class Progress:
         return row if isinstance(row, Call) else Call(key)
 
     def _checks(self, key: str) -> tuple[str, Checks]:
-        """Name and row of the proof that is open under this key; those of a new one if none is open."""
+        """Name and row of the proof that is open under this key; if none is open, of a new proof."""
         turn = self._proofs.get(key, 1)
         row = self.rows.get(f"{key} {turn}")
         if isinstance(row, Checks) and row.closed:

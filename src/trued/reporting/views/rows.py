@@ -94,7 +94,7 @@ class Call(NamedTuple):
     answer: CallOutcome | None = None
     incidents: tuple[tuple[float, str], ...] = ()  # crashes that it survived: time and kind of event
     remarks: tuple[str, ...] = ()  # what a reader should know, such as resumed, adopted, asked twice
-    waits_until: float = 0.0  # when its provider accepts it again; 0: it does not wait
+    waits_until: float = 0.0  # when its provider accepts requests again; 0: the call does not wait
     waits_for: str = ""
     waited: float = 0.0  # seconds that it has waited for its provider
 

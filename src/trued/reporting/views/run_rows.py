@@ -33,7 +33,7 @@ def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRe
 def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
     """The fields that `ls --json` and `run_data` take from a run's record. `ls` adds the usage, and how many things
     wait for a person (`waits`). `record`: with the state that people see (see `as_seen`). `landed`: branches that
-    contain its work."""
+    contain the run's work."""
     queued = record.why if record.state == "queued" else ""
     return {**record.model_dump(mode="json"), "landed": list(landed), "queued": queued}
 

@@ -1,6 +1,6 @@
 """What runs cost and achieved, and how often an agent's *done* was false: by week, agent, role and workflow.
 
-These functions are pure: they read no journal."""
+Nothing in this module reads a journal: the facts of the runs are passed in."""
 
 import re
 import time
@@ -130,7 +130,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """All runs added up, and the same by week, agent, role and workflow."""
+    """The figures of all runs together, and separately by week, agent, role and workflow."""
 
     total: Total
     weeks: list[Total]

@@ -104,7 +104,8 @@ class Verification:
 
     @property
     def suite_owner(self) -> str:
-        """The requirement whose check runs all existing tests, if these have no row of their own; else ""."""
+        """The id of the requirement whose check runs all existing tests; "" if there is none, if no test passed on the
+        base, or if the existing tests have rows of their own."""
         if self.verdict.suites:
             return ""
         passed = {fact.requirement for fact in self.contract.base_facts if fact.kind == "tests" and _any_passed(fact)}
@@ -128,7 +129,7 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
-        from trued.proof.hashes import check_hash  # imported here, because help needs no verdict
+        from trued.proof.hashes import check_hash  # imported here, because `--help` needs no verdict
 
         taken = set(judged.evidence)
         facts = [fact for fact in (*self.contract.base_facts, *self.verdict.evidence) if fact.id in taken]
@@ -193,7 +194,7 @@ class CheckedSides:
     unimported: int = 0  # test files that could not be imported on the base, so that their tests are not counted there
 
     def failed_case_line(self, tried: Tried, *, brief: bool = False) -> str:
-        """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""
+        """One failing case in one sentence; `brief` as in `failed_case`."""
         case = self.failed_case(tried, brief=brief)
         if case.expected:
             return f"{case.name}, {case.asked}: expected {case.expected}, got {case.got}"
@@ -218,7 +219,7 @@ class CheckedSides:
 
 
 def _checked_sides(facts: Sequence[Evidence], check: Check | None, replaced: Sequence[str] = ()) -> CheckedSides:
-    from trued.proof.verdict.judge import is_superseded  # imported here, because help needs no verdict
+    from trued.proof.verdict.judge import is_superseded  # imported here, because `--help` needs no verdict
 
     base = [fact for fact in facts if fact.side == "base"]
     head = [fact for fact in facts if fact.side == "head"]

@@ -81,7 +81,8 @@ def read_toml(text: str, file: str) -> Located:
 
 
 def read_json(text: str, file: str) -> Located:
-    """Read JSON. Raises BadInput with the line of a syntax error, or of a duplicate key."""
+    """Read JSON. Raises BadInput with the line of a syntax error, of a duplicate key, or of a value that cannot be
+    stored as JSON, such as NaN."""
     text = text.removeprefix("\ufeff")
     try:
         value = json.loads(text)
@@ -106,7 +107,7 @@ def _reason(message: str) -> str:
 
 def _storable(located: Located) -> Located:
     """Return `located`. Raises BadInput for what JSON cannot represent (dates, infinities, broken characters), because
-    contracts are stored as JSON."""
+    contracts are stored as JSON; also for too many or too deeply nested values."""
     todo: list[tuple[Spot, Any]] = [((), located.value)]
     count = 0
     while todo:

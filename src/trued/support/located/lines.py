@@ -23,7 +23,7 @@ _BARE_VALUE = re.compile(r"[^,\]}#\n]*")
 
 
 def json_lines(text: str, file: str) -> dict[Spot, int]:
-    """The line of every part. Raises BadInput for a duplicate key: the parser silently keeps the last one."""
+    """The line of every part. Raises BadInput for a duplicate key, which the real parser accepts silently."""
     scanner = _Scanner(text, file, is_json=True)
     scanner.skip_space()
     scanner.value(())
