@@ -109,7 +109,7 @@ class Branch:
         return paths_outside(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Files of the head whose path occurs in these texts."""
+        """Files of the head whose path is a word of these texts. A line number after a path is ignored."""
         words = {word.strip("`'\"(),;").partition(":")[0] for text in texts for word in text.split()}
         return tuple(sorted(words.intersection(await self.paths())))
 
@@ -205,10 +205,10 @@ class Branch:
         self._copies.write_copy(path, text.encode(errors="surrogateescape"))
 
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
-        """What a person wrote into the live copy since the engine wrote it; None if nothing. Each edit is read once.
+        """A person's edit of the live copy since the engine wrote the copy. Each edit is read once.
 
-        `problem` returns why a text cannot be parsed. An edit with a problem is reported by an event, and stays in the
-        copy until it is corrected.
+        None if there is no new edit, or if it cannot be read: it is too large, or `problem` returns why its text cannot
+        be parsed ("" if it can). Such an edit is reported by an event, and stays in the copy until it is corrected.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 

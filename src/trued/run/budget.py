@@ -161,8 +161,8 @@ class Budget:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
         little, or if the subscription's quota is used up to the limit.
 
-        First waits as long as running calls may still free a part of what they reserved. A call that is reserved again
-        after a crash keeps its reservation.
+        First waits while a cap of agents is reached, or while running calls may still free a part of what they
+        reserved. A call that is reserved again after a crash keeps its reservation.
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()
@@ -198,7 +198,7 @@ class Budget:
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
 
     def _rows(self) -> Sequence[Spend]:
-        """All spending of the run so far. The journal reads it as it does for a reservation, but nothing is written."""
+        """All rows of the run's ledger of spending. `Journal.spend` offers them for a decision; here it writes none."""
         spends: list[Spend] = []
 
         def read(rows: Sequence[Spend]) -> None:
@@ -386,7 +386,7 @@ class Reservation:
     price: Price = field(default_factory=Price)
 
     def wall_s(self, usual: float) -> float:
-        """How long the call may take."""
+        """How many seconds the call may take: `usual`, or less if less time is reserved."""
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
     def settle(self, report: Report) -> Report:

@@ -52,7 +52,7 @@ class RunContext:
     goal: Goal
     requirements: Requirements | None
     hidden_paths: tuple[Path, ...]  # agents must not read them; the user's requirements file comes first
-    secret_blobs: frozenset[str]  # git blob ids of the requirements file: if the base has one, the cases are visible
+    secret_blobs: frozenset[str]  # git blob ids of the requirements file; a base with such a blob shows the cases
     instructions: str  # the project's own instructions to agents
     redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written
     person: Person

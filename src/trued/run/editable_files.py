@@ -43,7 +43,8 @@ def foreign_edits(
 
 
 class LiveCopies:
-    """The live copies of one run. A replay writes them again, but never over an edit that has not been read yet."""
+    """The live copies of one run. A replay writes them again; in a copy that people may edit, an edit that has not been
+    read yet stays."""
 
     def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
         self._folder, self._files, self._counts = folder, files, counts

@@ -64,8 +64,9 @@ class People:
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: ask people about requirements that only a person can judge. Then return the
-        rejections, and the approvals of parked requirements, that no step has processed yet.
+        """After `finish`: ask people about requirements that only a person can judge. Then return the rejections, and
+        the approvals of parked requirements, that no step has processed yet. If the workflow records approvals in its
+        files, all other unprocessed approvals are returned, too.
 
         If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
         on them and calls `finish` again.

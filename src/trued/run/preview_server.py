@@ -77,7 +77,8 @@ class PreviewServer:
         await self._open.aclose()
 
     async def start(self) -> str:
-        """Start the server unless it is up already. Returns "" once it answers, else why it does not."""
+        """Start the server, and return "" once it answers, else why it does not. Only the first call starts it; later
+        calls return the same result."""
         if self._why is None:
             request = self.request
             scan = Scanner(request.workspace, request.contract, request.commit, request.emit)

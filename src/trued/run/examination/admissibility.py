@@ -1,4 +1,4 @@
-"""Rules for an examiner's cases: which count, which are refused and why, and which words no case covers. Pure."""
+"""Rules for an examiner's cases: which count, which are refused and why, and which words no case covers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -196,7 +196,7 @@ class CaseRules:
     def _runnable_part(
         self, proposal: Proposed, interface: Sequence[str], serve: Serve | None
     ) -> tuple[Proposed | None, list[Fault]]:
-        """The part of a proposal that can be run, and why the rest cannot.
+        """The part of a proposal that can be run (None if there is none), and the faults of the other parts.
 
         Each exchange is judged separately. One that shows little is kept as set-up for the other exchanges. One that
         cannot be run is dropped, together with all exchanges after it.
@@ -293,7 +293,8 @@ class CaseRules:
 
 
 def _split(proposal: Proposed) -> Iterator[Proposed]:
-    """Split a proposal into single calls and command lines. Exchanges stay together: they build on each other."""
+    """Split a proposal into its calls, its command lines, its page, and its exchanges. The exchanges stay together,
+    because they build on each other. A proposal without cases and page is returned as it is."""
     exchanges = tuple(case for case in proposal.cases if isinstance(case, HttpCase))
     for case in proposal.cases[:MOST_CASES]:
         if not isinstance(case, HttpCase):

@@ -81,8 +81,8 @@ class Examination:
 
 
 async def examine(steps: Steps, asked: Requirements) -> Examination:
-    """The requirements, with an examiner's cases for those that have no check. If no agent plays the examiner, they
-    stay as they are, with a note.
+    """The requirements, with an examiner's cases for those that have no check. If no agent plays the examiner, the
+    requirements stay as they are, with a note.
     """
     if not any(is_open(requirement) and not requirement.parts for requirement in asked.requirements):
         return Examination(asked)
@@ -191,8 +191,9 @@ class ExaminerConversation:
         """Have the second examiner answer the cases, and return those that are left.
 
         A case that it answers like the author stays. A case that it answers differently is withdrawn with a note; the
-        examiner writes new cases for its clause, and the second examiner answers these, too. A case that it is not sure
-        of stays, but does not count as confirmed; it is dropped if the other cases show as much without it.
+        examiner writes new cases for its clause, and the second examiner answers the new cases, too. A case that it is
+        not sure of stays, but does not count as confirmed; it is dropped if the other cases show as much without it. If
+        it expects another status of a set-up exchange, the exchange stays, and its status is no longer checked.
         """
         doubts = await self._doubts(weighed)
         otherwise = [doubt for doubt in doubts if doubt.what == "otherwise" and doubt.why != STATUS]
@@ -282,7 +283,8 @@ class ExaminerConversation:
 
     def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
         """The requirement's checks: one for all calls and command lines that the second examiner confirmed, one for all
-        others, and one for each group of exchanges and each page."""
+        other calls and command lines, and one for each group of exchanges and each page. Adds their authors to
+        `authors`."""
         groups: dict[str, list[Proposed]] = {}
         agreed: dict[str, bool] = {}
         for number, (origin, proposal) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):

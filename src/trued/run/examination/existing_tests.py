@@ -19,10 +19,11 @@ async def with_existing_tests(
     """The requirements together with the base's own tests, and the hashes of the checks that can refute but never
     prove.
 
-    The tests are not a requirement: they have no grade, and if they fail they refute every requirement. `sealed`: the
-    requirements come from a contract, or a person adds to one. Then a requirement that an agent wrote without a check
-    gets none here. A person who adopted it accepted its words; the agent could have chosen words that call for a weak
-    check.
+    The tests are not a requirement: they have no grade, and if they fail they refute every requirement.
+
+    `sealed`: the requirements come from a contract, or a person adds them to a contract. Then a requirement that an
+    agent wrote without a check gets none here: a person who adopted the requirement accepted only its words, and the
+    agent could have chosen words that call for a weak check.
     """
     tools = await own_tools(workspace, workspace.base)
     on_base = await workspace.blobs(workspace.base)

@@ -1,4 +1,4 @@
-"""Counts the cases that a requirement lost since its contract was sealed. Pure."""
+"""Counts the cases that a requirement lost since its contract was sealed."""
 
 from collections import Counter
 from collections.abc import Iterator

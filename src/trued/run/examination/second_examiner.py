@@ -1,4 +1,4 @@
-"""Has a second examiner answer the inputs of cases blind, and compares its answers with the author's. Pure."""
+"""Words the inputs of cases as questions to a second examiner, and compares its answers with the author's."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,8 @@ class Doubt(Value):
     why: str = ""
 
 
-STATUS = "another status"  # why a set-up exchange is doubted: its status is no longer checked; it needs no new case
+# Why a set-up exchange is doubted. Its status is then no longer checked, and the examiner writes no new case for it.
+STATUS = "another status"
 SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
