@@ -104,8 +104,8 @@ class Branch:
         return {path: await self.read(path, commit) for path in paths}
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
-        """Files of the work that differ from the base, or from the commit `since`. The engine's own files are left
-        out."""
+        """Files that differ between the newest commit and the base, or the commit `since`. The engine's own files are
+        left out."""
         return paths_outside(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
@@ -250,7 +250,8 @@ class Branch:
     # -- agents' work --------------------------------------------------------------------------------------------------
 
     async def squash(self, message: str, *, onto: str, author: str) -> None:
-        """Squash everything done since `onto` into one commit on it, without the engine's own files."""
+        """Squash all work since the commit `onto` into one commit on top of `onto`. The engine's own files are left as
+        they are in `onto`."""
         head, when, owned = self.head, self.when, self._steps.owned
 
         async def step() -> str:

@@ -278,7 +278,8 @@ class Clones:
         return commit
 
     async def drop(self, name: str, why: str) -> None:
-        """Remove a clone after rescuing its work; do nothing if it does not exist."""
+        """Remove a clone after rescuing its work; do nothing if it does not exist. A damaged clone is only moved
+        aside."""
         clone = self[name]
         if not os.path.lexists(clone.folder):
             return

@@ -131,7 +131,8 @@ class Git:
         variables: Mapping[str, str] | None = None,
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
-        """Run git. Returns its exit code (TIMED_OUT if it hangs), its output and what it wrote to stderr."""
+        """Run git. Returns its exit code (TIMED_OUT if it hangs), its output and what it wrote to stderr. Raises
+        StateFailed if git cannot be started."""
         argv = git_command([f"--git-dir={self.folder}", *arguments], settings)
         with self.shared_lock() as handles:
             try:

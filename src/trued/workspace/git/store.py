@@ -271,7 +271,8 @@ class Store:
     async def commit_files(
         self, head: str, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Commit exactly these files on top of `head`; return `head` itself if it has them already."""
+        """Commit these files, and no other change, on top of `head`. Returns the commit; `head` itself if it already
+        has all of them with this content."""
         paths = list(files)
         listed, hashes = await asyncio.gather(self.entries(head, paths), self._write_blobs(files.values()))
         if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
@@ -381,7 +382,8 @@ class Store:
     async def squash(
         self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Squash everything that `head` adds to `onto` into one commit on `onto`. `owned` files stay as in `onto`."""
+        """Squash everything that `head` adds to `onto` into one commit on `onto`. `owned` files stay as in `onto`.
+        Returns the commit; `onto` itself if nothing else was added."""
         tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto
