@@ -142,7 +142,8 @@ class Branch:
 
     def allow_notes(self, *paths: str) -> None:
         """Let agents write notes into these owned files. The engine still undoes the changes, but without an event. The
-        workflow reads the notes (`AgentAnswer.undone`), keeps what it allows, and records the rest itself."""
+        workflow reads the notes (`AgentAnswer.undone`), keeps those that it allows, and reports other changes itself.
+        """
         files = self._steps.state.files
         files.noted = tuple(dict.fromkeys((*files.noted, *paths)))
 

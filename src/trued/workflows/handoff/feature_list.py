@@ -356,7 +356,8 @@ def blocked(features: FeatureList) -> tuple[Blocked, ...]:
 
 
 def requirement_of(feature: Feature, file: str = NAME) -> Requirement:
-    """The feature as a requirement: description and steps, verbatim, checked by its test command or by a person."""
+    """The feature as a requirement: description and steps, verbatim. A person checks a manual feature, and the test
+    command any other; without a test command there is no check."""
     return Requirement(
         id=feature.id,
         text="\n".join((feature.description, *feature.steps)),

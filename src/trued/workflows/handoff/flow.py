@@ -1,4 +1,4 @@
-"""Handoff: an initializer lists the features of a specification; then coders build them, one by one."""
+"""Handoff: an initializer lists the features of a specification; then coders build them, one after another."""
 
 from trued.errors import Stopped
 from trued.model import Finding, Goal, Outcome, Plan
@@ -94,8 +94,8 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
 
 
 async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
-    """Let one fresh coder after another work on a feature, until no gap is left, attempts make no progress, or they are
-    used up. A feature that only the environment keeps from being judged has not failed."""
+    """Let one fresh coder after another work on a feature, until no gap is left, the coders make no progress, or all
+    attempts are used up. A feature that only the environment keeps from being judged has not failed."""
     task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(attempts):

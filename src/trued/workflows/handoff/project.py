@@ -220,7 +220,7 @@ class HandoffProject(Value):
         return project
 
     def with_features_reopened(self, names: Iterable[str]) -> "HandoffProject":
-        """A copy in which these features are open again."""
+        """A copy in which these features are open again, and no other feature has a note that it is blocked."""
         project, gone = self, set(names)
         for feature in self.features.features:
             if feature.id in gone:

@@ -282,7 +282,7 @@ async def set_up_clone(
 ) -> SetUp:
     """Write the files and an up-to-date `init.sh`, and run that script in the coder's clone.
 
-    `attempt`: the number of the coder's attempt at its feature. `of`: how many it may have.
+    `attempt`: the number of the coder's attempt at its feature. `of`: how many attempts the feature may have.
     """
     files = {**project.files, **await _new_script(run, project)}
     listed = project.list_event(attempt, of)
@@ -317,8 +317,8 @@ async def write_files(run: Run, project: HandoffProject, feature: Feature) -> No
 async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -> CountedTests | None:
     """The tests of the feature's own command on the newest commit; None if the feature has no such command.
 
-    `changed`: files of the work for the feature. Coverage is measured only for them, because the feature need not test
-    what others built.
+    `changed`: files that were changed for this feature. Coverage is measured only for these files, because the feature
+    need not test what was built for other features.
     """
     checks = [check for check in requirement_of(feature).checks if isinstance(check, TestsCheck)]
     return await run.judgement.count_named_tests(checks[0], of=changed) if checks else None
@@ -326,8 +326,8 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
     """Whether each requirement holds with at least the grade `by`. For the default it is enough that a check went from
-    red to green (if only one of the implementer's own tests), that the requirement was already satisfied, or that a
-    person accepted it."""
+    red to green (even one of the implementer's own tests), that the requirement was already satisfied, or that a person
+    accepted it."""
     judged = verdict.requirements
     return bool(judged) and all(judgement.holds and judgement.grade >= by for judgement in judged)
 
@@ -340,7 +340,7 @@ def is_met(verdict: Verdict) -> bool:
 
 
 async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
-    """Files of the work that differ from the commit `since`."""
+    """Files that differ between the newest commit and the commit `since`, except files that do not count as work."""
     changed = await run.context.workspace.changed_files(since, run.branch.head)
     return tuple(paths_outside(changed, run.steps.not_part_of_work))
 
@@ -487,7 +487,8 @@ async def record_attempt(
 
 
 def _is_forged(project: HandoffProject, text: str | None) -> bool:
-    """Whether an agent changed the engine's part of the progress file; notes below it are allowed."""
+    """Whether an agent deleted the progress file or changed the engine's part of it. Notes below that part are
+    allowed."""
     return text is None or above_line(text) != above_line(project.files[project.note])
 
 

@@ -28,8 +28,8 @@ class EndRequested(Exception):
 
 
 def main(script: str, arguments: list[str]) -> int:
-    """Run the script as a child. When it exits, or on a termination signal, kill all descendants. Returns the child's
-    exit code."""
+    """Run the script as a child. When the child exits, or on a termination signal, kill all descendants. Returns the
+    child's exit code; 143 after a termination signal."""
     for ending in ENDINGS:
         signal.signal(ending, _on_end_signal)
     code: int = 128 + signal.SIGTERM
@@ -80,7 +80,7 @@ def _ignore_end_signals() -> None:
 
 
 def _become(script: str, arguments: list[str], keeper: int) -> None:
-    """Run the script in this child process; it never returns."""
+    """Run the script in this child process. This function never returns."""
     try:
         for ignored in (*ENDINGS, *IGNORED_BY_PYTHON):
             signal.signal(ignored, signal.SIG_DFL)
