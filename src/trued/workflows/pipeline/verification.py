@@ -431,7 +431,7 @@ def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
     High.
 
     If findings are High or worse, only these are returned, and the gravest of them get the severity of the reply.
-    Otherwise all findings get it. A reply without findings gives its key findings, else its summary.
+    Otherwise all findings get that severity. A reply without findings gives its key findings, else its summary.
     """
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [finding for finding in reply.findings if finding.severity >= Severity.HIGH]

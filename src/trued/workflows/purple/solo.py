@@ -1,4 +1,4 @@
-"""Solo: one agent implements the whole goal, validates itself, and fixes gaps once. The baseline for comparisons."""
+"""Solo, the baseline for comparisons: one agent implements the whole goal, validates itself, and fixes gaps once."""
 
 from trued.model import Goal, Outcome
 from trued.run.run import Run

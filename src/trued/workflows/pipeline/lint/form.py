@@ -1,4 +1,4 @@
-"""TS-15 and TS-16: the form that every role file must have."""
+"""Rules TS-15 and TS-16: the form that every role file must have."""
 
 import re
 from collections import Counter

@@ -123,7 +123,8 @@ def page_of(path: Path, shown: str = "") -> PromptPage:
 
 
 def page(path: Path, shown: str, text: str) -> PromptPage:
-    """The page of a file with this path and this text."""
+    """The page of a file with this path and this text. A text longer than LONGEST raises BadInput if the file is an
+    agent or a prompt by its name; any other such file becomes an empty page of the kind "other"."""
     if len(text) > LONGEST:
         if path.name.endswith((".agent.md", ".prompt.md")):
             raise BadInput(f"{len(text)} characters are too many for a role", f"{shown}:1", f"keep it below {LONGEST}")
@@ -139,7 +140,7 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """All Markdown files below a folder, except those of installed packages."""
+    """All Markdown files below a folder, except those of installed packages. Raises BadInput for more than MOST."""
     paths = list[Path]()
     for parent, below, names in os.walk(folder):  # folders that cannot be read are skipped
         below[:] = [name for name in below if name not in SKIPPED]

@@ -252,7 +252,7 @@ class Backlog(Part):
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def feature(self, name: str) -> BacklogFeature:
-        """The feature that has this id, or that has a task or story with this id. Raises KeyError."""
+        """The feature that has this id, or that has a task or story with this id. Raises KeyError if there is none."""
         home = self._home(name)
         if home is None:
             raise KeyError(name)
