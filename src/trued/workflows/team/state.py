@@ -199,7 +199,8 @@ class Crew(Value):
 
     @property
     def next_feature(self) -> str:
-        """The feature to work on: started ones first, then by priority, then in the order of the backlog."""
+        """The id of the feature to work on: started features come first, then the priority decides, then the order of
+        the backlog. "" if no feature is left whose dependencies are completed."""
         features = {feature.id: feature for feature in self.backlog.features}
         ready = [
             feature

@@ -290,7 +290,7 @@ async def record_attempt(run: Run, crew: Crew, work: TaskInProgress, gaps: Seque
     await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=why)
     if task.state == "failed":
         again = crew.given_up.count(work.task)
-        # It was reopened and failed again: keep the work of both times.
+        # A task that was reopened can fail again: the work of each time is kept.
         name = f"{work.task}-{again + 1}" if again else work.task
         await run.branch.set_aside(name, back_to=run.branch.head, work=work.part.branch.head)
         crew = crew.model_copy(update={"given_up": (*crew.given_up, work.task)})

@@ -57,7 +57,7 @@ async def verify_in_rounds(
     """Verify, fix, verify again, until there is no issue, nothing changes, or the rounds are used up.
 
     `story`: summaries of the agents' work so far; those of fixers are added. `issues`: issues to fix before the first
-    round. `rounds`: the number of earlier rounds. Returns the new total.
+    round. `rounds`: the number of earlier rounds. Returns the number of all rounds so far.
     """
     pictures: dict[str, str] = {}
     for number in range(rounds + 1, rounds + run.settings.rounds + 1):
