@@ -39,15 +39,15 @@ from trued.support.hashing import folder_name
 from trued.support.plain_text import inert
 from trued.wire import Confinement, EmitAgentEvent, Order, ProcessLimits, Report, Usage, add_usage
 
-LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
+LAPSES = 20  # a call fails if the hub was out of reach this often and its session could not be resumed
 # A call fails after this many attempts at one order died in this process: something on the machine kills them. The
 # limits nest: an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and each start
 # restarts a killed program at most `MOST_RESTARTS` times (`agents/driver/streaming_runtime.py`).
 MOST_ATTEMPTS = 20
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
-QUESTIONS = 5  # an agent that asks more questions in one call is not working
+QUESTIONS = 5  # most questions in one call: an agent that asks more is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
-UNDONE_BYTES = 200_000  # bytes of an undone change that are recorded, per file
+UNDONE_BYTES = 200_000  # of each file whose change was undone, this many bytes are recorded
 PIECE_S = 30.0  # a longer wait is split into pieces: after each the clock is read, because the machine may have slept
 PICTURES = "pictures"  # the folder below an agent's HOME for the pictures that it gets
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
@@ -97,14 +97,14 @@ class AgentAnswer(Value):
     head: str
     when: float
     changed: tuple[str, ...] = ()
-    # path → what the agent wrote into a file that it may not change, now undone; None: it had removed the file
+    # path → what the agent wrote into a file that it may not change, now undone; None: the agent had removed the file
     undone: dict[str, str | None] = {}  # noqa: RUF012
-    commands: tuple[str, ...] = ()  # commands that the agent ran, as far as it reports them
+    commands: tuple[str, ...] = ()  # commands that the agent ran, as far as the agent reports them
     resumed: bool = False
     clone: str = ""  # where the agent worked; dropped only after this answer is recorded
     native: str = ""
     usage: Usage = Usage()
-    thread: Usage | None = None  # usage of the current session, without that of lost ones
+    thread: Usage | None = None  # usage of the current session, without that of lost sessions
 
 
 @dataclass
@@ -123,7 +123,7 @@ class CallProgress:
     questions: int = 0
     stops: int = 0  # how often people stopped the call in order to comment
     answers: list[str] = field(default_factory=list)  # people's answers and comments that the agent got during the call
-    deaths: int = 0  # attempts that left nothing; the next gets a new clone and a new session
+    deaths: int = 0  # attempts that left nothing; the next attempt gets a new clone and a new session
     thread: Usage = field(default_factory=Usage)  # usage of the current session
     # The last report was written before this process started, so a person has resumed the run since.
     has_earlier_report: bool = False
@@ -162,7 +162,7 @@ class FailedAttempts:
 
     def count(self, event: JournalEvent) -> None:
         """Count an event of the runtime, if it reports a failed attempt."""
-        if isinstance(event, CallDied):  # not emitted for deaths that an earlier process found: they do not count
+        if isinstance(event, CallDied):  # deaths that an earlier process found do not count: they are not emitted here
             self.deaths += not event.lapsed
             self.lapses += event.lapsed
         self.unread += isinstance(event, CallFileCorrupted)
@@ -229,8 +229,8 @@ class AgentCall:
     # -- orders --------------------------------------------------------------------------------------------------------
 
     async def _exchange(self) -> tuple[Report, str]:
-        """Give the agent order after order until one ends with a final report. Returns the report, and the clone of its
-        attempt."""
+        """Give the agent order after order until an order ends with a final report. Returns this report, and the clone
+        of the attempt that left it."""
         context, request, progress = self.context, self.request, self.progress
         if request.resume and not context.has_session(request.clone):
             progress.resume, progress.native, progress.thread = False, "", Usage()

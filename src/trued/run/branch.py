@@ -23,9 +23,9 @@ FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
 
 class SetUp(Value):
-    """How the project's own set-up ended, in the clone of the agent that works next."""
+    """How the project's own set-up script ended, in the clone of the agent that works next."""
 
-    code: int | None  # None: it ran out of time
+    code: int | None  # None: the script ran out of time
     said: str = ""
 
     @property
@@ -38,7 +38,7 @@ class Edit(Value):
 
     before: str
     after: str
-    sha256: str  # of the file's bytes
+    sha256: str  # of the file's bytes after the edit
 
 
 class Content(Value):
@@ -92,7 +92,8 @@ class Branch:
         return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
 
     async def read(self, path: str, commit: str = "") -> str | None:
-        """A file's text on `commit` (default: the newest commit); None if it is not there, or is in a submodule."""
+        """A file's text on `commit` (default: the newest commit); None if the commit has no such file, or only in a
+        submodule."""
         commit = commit or self.head
         if path.startswith(await self._submodule_folders(commit)):
             return None
@@ -153,8 +154,8 @@ class Branch:
         files.owned = tuple(path for path in files.owned if path not in paths)
 
     def set_background(self, *paths: str) -> None:
-        """Declare documents that existed before the work. Anybody may change them; they do not count as part of the
-        work, unless `count_as_work` names them."""
+        """Declare documents that existed before the work. Anybody may change them, and changes to them do not count as
+        part of the work, unless `count_as_work` names them."""
         files = self._steps.state.files
         files.background = tuple(dict.fromkeys((*files.background, *paths)))
 

@@ -27,7 +27,7 @@ USED_UP = 0.95  # a reservation counts as used up from this share on: agents rou
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
 # A call may use this many times the median of past calls or, if that is more, a little more than the largest of them.
-# Then it is stopped, and continues if the limits leave room.
+# A call that has used this much is stopped, and continues if the limits leave room.
 TIMES_USUAL = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
@@ -97,7 +97,7 @@ class Shortage:
     what: str  # usd | tokens | calls | seconds
     limit: float
     spent: float
-    reserved: float  # by open calls, if there may be room when they end; 0 if even that would not be enough
+    reserved: float  # what open calls hold, if there may be enough when they end; else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,9 @@ class Budget:
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
         self._places = asyncio.Semaphore(at_once)
-        self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # kind of agent → its queue: a cap is for a kind
+        self._queues: dict[str, CapQueue] = defaultdict(
+            CapQueue
+        )  # kind of agent → its queue: each kind has its own cap
 
     @asynccontextmanager
     async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
@@ -302,8 +304,8 @@ class Budget:
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
     def _allowance(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call may use: what it usually takes, but not more than the tightest limit leaves. 0: this amount
-        has no limit."""
+        """What a call may use: what it usually takes, but not more than the tightest limit leaves. A 0 in the result
+        means that nothing limits this unit."""
         allowed: dict[str, float] = {}
         for scope, limit in self._limits_of(request):
             rows_in_scope = request.sharing(rows, scope)

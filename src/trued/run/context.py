@@ -68,7 +68,8 @@ class RunContext:
     # returns a sentence that says how to do it.
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
-    repairing_roles: frozenset[str] = frozenset()  # roles that check work; one that also repairs it is an implementer
+    # Roles that check the work. If an agent in such a role changes code, it counts as an implementer from then on.
+    repairing_roles: frozenset[str] = frozenset()
     more_rounds: tuple[GrantedRounds, ...] = ()
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # roles that write a document about the code, and no code

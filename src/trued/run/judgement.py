@@ -285,8 +285,8 @@ class Judgement:
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
-        are not part of the work). None if its inputs were others, if one of its requirements is unjudged, or if an
-        earlier version of the engine took its evidence: then the checks run again."""
+        are not part of the work). None if an input differs, if one of its requirements is unjudged, or if an earlier
+        version of the engine took its evidence: then the checks run again."""
         if self._state.last.inputs != inputs:
             return None
         verdict = Verdict.model_validate_json(self._state.last.verdict)
@@ -342,7 +342,7 @@ class Judgement:
     def check_for_stall(self, verdict: Verdict) -> bool:
         """Count a round that ended with this verdict. If the loop stalls, emit `NoProgress` and return True.
 
-        It stalls if two rounds in a row change nothing and end with the same gaps as the round before them.
+        The loop stalls if two rounds in a row change nothing and end with the same gaps as the round before them.
         """
         gaps, path = tuple(sorted(gap.what for gap in verdict.gaps)), self._steps.path
         before = self._state.without_progress.get(path, RoundsInARow())
@@ -365,7 +365,7 @@ class Judgement:
         self._state.open_objections[by] = addressed(self.contract(), Plan(), signed)
 
     def drop_objections(self, subject: str) -> None:
-        """Drop the open objections to a subject, because it is about to be judged again."""
+        """Drop the open objections to a subject that is about to be judged again."""
         self._state.open_objections.pop(subject, None)
 
     def set_unverified(self, about: str, warnings: Iterable[str]) -> None:

@@ -43,7 +43,7 @@ class Merge(Value):
 
     commit: str
     files: tuple[ConflictingFile, ...] = ()
-    marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
+    marks: tuple[str, ...] = ()  # git's lines before and after the two sides; each ends with the commit of a side
     at: str = ""  # the commit that has both sides
     given_up: tuple[str, ...] = ()  # files that equal one side, as if the other had never existed
 

@@ -95,7 +95,7 @@ class PreviewServer:
             bench, _ = await self._open.enter_async_context(room)
             if bench.broken:
                 return f"its preparation fails: {bench.broken}"
-            self._open.enter_context(write_files_of_commit(bench))  # what the checks see, too
+            self._open.enter_context(write_files_of_commit(bench))  # the checks also see these files
             return await self._serve(bench)
         except CannotJudge as error:
             return str(error)

@@ -14,7 +14,7 @@ class Unmerged:
     """A merge conflict that a part still has to resolve."""
 
     files: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
+    marks: tuple[str, ...] = ()  # git's lines before and after the two sides; each ends with the commit of a side
     commit: str = ""  # the commit that has both sides
 
 
@@ -37,7 +37,7 @@ class FileState:
 
     owned: tuple[str, ...] = ()  # the engine's own files: agents' changes to them are undone
     noted: tuple[str, ...] = ()  # owned files into which agents may write notes: the workflow reads them
-    background: tuple[str, ...] = ()  # documents from before the work: anybody may change them, and it is no work
+    background: tuple[str, ...] = ()  # documents from before the work: changes to them do not count as work
     counted: tuple[str, ...] = ()  # owned or background files to which changes count as part of the work
     edits: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and text of a person's last edit
 
@@ -45,7 +45,7 @@ class FileState:
 class RoundsInARow(NamedTuple):
     """Rounds of a loop that ended alike, one after another."""
 
-    ended_with: object = None  # what the last round ended with; compared with that of the next round
+    ended_with: object = None  # what the last round ended with; compared with what the next round ends with
     rounds: int = 0
 
 

@@ -50,7 +50,7 @@ class WeighedCases(Value):
 
     kept: tuple[Proposed, ...] = ()
     origins: tuple[Proposed, ...] = ()  # the kept cases, as they were proposed
-    faults: tuple[Fault, ...] = ()  # the examiner is asked once to fix them; those that remain become notes
+    faults: tuple[Fault, ...] = ()  # the examiner is asked once to fix them; faults that remain become notes
     interface: tuple[str, ...] = ()
     serve: Serve | None = None
     caps: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
@@ -86,9 +86,9 @@ class CaseRules:
         return f"{requirement.text}\n{self.words}" if requirement.parts else requirement.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that it
-        answers differently is dropped. The cases of which it is not sure are dropped if the requirement's other cases
-        show as much."""
+        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that the
+        second examiner answers differently is dropped. Cases of which it is not sure are dropped if the requirement's
+        other cases show as much."""
         proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
         proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -254,8 +254,8 @@ class CaseRules:
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
-        """The clauses that no case covers. If each is covered, but there are fewer cases than clauses, the whole text:
-        a case that quotes several clauses may not show all of them."""
+        """The clauses of the requirement that no case covers. If all clauses are covered, but by fewer cases than there
+        are clauses, the whole text: a case that quotes several clauses may not show all of them."""
         requirement = self.open[name]
         if requirement.parts:
             return ()
@@ -434,7 +434,7 @@ def describe_shown(case: Shown) -> str:
 def leftover_requirements(requirement: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
     """The words that no case covers, as requirements of their own: unproven until a person reviews them.
 
-    `taken`: ids that are in use; the new ones are added to it.
+    `taken`: ids that are in use; the new ids are added to it.
     """
     for rest in rests:
         name, number = f"{requirement.id}-rest", 2

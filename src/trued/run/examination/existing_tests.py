@@ -70,7 +70,8 @@ def _suite(check: Check, number: int) -> Requirement:
 def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Collection[str]) -> Requirement:
     """If the requirement's sentence names a test command ("`pytest -q` passes"), give it a check that counts these
     tests. (A command check would see only an exit code, and would not run in the environment of tests.) If the command
-    runs the base's whole suite, it gets the check of that suite. Other requirements are returned unchanged.
+    runs the base's whole suite, the requirement gets the check of that suite. Other requirements are returned
+    unchanged.
 
     The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
     writes those, so what they show is only `self-tested`.

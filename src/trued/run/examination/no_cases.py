@@ -19,7 +19,7 @@ REASONS = 4  # reasons listed in the question; the contract's notes have all of 
 
 async def examine_before_work(steps: Steps, requirements: Requirements, *, provable: bool) -> Examination:
     """The requirements with cases. If an examiner was asked and no case is left, another agent of the run tries once.
-    If there is still none, a person decides: ask again, build the work without cases, or stop.
+    If there is still no case, a person decides: ask again, build the work without cases, or stop.
 
     `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
     If so, or with the setting `without_cases`, the first result is returned even if it has no cases. If only the plan

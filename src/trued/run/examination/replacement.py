@@ -36,7 +36,8 @@ class FailingCase:
 
 
 def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
-    """The failed held-out cases that agents wrote, in order. The user's own are left out: they are never disclosed."""
+    """The failed held-out cases that agents wrote, in order. The user's own cases are never disclosed, so they are left
+    out."""
     checks = {check_hash(check): check for requirement in contract.requirements for check in requirement.checks}
     failing: dict[tuple[str, int], FailingCase] = {}
     for fact in verdict.evidence:
@@ -112,7 +113,7 @@ def _conversation(
 
 
 def _not_disclosed(cases: Sequence[Case], disclosed: Sequence[Case]) -> Iterator[Case]:
-    """The cases without the disclosed ones. A disclosed exchange stays, as set-up for the cases after it."""
+    """The cases that are not disclosed. A disclosed exchange stays, as set-up for the cases after it."""
     for case in cases:
         if not any(is_known_from(shown, case) for shown in disclosed):
             yield case

@@ -177,7 +177,7 @@ def _go_suites(blobs: _Blobs, folders: Collection[str]) -> Iterator[Check]:
 async def _node_suites(
     workspace: Workspace, commit: str, blobs: _Blobs, packages: Mapping[str, PackageManifest]
 ) -> list[Check]:
-    """The suites of each package, and that of the test files that are in no package."""
+    """The suites of each package, and the suite of the test files that are in no package."""
     suites = list[Check]()
     folders = [folder for folder in packages if folder]
     for folder, manifest in packages.items():
