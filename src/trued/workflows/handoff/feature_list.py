@@ -333,7 +333,7 @@ def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Col
 
 
 def blocked(features: FeatureList) -> tuple[Blocked, ...]:
-    """Features that depend on a failed one, directly or not."""
+    """Features that depend on a failed feature, directly or not, each with the reason."""
     by_name = {feature.id: feature for feature in features.features}
     order = TopologicalSorter({feature.id: feature.depends_on for feature in features.features}).static_order()
     blocked_features: dict[str, Blocked] = {}

@@ -80,7 +80,7 @@ async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) 
 
 
 async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
-    """Build feature by feature, until none is left that can be started."""
+    """Build feature by feature, until no feature is left that can be started."""
     while feature := project.next_feature:
         scope, holds = run.scope(f"feature {feature.id}"), False
         if feature.id in project.green:  # perhaps it needs no coder: its checks passed after work on another feature
@@ -158,7 +158,8 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
 
 
 async def finish(run: Run, plan: Plan, project: HandoffProject) -> tuple[HandoffProject, Outcome]:
-    """Prove the last commit, and correct the feature list by that proof. If the list changed, prove its commit, too."""
+    """Prove the last commit, and correct the feature list by that proof. If the list changed, also prove the commit
+    with the new list."""
     await steps.count_what_may_install(run, project)
     outcome = await run.finish(plan)
     corrected = await steps.correct_list(run, project, outcome)

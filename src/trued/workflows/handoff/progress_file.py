@@ -68,7 +68,7 @@ class HandoffNote(Value):
     """The note for the next coder. Each field is one line or a list of lines, so that no text can look like another
     part of the note."""
 
-    session: Line = ""  # when it was written, and by which run
+    session: Line = ""  # when the note was written, and by which run
     feature: Line = ""  # id of the current feature
     status: Line = ""  # "In progress (15/20 tests)"; see `status_text`
     last_agent: Line = ""

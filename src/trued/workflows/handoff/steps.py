@@ -94,8 +94,8 @@ def unjudged(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _reasons_not_judged(judged: Judged) -> tuple[str, ...]:
-    """What the environment lacks or, if that is not known, the reasons that agents may know. They go into committed
-    files, and agents read these."""
+    """What the environment lacks or, if that is not known, the reasons that agents may know: the result is written into
+    committed files, which agents read."""
     return tuple(map(str, judged.missing)) or reasons_for_agents(judged)
 
 
@@ -217,7 +217,7 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
     run.branch.set_background(SCRIPT, example)
     before = await run.branch.read(SCRIPT)
     if before is not None and not is_untouched(before):
-        run.branch.count_as_work(SCRIPT)  # the user's own
+        run.branch.count_as_work(SCRIPT)  # the script is the user's own
     listed = project.unproven  # nothing passes before it is proven
     files = {**listed.files, **await _new_script(run, project)}
     if any(feature.verification_method == "e2e" for feature in project.features.features):
@@ -252,7 +252,7 @@ def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
 
 def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
     """Reopen features that failed, or that do not hold under an amended contract. `amended`: the verdict by that
-    contract; its gaps go to the next coder of each of these features."""
+    contract; None if the contract was not amended. The gaps of this verdict go to the next coder of each feature."""
     if amended is None:
         return project.with_features_reopened(project.failed)
     project, unmet = with_requirements(run, project), list[str]()
@@ -539,7 +539,7 @@ async def count_what_may_install(run: Run, project: HandoffProject) -> None:
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
     """Correct the feature list by the final proof. A feature that is refuted, unproven or could not be judged loses its
-    mark as passed. One that only lacked a person's approval, and has it now, is marked as passed."""
+    mark as passed. A feature that only lacked a person's approval, and has it now, is marked as passed."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         feature_verdict = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)

@@ -136,8 +136,8 @@ def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]
 
 
 def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
-    """The findings and the unfinished tasks in a reply. If a reply has none and is not DONE, its key findings count
-    instead or, without these, its summary. Empty for the knowledge role, which decides nothing."""
+    """The findings and the unfinished tasks in a reply. If a reply has neither and is not DONE, its key findings count
+    instead or, without key findings, its summary. Empty for the knowledge role, which decides nothing."""
     if name == KNOWLEDGE:
         return ()
     findings: list[Finding] = [finding.model_copy(update={"by": name}) for finding in reply.findings]

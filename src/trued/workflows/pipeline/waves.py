@@ -93,7 +93,7 @@ async def _checked_memories(
 
 
 async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> TaskTurn:
-    """Implement a task in a part of its own. If an agent fails, a fresh one starts again from the same commit."""
+    """Implement a task in a part of its own. If an agent fails, a fresh agent starts again from the same commit."""
     part, open_ones = (
         lead.run.part(f"wave {lead.wave} {work.id}"),
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),

@@ -93,7 +93,7 @@ def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
 
 
 async def _settings(run: Run) -> TeamSettings:
-    """The run's settings. Those left at their default are taken from an older tool's configuration, unless an
+    """The run's settings. Settings left at their default are taken from an older tool's configuration, unless an
     earlier team left its own `config.toml` on the base."""
     team, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:

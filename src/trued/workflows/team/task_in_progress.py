@@ -35,7 +35,7 @@ class TaskInProgress:
     developed: Developed | None = None  # the developer's last reply
     tested: Tested | None = None  # QA's last reply, on this attempt
     gaps: tuple[Finding, ...] = ()  # of the last attempt
-    conflict: tuple[ConflictingFile, ...] = ()  # files in which it conflicts with work that was accepted meanwhile
+    conflict: tuple[ConflictingFile, ...] = ()  # files in which this work conflicts with work accepted meanwhile
     judged: tuple[Judged, ...] = ()
     answer: str = ""  # to the last question, for the agent that asked it
     accepted: str = ""  # the run's head without this task's work

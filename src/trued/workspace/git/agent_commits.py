@@ -1,4 +1,4 @@
-"""Reads commits that an agent made in its own clone. They are copied by hash; the agent's files are never trusted."""
+"""Reads commits that an agent made in its clone. Commits are copied by hash; the agent's files are never trusted."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from trued.workspace.git.store import Store
 
 TIPS = 64
 SUBJECTS = 20
-WITHIN_S = 20.0  # timeout of a git that reads the agent's object folder: a pipe in it could block git for ever
+WITHIN_S = 20.0  # timeout of a git that reads the agent's object folder: a pipe in that folder could block git for ever
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _READ_BYTES = 1 << 20
 

@@ -34,7 +34,7 @@ SETTINGS = (
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
 WITHIN_S = 600.0  # a git process that runs longer is taken to hang
-TIMED_OUT = -1  # returned instead of an exit code
+TIMED_OUT = -1  # returned in place of the exit code of a git that hangs
 NO_FILE = f"{os.devnull}/none"  # no file can exist there; with an empty file, git would print a hint about grafts
 
 

@@ -15,7 +15,8 @@ from trued.workspace.git.store import CommitAuthor, Store
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
 CONFLICT = 1  # git's exit code for a conflict
-KEPT = (b"author ", b"committer ", b"encoding ")  # header lines; no signature: it is valid only for the original commit
+# Header lines that a rewritten commit keeps. A signature is dropped, because it is valid only for the original commit.
+KEPT = (b"author ", b"committer ", b"encoding ")
 
 
 @dataclass(frozen=True, slots=True)

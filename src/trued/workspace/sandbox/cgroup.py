@@ -26,8 +26,8 @@ class CgroupParent:
 
 @contextlib.contextmanager
 def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
-    """Make a group with these limits, and remove it at the end of the `with` block. Yields its folder; "" if no group
-    can be created, or if the number of processes is not limited."""
+    """Make a group with these limits, and remove it at the end of the `with` block. Yields the group's folder; "" if no
+    group can be created, or if the number of processes is not limited."""
     parent = cgroup_parent()
     if parent is None or not processes:
         yield ""

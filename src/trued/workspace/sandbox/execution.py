@@ -12,7 +12,7 @@ from trued.workspace.sandbox.cgroup import limited_group
 from trued.workspace.sandbox.process_start import kill_process, start_process
 
 PIECE_BYTES = 1 << 16
-GRACE_S = 12.0  # how long to wait after asking the keeper to end everything; it needs less
+GRACE_S = 12.0  # how long to wait after asking the keeper to end everything; the keeper needs less
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The keeper ends all processes of one sandbox: when the program ends, when a signal asks for it, and when the process
 that started the keeper dies, at whatever moment.
 
-It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
+Every sandbox starts with this file, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
 (`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT is the process id of the
 keeper's parent: when the parent dies, everything ends. TRUED_GROUP is the control group of all processes. Bubblewrap
 alone is not enough: if its parent dies while a sandbox starts, the sandbox waits for ever or continues to run.

@@ -45,9 +45,9 @@ class LintSet:
 
     @cached_property
     def is_pipeline(self) -> bool:
-        """Whether the set is a pipeline. The caller may have decided that. Otherwise it is one if at least three agents
-        that only the pipeline has are in the set, or are named by its orchestrator, patterns or prompts. A planner or
-        an orchestrator does not count: many folders have one."""
+        """Whether the set is a pipeline. The caller may have decided that. Otherwise the set is a pipeline if at least
+        three agents that only the pipeline has are in it, or are named by its orchestrator, patterns or prompts. A
+        planner or an orchestrator does not count, because many folders have one."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
@@ -157,8 +157,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The same blocks; if the last one is code, and sections of the convention are found in it alone, it is parsed as
-    text. An inner fence may have closed the outer fence by mistake; then everything after it can become code."""
+    """The same blocks, except that a last block of code is parsed as text if it has sections of the convention that no
+    other block has. An inner fence may have closed the outer fence by mistake; then everything after it can become
+    code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

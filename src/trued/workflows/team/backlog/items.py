@@ -114,7 +114,7 @@ class BacklogTask(Part):
     depends_on: Ids = ()
     files: Paths = ()
     note: Line = ""
-    by_person: bool = False  # ticked by a person: it is not worked on, and the tick is no evidence
+    by_person: bool = False  # ticked by a person: the task is not worked on, and the tick is no evidence
 
     @property
     def is_open(self) -> bool:

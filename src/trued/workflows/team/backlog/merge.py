@@ -183,8 +183,8 @@ class _Merge:
         )
 
     def _with_status(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
-        """The feature with the status and the UAT result that the person wrote. A person may reopen a feature or give
-        it up, but cannot mark its UAT as passed."""
+        """The feature after the person's changes to its status and its UAT result. A person may reopen or close a
+        feature, but cannot mark its UAT as passed."""
         if after.status != before.status and after.status != feature.status:
             if after.status in ("completed", "failed"):
                 feature = self._closed(feature, after.status)
