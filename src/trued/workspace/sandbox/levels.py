@@ -70,8 +70,8 @@ def probe_levels() -> list[LevelState]:
 
 def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
     """Return the level to use. `level_wanted` is the name of a level, or "auto" for the best one that works. Raises
-    BadInput with the reason and a fix if that level does not work, or if only "none" is left and `allow_unsandboxed` is
-    False: a weaker level is never used silently."""
+    BadInput with the reason and a fix if the wanted level does not work, or if the result would be "none" without
+    `allow_unsandboxed`: a weaker level is never used silently."""
     if level_wanted not in ("auto", *LEVELS):
         raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"use one of auto, {', '.join(LEVELS)}")
     if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(level).works for level in LEVELS[:2])):
