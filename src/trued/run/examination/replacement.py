@@ -49,7 +49,7 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
             if attempt.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
                 place = int(number) - 1
                 if getattr(check.cases[place], "setup", False):
-                    continue  # a set-up exchange only prepares others: there is nothing to disclose
+                    continue  # a set-up exchange only prepares other exchanges: there is nothing to disclose
                 failing[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
     return [failing[key] for key in sorted(failing)]
 

@@ -45,7 +45,7 @@ def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> l
 
 
 def _second_opinion(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[SecondOpinion, str]:
-    if isinstance(shown, HttpCase) and shown.setup:  # it only prepares others: only its status could be wrong
+    if isinstance(shown, HttpCase) and shown.setup:  # set-up only prepares other cases: only its status could be wrong
         other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
         return ("otherwise", STATUS) if other else ("alike", "")
     if answer is None:
