@@ -39,19 +39,19 @@ from trued.support.hashing import folder_name
 from trued.support.plain_text import inert
 from trued.wire import Confinement, EmitAgentEvent, Order, ProcessLimits, Report, Usage, add_usage
 
-LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
+LAPSES = 20  # a call fails if the hub was out of reach this often and its session could not be resumed
 # A call fails after this many attempts at one order died in this process: something on the machine kills them. The
 # limits nest: an attempt starts its agent at most `MOST_STARTS` times (`agents/spool/call_folder.py`), and each start
 # restarts a killed program at most `MOST_RESTARTS` times (`agents/driver/streaming_runtime.py`).
 MOST_ATTEMPTS = 20
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
-QUESTIONS = 5  # an agent that asks more questions in one call is not working
+QUESTIONS = 5  # most questions in one call: an agent that asks more is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
-UNDONE_BYTES = 200_000  # bytes of an undone change that are recorded, per file
+UNDONE_BYTES = 200_000  # of each file whose change was undone, this many bytes are recorded
 PIECE_S = 30.0  # a longer wait is split into pieces: after each the clock is read, because the machine may have slept
 PICTURES = "pictures"  # the folder below an agent's HOME for the pictures that it gets
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
-LATER = ("rate", "overloaded")  # the provider says "not now": counts neither as a failure nor as an attempt
+LATER = ("rate", "overloaded")  # the provider says "not now": a refusal is neither a failure nor a lost attempt
 
 
 class Equipment(Value):
@@ -76,7 +76,7 @@ class AgentRequest(Value):
     fresh_brief: str = ""  # the brief to use if the session turns out to be lost
     native: str = ""  # the agent's own id of the session; empty if it is not known
     before: Usage = Usage()  # usage of the session so far
-    about: str = ""  # the first line of the agent's commit message
+    about: str = ""  # the first line of the agent's commit message, unless the run has a ticket
     fixed: tuple[str, ...] = ()  # documents of people and of the engine: changes to them are undone
     only: tuple[str, ...] = ()  # the only files that the agent may write; empty: no such restriction
     equipment: Equipment = Equipment()
@@ -97,14 +97,14 @@ class AgentAnswer(Value):
     head: str
     when: float
     changed: tuple[str, ...] = ()
-    # path → what the agent wrote into a file that it may not change, now undone; None: it had removed the file
+    # path → what the agent wrote into a file that it may not change, now undone; None: the agent had removed the file
     undone: dict[str, str | None] = {}  # noqa: RUF012
-    commands: tuple[str, ...] = ()  # commands that the agent ran, as far as it reports them
+    commands: tuple[str, ...] = ()  # commands that the agent ran, as far as the agent reports them
     resumed: bool = False
     clone: str = ""  # where the agent worked; dropped only after this answer is recorded
     native: str = ""
     usage: Usage = Usage()
-    thread: Usage | None = None  # usage of the current session, without that of lost ones
+    thread: Usage | None = None  # usage of the current session, without that of lost sessions
 
 
 @dataclass
@@ -123,17 +123,17 @@ class CallProgress:
     questions: int = 0
     stops: int = 0  # how often people stopped the call in order to comment
     answers: list[str] = field(default_factory=list)  # people's answers and comments that the agent got during the call
-    deaths: int = 0  # attempts that left nothing; the next gets a new clone and a new session
+    deaths: int = 0  # attempts that left nothing; the next attempt gets a new clone and a new session
     thread: Usage = field(default_factory=Usage)  # usage of the current session
     # The last report was written before this process started, so a person has resumed the run since.
     has_earlier_report: bool = False
 
     def full_brief(self, request: AgentRequest) -> str:
-        """The brief for an agent that knows nothing yet."""
+        """The brief for a new session: all facts, and what people answered or commented during the call."""
         return "\n\n".join([request.fresh_brief or request.brief, *self.answers])
 
     def add_report(self, report: Report) -> None:
-        """Add the usage of a report."""
+        """Add a report's usage to `spent` and `thread`. If the report began a new session, `thread` counts from 0."""
         is_new_session = bool(report.native) and not report.resumed
         self.spent, self.thread = (
             add_usage(self.spent, report.usage),
@@ -162,7 +162,7 @@ class FailedAttempts:
 
     def count(self, event: JournalEvent) -> None:
         """Count an event of the runtime, if it reports a failed attempt."""
-        if isinstance(event, CallDied):  # not emitted for deaths that an earlier process found: they do not count
+        if isinstance(event, CallDied):  # deaths that an earlier process found do not count: they are not emitted here
             self.deaths += not event.lapsed
             self.lapses += event.lapsed
         self.unread += isinstance(event, CallFileCorrupted)
@@ -184,7 +184,7 @@ class AgentCall:
     """One call: the agent's work until it has an answer, and the commit of what it left.
 
     A call consists of orders: the first one, and one more after each question, comment or refusal. Each order has
-    attempts: the first one, and one more whenever its process dies, with a new clone and a new session.
+    attempts: the first one, and one more whenever an attempt's process dies, with a new clone and a new session.
     """
 
     def __init__(self, context: RunContext, position: Position, request: AgentRequest) -> None:
@@ -229,8 +229,8 @@ class AgentCall:
     # -- orders --------------------------------------------------------------------------------------------------------
 
     async def _exchange(self) -> tuple[Report, str]:
-        """Give the agent order after order until one ends with a final report. Returns the report, and the clone of its
-        attempt."""
+        """Give the agent order after order until an order ends with a final report. Returns this report, and the clone
+        of the attempt that left it."""
         context, request, progress = self.context, self.request, self.progress
         if request.resume and not context.has_session(request.clone):
             progress.resume, progress.native, progress.thread = False, "", Usage()
@@ -261,8 +261,8 @@ class AgentCall:
                 progress.continue_with(report, f"{self.name}.w{progress.refusals}", progress.brief, interrupted=True)
             elif report.state == "failed" and report.kind == "budget":
                 progress.refusals += 1
-                # If the call used up the agent's own budget and not its reservation, trued cannot raise that budget. It
-                # tries again after a resume, because the person may have raised it.
+                # If the call used up the agent's own budget and not its reservation, trued cannot raise that budget.
+                # After a resume trued tries again, because the person may have raised the budget.
                 if not context.budget.has_used_up(progress.name) and not progress.has_earlier_report:
                     raise LimitReached(
                         f"{request.key}: {report.why}; that budget is {request.agent}'s own, and no limit of trued: "
@@ -349,8 +349,8 @@ class AgentCall:
         """Reserve budget, provide the clone and let the agent work in it. Returns the settled report."""
         context = self.context
         async with context.budget.reserve(attempt) as reservation:
-            # All orders of the call have the same token, so that they get the same clone: after a refusal the agent
-            # continues with the files it left.
+            # Until an attempt dies, all orders of the call have the same token, so that they get the same clone: after
+            # a refusal the agent continues with the files it left.
             work, home = await context.workspace.clone(
                 clone, self.position.head, token=f"{self.name}.{self.progress.deaths + 1}"
             )
@@ -364,7 +364,8 @@ class AgentCall:
         return report
 
     async def _settle_lost(self, attempt: AttemptRequest) -> Report:
-        """Settle an attempt that began on another machine: its usage there is unknown."""
+        """Settle an attempt that another machine began and did not finish. Returns a report that the attempt died; its
+        usage is an estimate, because nobody knows what the attempt used there."""
         await self.context.journal.available()
         lost = self._died(attempt, "another machine began it and did not finish it")
         return self.context.budget.existing_reservation(attempt).settle(lost)
@@ -464,9 +465,9 @@ class AgentCall:
     # -- answer --------------------------------------------------------------------------------------------------------
 
     async def _commit_work(self, report: Report, clone: str) -> AgentCommit:
-        """Commit what the agent left. Work of a role that may not write, or of a failed call, is not committed; a
-        rescue ref keeps it. An agent that may write only documents (`only`) is an exception: they are committed even if
-        its call failed, because people read them, and no verdict rests on them."""
+        """Commit what the agent left. If the role may not write, or the call failed, nothing is committed: the returned
+        commit is the head, and a rescue ref keeps the work. Documents of an agent that may write only documents
+        (`only`) are committed even if its call failed, because people read them, and no verdict rests on them."""
         request, head = self.request, self.position.head
         if not request.role.writes or (report.state != "done" and not request.only):
             return AgentCommit(head, ())

@@ -1,4 +1,4 @@
-"""Approvals: which of people's decisions still apply to the work as it is now. Pure."""
+"""Approvals: which of people's decisions still apply to the work as it is now. Does no I/O."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -23,9 +23,9 @@ FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
 
 class SetUp(Value):
-    """How the project's own set-up ended, in the clone of the agent that works next."""
+    """How the project's own set-up script ended, in the clone of the agent that works next."""
 
-    code: int | None  # None: it ran out of time
+    code: int | None  # None: the script ran out of time
     said: str = ""
 
     @property
@@ -38,7 +38,7 @@ class Edit(Value):
 
     before: str
     after: str
-    sha256: str  # of the file's bytes
+    sha256: str  # of the file's bytes after the edit
 
 
 class Content(Value):
@@ -92,7 +92,8 @@ class Branch:
         return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
 
     async def read(self, path: str, commit: str = "") -> str | None:
-        """A file's text on `commit` (default: the newest commit); None if it is not there, or is in a submodule."""
+        """A file's text on `commit` (default: the newest commit); None if the commit has no such file, or only in a
+        submodule."""
         commit = commit or self.head
         if path.startswith(await self._submodule_folders(commit)):
             return None
@@ -104,12 +105,12 @@ class Branch:
         return {path: await self.read(path, commit) for path in paths}
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
-        """Files of the work that differ from the base, or from the commit `since`. The engine's own files are left
-        out."""
+        """Files that differ between the newest commit and the base, or the commit `since`. The engine's own files are
+        left out."""
         return paths_outside(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Files of the head whose path occurs in these texts."""
+        """Files of the head whose path is a word of these texts. A line number after a path is ignored."""
         words = {word.strip("`'\"(),;").partition(":")[0] for text in texts for word in text.split()}
         return tuple(sorted(words.intersection(await self.paths())))
 
@@ -142,7 +143,8 @@ class Branch:
 
     def allow_notes(self, *paths: str) -> None:
         """Let agents write notes into these owned files. The engine still undoes the changes, but without an event. The
-        workflow reads the notes (`AgentAnswer.undone`), keeps what it allows, and records the rest itself."""
+        workflow reads the notes (`AgentAnswer.undone`), keeps those that it allows, and reports other changes itself.
+        """
         files = self._steps.state.files
         files.noted = tuple(dict.fromkeys((*files.noted, *paths)))
 
@@ -152,8 +154,8 @@ class Branch:
         files.owned = tuple(path for path in files.owned if path not in paths)
 
     def set_background(self, *paths: str) -> None:
-        """Declare documents that existed before the work. Anybody may change them; they do not count as part of the
-        work, unless `count_as_work` names them."""
+        """Declare documents that existed before the work. Anybody may change them, and changes to them do not count as
+        part of the work, unless `count_as_work` names them."""
         files = self._steps.state.files
         files.background = tuple(dict.fromkeys((*files.background, *paths)))
 
@@ -205,10 +207,10 @@ class Branch:
         self._copies.write_copy(path, text.encode(errors="surrogateescape"))
 
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
-        """What a person wrote into the live copy since the engine wrote it; None if nothing. Each edit is read once.
+        """A person's edit of the live copy since the engine wrote the copy. Each edit is read once.
 
-        `problem` returns why a text cannot be parsed. An edit with a problem is reported by an event, and stays in the
-        copy until it is corrected.
+        None if there is no new edit, or if it cannot be read: it is too large, or `problem` returns why its text cannot
+        be parsed ("" if it can). Such an edit is reported by an event, and stays in the copy until it is corrected.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 
@@ -250,7 +252,8 @@ class Branch:
     # -- agents' work --------------------------------------------------------------------------------------------------
 
     async def squash(self, message: str, *, onto: str, author: str) -> None:
-        """Squash everything done since `onto` into one commit on it, without the engine's own files."""
+        """Squash all work since the commit `onto` into one commit on top of `onto`. The engine's own files are left as
+        they are in `onto`."""
         head, when, owned = self.head, self.when, self._steps.owned
 
         async def step() -> str:

@@ -27,7 +27,7 @@ USED_UP = 0.95  # a reservation counts as used up from this share on: agents rou
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
 # A call may use this many times the median of past calls or, if that is more, a little more than the largest of them.
-# Then it is stopped, and continues if the limits leave room.
+# A call that has used this much is stopped, and continues if the limits leave room.
 TIMES_USUAL = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
@@ -97,7 +97,7 @@ class Shortage:
     what: str  # usd | tokens | calls | seconds
     limit: float
     spent: float
-    reserved: float  # by open calls, if there may be room when they end; 0 if even that would not be enough
+    reserved: float  # what open calls hold, if there may be enough when they end; else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +154,17 @@ class Budget:
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
         self._places = asyncio.Semaphore(at_once)
-        self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # kind of agent → its queue: a cap is for a kind
+        self._queues: dict[str, CapQueue] = defaultdict(
+            CapQueue
+        )  # kind of agent → its queue: each kind has its own cap
 
     @asynccontextmanager
     async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
         little, or if the subscription's quota is used up to the limit.
 
-        First waits as long as running calls may still free a part of what they reserved. A call that is reserved again
-        after a crash keeps its reservation.
+        First waits while a cap of agents is reached, or while running calls may still free a part of what they
+        reserved. A call that is reserved again after a crash keeps its reservation.
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()
@@ -198,7 +200,7 @@ class Budget:
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
 
     def _rows(self) -> Sequence[Spend]:
-        """All spending of the run so far. The journal reads it as it does for a reservation, but nothing is written."""
+        """All rows of the run's ledger of spending. `Journal.spend` offers them for a decision; here it writes none."""
         spends: list[Spend] = []
 
         def read(rows: Sequence[Spend]) -> None:
@@ -302,8 +304,8 @@ class Budget:
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
     def _allowance(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call may use: what it usually takes, but not more than the tightest limit leaves. 0: this amount
-        has no limit."""
+        """What a call may use: what it usually takes, but not more than the tightest limit leaves. A 0 in the result
+        means that nothing limits this unit."""
         allowed: dict[str, float] = {}
         for scope, limit in self._limits_of(request):
             rows_in_scope = request.sharing(rows, scope)
@@ -386,7 +388,7 @@ class Reservation:
     price: Price = field(default_factory=Price)
 
     def wall_s(self, usual: float) -> float:
-        """How long the call may take."""
+        """How many seconds the call may take: `usual`, or less if less time is reserved."""
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
     def settle(self, report: Report) -> Report:

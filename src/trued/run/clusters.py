@@ -90,8 +90,8 @@ class Clusters:
         self._steps, self._parallel = steps, parallel
 
     async def send(self, errand: Errand[R]) -> Returned[R]:
-        """Send one agent. If it fails or replies ERROR, a fresh agent tries once more. Its brief lists the first
-        agent's changes that were undone."""
+        """Send one agent. If it fails or replies ERROR, a fresh agent tries once more. The brief of the fresh agent
+        lists the first agent's changes that were undone."""
         returned = Returned[R](errand.name, errand.role, None, tries=0)
         while not returned.good and returned.tries < TRIES:
             session = Session(

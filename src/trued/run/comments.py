@@ -10,7 +10,7 @@ from trued.support.hashing import digest
 
 async def comments_for_brief(context: RunContext, role: str, key: str) -> tuple[Comment, ...]:
     """The comments that go into the brief of this call. They are recorded as a step, so that a replay makes the same
-    brief. Empty for a call that has already begun: its comments wait for the next call.
+    brief. A call that began without comments gets none: later comments wait for the next call.
     """
     step, journal = comments_key(key), context.journal
     if journal.has_step(step):
@@ -26,8 +26,8 @@ async def comments_after_stop(context: RunContext, role: str, key: str, stop: in
 
 
 def has_to_stop(context: RunContext, role: str, key: str, stop: int) -> bool:
-    """Whether a person wants this call to be stopped, or had it stopped before this process began. `stop`: 1 for its
-    first stop."""
+    """Whether a person wants this call to be stopped, or had it stopped before this process began. `stop`: 1 for the
+    call's first stop."""
     if context.journal.has_step(comments_key(key, stop)):
         return True
     return any(comment.stops == key for comment in _pending(context, role, key))

@@ -52,7 +52,7 @@ class RunContext:
     goal: Goal
     requirements: Requirements | None
     hidden_paths: tuple[Path, ...]  # agents must not read them; the user's requirements file comes first
-    secret_blobs: frozenset[str]  # git blob ids of the requirements file: if the base has one, the cases are visible
+    secret_blobs: frozenset[str]  # git blob ids of the requirements file; a base with such a blob shows the cases
     instructions: str  # the project's own instructions to agents
     redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written
     person: Person
@@ -68,7 +68,8 @@ class RunContext:
     # returns a sentence that says how to do it.
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
-    repairing_roles: frozenset[str] = frozenset()  # roles that check work; one that also repairs it is an implementer
+    # Roles that check the work. If an agent in such a role changes code, it counts as an implementer from then on.
+    repairing_roles: frozenset[str] = frozenset()
     more_rounds: tuple[GrantedRounds, ...] = ()
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # roles that write a document about the code, and no code

@@ -13,8 +13,9 @@ from trued.support.path_sets import includes_path
 
 @dataclass(frozen=True, slots=True)
 class ForeignEdits:
-    """Files that an agent changed although they are not its own. Those in `put_back` have their old content again;
-    those in `kept` stay on the branch for people to read, while evidence uses the version that the contract sealed."""
+    """Files that an agent changed although it may not. The files in `put_back` have their old content again. The files
+    in `kept` stay changed on the branch for people to read, while evidence uses the version that the contract
+    sealed."""
 
     put_back: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
@@ -43,7 +44,8 @@ def foreign_edits(
 
 
 class LiveCopies:
-    """The live copies of one run. A replay writes them again, but never over an edit that has not been read yet."""
+    """The live copies of one run. A replay writes them again; in a copy that people may edit, an edit that has not been
+    read yet stays."""
 
     def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
         self._folder, self._files, self._counts = folder, files, counts
@@ -94,7 +96,7 @@ class LiveCopies:
         return True
 
     def place(self, path: str) -> Path:
-        """Where the live copy of this file lies: in `files/` of the run's folder. A file from a folder that the engine
+        """The path of the live copy of this file, in `files/` of the run's folder. A file from a folder that the engine
         owns keeps its path below that folder; any other file keeps only its name."""
         inside = [folder for folder in self._files.owned if folder.endswith("/") and path.startswith(folder)]
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])

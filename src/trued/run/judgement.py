@@ -126,9 +126,10 @@ class Judgement:
         """Run the subject's checks on the newest commit, and every objection that has a case.
 
         `by`: the session that raised the objections. If nothing else is missing, objections without a runnable case are
-        put to it once more, with the evidence.
+        put to this session once more, with the evidence.
         `disputes`: an implementer's doubts about cases that it cannot see; a second examiner answers these cases blind.
-        `also`: further tasks to evaluate on this commit; reported in `verdict.beside`, not part of `holds`.
+        `also`: further tasks to judge on this commit. Their requirements are in `verdict.beside`, and `verdict.holds`
+        does not depend on them.
         If the same cases keep failing, one of them is disclosed to the implementers, and replaced in the contract.
         """
         self._state.also = {task.id for task in also}
@@ -197,8 +198,8 @@ class Judgement:
             self.enforce(changed or contract)
 
     async def _disclose_case(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
-        """After FRUITLESS rounds with the same failing cases, show the implementers one held-out case, and replace it
-        in the contract."""
+        """After FRUITLESS rounds with the same failing cases, show the implementers one held-out case: the returned
+        verdict has it as a remark, and the contract gets a new case for it. Otherwise returns the verdict unchanged."""
         judged = {requirement.id for requirement in verdict.requirements}
         failing = [case for case in failing_cases(self.contract(), verdict) if case.requirement in judged]
         signature, name = failing_signature(failing), subject_name(subject)
@@ -284,8 +285,8 @@ class Judgement:
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
-        are not part of the work). None if its inputs were others, if one of its requirements is unjudged, or if an
-        earlier version of the engine took its evidence: then the checks run again."""
+        are not part of the work). None if an input differs, if one of its requirements is unjudged, or if an earlier
+        version of the engine took its evidence: then the checks run again."""
         if self._state.last.inputs != inputs:
             return None
         verdict = Verdict.model_validate_json(self._state.last.verdict)
@@ -341,7 +342,7 @@ class Judgement:
     def check_for_stall(self, verdict: Verdict) -> bool:
         """Count a round that ended with this verdict. If the loop stalls, emit `NoProgress` and return True.
 
-        It stalls if two rounds in a row change nothing and end with the same gaps as the round before them.
+        The loop stalls if two rounds in a row change nothing and end with the same gaps as the round before them.
         """
         gaps, path = tuple(sorted(gap.what for gap in verdict.gaps)), self._steps.path
         before = self._state.without_progress.get(path, RoundsInARow())
@@ -364,7 +365,7 @@ class Judgement:
         self._state.open_objections[by] = addressed(self.contract(), Plan(), signed)
 
     def drop_objections(self, subject: str) -> None:
-        """Drop the open objections to a subject, because it is about to be judged again."""
+        """Drop the open objections to a subject that is about to be judged again."""
         self._state.open_objections.pop(subject, None)
 
     def set_unverified(self, about: str, warnings: Iterable[str]) -> None:
@@ -422,7 +423,8 @@ class Judgement:
         """Build the newest commit with the project's own commands, in a clean room without network.
 
         If there are several commands, the worst result counts; None if there is no command. Every verdict gets a
-        warning if nothing was built, if the build could not be judged, or if files driving it differ from the base's.
+        warning if nothing was built, if a build could not be judged, or if files that drive a build differ from the
+        base's.
         """
         builds = [await self._build_with(command) for command in commands]
         self.set_unverified("build", [warning for build in builds for warning in build.unsure] if builds else [UNBUILT])
@@ -446,7 +448,7 @@ class Judgement:
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
     """The objections, each with its requirement. An objection that names no requirement of the contract is repeated for
-    every requirement that the subject serves; a plan serves all."""
+    every requirement that the subject serves; a plan serves all. If the subject serves none, the name stays empty."""
     requirements = {requirement.id: requirement for requirement in contract.requirements}
     served = (
         [requirement.id for requirement in contract.serving(subject.id)]

@@ -118,8 +118,8 @@ async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, .
 
 
 async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict | None) -> None:
-    """At the end, ask people about manual requirements that still lack a decision. Stop at the first question that gets
-    none. The decisions go into the journal."""
+    """At the end, ask people about manual requirements that still lack a decision. Their decisions go into the journal.
+    After a question that gets no decision, no further question is asked."""
     lacking = {judged.id for judged in verdict.requirements if judged.lacks == "attest"} if verdict else set()
     for requirement in contract.requirements:
         if (

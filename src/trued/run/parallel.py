@@ -43,7 +43,7 @@ class Merge(Value):
 
     commit: str
     files: tuple[ConflictingFile, ...] = ()
-    marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
+    marks: tuple[str, ...] = ()  # git's lines before and after the two sides; each ends with the commit of a side
     at: str = ""  # the commit that has both sides
     given_up: tuple[str, ...] = ()  # files that equal one side, as if the other had never existed
 
@@ -56,8 +56,8 @@ class Parallel:
         self._context = branch.steps.context
 
     async def gather(self, jobs: Mapping[str, Awaitable[T]]) -> dict[str, T]:
-        """Run all jobs concurrently, at most twice as many at a time as the run's cap of agents. If one fails, the
-        others still finish; then its error is raised."""
+        """Run all jobs concurrently, at most twice as many at a time as the run's cap of agents. If a job fails, the
+        others still finish; then its error is raised (the error of the first one in `jobs`, if several failed)."""
         slots = asyncio.Semaphore(2 * self._context.settings.cap)
 
         async def one(job: Awaitable[T]) -> T:
@@ -74,7 +74,8 @@ class Parallel:
         """Merge a part's work into the run's head. Returns None if it is merged, else the conflict.
 
         A conflict changes only the part: its head becomes a commit that contains both sides. Have the part's agent
-        unite them in one version, then call this again.
+        unite them in one version, then call this again. For each file of which the agent kept only one side, the
+        verdicts get a warning.
         """
         steps, position, part_position, name = (
             self._steps,

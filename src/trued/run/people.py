@@ -64,11 +64,12 @@ class People:
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: ask people about requirements that only a person can judge. Then return the
-        rejections, and the approvals of parked requirements, that no step has processed yet.
+        """After `finish`: ask people about requirements that only a person can judge. Then return the rejections, and
+        the approvals of parked requirements, that no step has processed yet. If the workflow records approvals in its
+        files, all other unprocessed approvals are returned, too.
 
-        If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
-        on them and calls `finish` again.
+        If there are no new decisions, no step is recorded, so that a resumed run looks again. If there are some, the
+        workflow acts on them and calls `finish` again.
         """
         # People decide on the newest contract. It comes into force only with the next step that needs a contract: a
         # replay could not know which amendments had been made when the run was here the first time.
@@ -100,8 +101,8 @@ class People:
         return self._granted()[0]
 
     def amended_verdict(self) -> Verdict | None:
-        """The verdict by the contract as it was amended between `finish` and the grant of more rounds; None if it was
-        not amended. The amended contract comes into force here."""
+        """The verdict by the contract as it was amended between `finish` and the grant of more rounds; None if the
+        contract was not amended. The amended contract comes into force here."""
         return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:

@@ -77,7 +77,8 @@ class PreviewServer:
         await self._open.aclose()
 
     async def start(self) -> str:
-        """Start the server unless it is up already. Returns "" once it answers, else why it does not."""
+        """Start the server, and return "" once it answers, else why it does not. Only the first call starts it; later
+        calls return the same result."""
         if self._why is None:
             request = self.request
             scan = Scanner(request.workspace, request.contract, request.commit, request.emit)
@@ -94,7 +95,7 @@ class PreviewServer:
             bench, _ = await self._open.enter_async_context(room)
             if bench.broken:
                 return f"its preparation fails: {bench.broken}"
-            self._open.enter_context(write_files_of_commit(bench))  # what the checks see, too
+            self._open.enter_context(write_files_of_commit(bench))  # the checks also see these files
             return await self._serve(bench)
         except CannotJudge as error:
             return str(error)

@@ -192,12 +192,12 @@ class Run:
         disputes: Sequence[Finding] = (),
         also: Sequence[Task] = (),
     ) -> Verdict:
-        """Run the subject's checks on the newest commit. The only way to a verdict; see `Judgement.prove`."""
+        """Run the subject's checks on the newest commit. This is the only way to a verdict; see `Judgement.prove`."""
         return await self.judgement.prove(subject, objections, by=by, disputes=disputes, also=also)
 
     async def finish(self, plan: Plan) -> Outcome:
-        """Prove the whole plan on the last commit, with every objection still open; see `Judgement.prove_finally`. The
-        only way for a run to be done."""
+        """Prove the whole plan on the last commit, with every objection still open; see `Judgement.prove_finally`. Only
+        this method can end a run as done."""
         verdict = await self.judgement.prove_finally(plan)
         self.steps.state.position.live = True
         await self.steps.publish()

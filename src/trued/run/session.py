@@ -95,7 +95,7 @@ class Session(Generic[R]):
 
     @property
     def last_reply(self) -> R:
-        """The reply to the last ask, also if `run.prove` made it. Raises BadInput if nothing was asked yet."""
+        """The reply to the last ask, also if `run.prove` asked. Raises BadInput if nothing was asked yet."""
         return self.reply.model_validate(self.last_answer.reply)
 
     def equipped(self, equipment: Equipment) -> "Session[R]":
@@ -236,7 +236,7 @@ def reply_schema(reply: type[Reply], *, asks: bool = True) -> dict[str, Any]:
 
 
 def _role_and_agent(context: RunContext, name: str, agent: str = "") -> tuple[Role, str]:
-    """The role of this name, and the agent that plays it. Raises BadInput."""
+    """The role of this name, and the agent that plays it. Raises BadInput if either is missing."""
     if name not in context.roles:
         raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(context.roles))}")
     agent = agent or context.settings.agent_for(name)

@@ -14,7 +14,7 @@ class Unmerged:
     """A merge conflict that a part still has to resolve."""
 
     files: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
+    marks: tuple[str, ...] = ()  # git's lines before and after the two sides; each ends with the commit of a side
     commit: str = ""  # the commit that has both sides
 
 
@@ -23,7 +23,7 @@ class Position:
     """The state of one line of work. A part that works concurrently has a position of its own."""
 
     head: str
-    when: float  # time of the last accepted work: the engine's commits have this date, so that a replay repeats them
+    when: float  # time of the last accepted work; the engine dates its commits with it: a replay makes the same commits
     live: bool = False  # a step has run in this process; until then all results came from the journal
     changes: int = 0  # how many agent calls changed something
     published: str = ""  # the head that the run's branch shows
@@ -37,7 +37,7 @@ class FileState:
 
     owned: tuple[str, ...] = ()  # the engine's own files: agents' changes to them are undone
     noted: tuple[str, ...] = ()  # owned files into which agents may write notes: the workflow reads them
-    background: tuple[str, ...] = ()  # documents from before the work: anybody may change them, no change counts
+    background: tuple[str, ...] = ()  # documents from before the work: changes to them do not count as work
     counted: tuple[str, ...] = ()  # owned or background files to which changes count as part of the work
     edits: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and text of a person's last edit
 
@@ -45,7 +45,7 @@ class FileState:
 class RoundsInARow(NamedTuple):
     """Rounds of a loop that ended alike, one after another."""
 
-    ended_with: object = None  # what the last round ended with; compared with that of the next round
+    ended_with: object = None  # what the last round ended with; compared with what the next round ends with
     rounds: int = 0
 
 

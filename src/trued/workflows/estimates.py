@@ -24,7 +24,7 @@ def with_repeated_asks(calls: CallRange) -> CallRange:
 
 
 def calls_per_task(work: SealedWork, roles: tuple[str, ...]) -> dict[str, CallRange]:
-    """The estimate for a workflow that has none of its own: each role is called once to `rounds` times for each
+    """The estimate for a workflow that has no estimate of its own: each role is called once to `rounds` times for each
     task."""
     tasks = planned_tasks(work)
     return {role: (tasks, tasks * work.settings.rounds) for role in roles}

@@ -31,7 +31,8 @@ class Registration:
 
 
 def descriptor(name: str) -> WorkflowDescriptor:
-    """The workflow of this name. Raises BadInput if there is none, if two packages register one, or if it is broken."""
+    """The workflow of this name. Raises BadInput if there is none, if two packages register this name, or if the
+    workflow is broken."""
     registered = _installed().get(name, [])
     if not registered:
         raise BadInput(f"there is no workflow {name!r}", then=f"there are {', '.join(_installed())}")

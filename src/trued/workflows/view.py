@@ -25,7 +25,8 @@ class ReportSection:
 
 
 class WorkflowView:
-    """Takes a run's events one by one and decides what readers see of them. Subclass it; override what you need."""
+    """Takes a run's events, one after another, and decides what readers see of them. Subclass this class, and override
+    what you need."""
 
     EVENTS: ClassVar[tuple[type[JournalEvent], ...]] = ()  # kinds that only this workflow emits
     KEY: ClassVar[str] = ""  # the key of `data` in `trued show --json`

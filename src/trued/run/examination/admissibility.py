@@ -1,4 +1,4 @@
-"""Rules for an examiner's cases: which count, which are refused and why, and which words no case covers. Pure."""
+"""Rules for an examiner's cases: which count, which are refused and why, and which words no case covers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ class WeighedCases(Value):
 
     kept: tuple[Proposed, ...] = ()
     origins: tuple[Proposed, ...] = ()  # the kept cases, as they were proposed
-    faults: tuple[Fault, ...] = ()  # the examiner is asked once to fix them; those that remain become notes
+    faults: tuple[Fault, ...] = ()  # the examiner is asked once to fix them; faults that remain become notes
     interface: tuple[str, ...] = ()
     serve: Serve | None = None
     caps: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
@@ -86,9 +86,9 @@ class CaseRules:
         return f"{requirement.text}\n{self.words}" if requirement.parts else requirement.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that it
-        answers differently is dropped. The cases of which it is not sure are dropped if the requirement's other cases
-        show as much."""
+        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that the
+        second examiner answers differently is dropped. Cases of which it is not sure are dropped if the requirement's
+        other cases show as much."""
         proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
         proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -196,7 +196,7 @@ class CaseRules:
     def _runnable_part(
         self, proposal: Proposed, interface: Sequence[str], serve: Serve | None
     ) -> tuple[Proposed | None, list[Fault]]:
-        """The part of a proposal that can be run, and why the rest cannot.
+        """The part of a proposal that can be run (None if there is none), and the faults of the other parts.
 
         Each exchange is judged separately. One that shows little is kept as set-up for the other exchanges. One that
         cannot be run is dropped, together with all exchanges after it.
@@ -254,8 +254,8 @@ class CaseRules:
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
-        """The clauses that no case covers. If each is covered, but there are fewer cases than clauses, the whole text:
-        a case that quotes several clauses may not show all of them."""
+        """The clauses of the requirement that no case covers. If all clauses are covered, but by fewer cases than there
+        are clauses, the whole text: a case that quotes several clauses may not show all of them."""
         requirement = self.open[name]
         if requirement.parts:
             return ()
@@ -293,7 +293,8 @@ class CaseRules:
 
 
 def _split(proposal: Proposed) -> Iterator[Proposed]:
-    """Split a proposal into single calls and command lines. Exchanges stay together: they build on each other."""
+    """Split a proposal into its calls, its command lines, its page, and its exchanges. The exchanges stay together,
+    because they build on each other. A proposal without cases and page is returned as it is."""
     exchanges = tuple(case for case in proposal.cases if isinstance(case, HttpCase))
     for case in proposal.cases[:MOST_CASES]:
         if not isinstance(case, HttpCase):
@@ -433,7 +434,7 @@ def describe_shown(case: Shown) -> str:
 def leftover_requirements(requirement: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
     """The words that no case covers, as requirements of their own: unproven until a person reviews them.
 
-    `taken`: ids that are in use; the new ones are added to it.
+    `taken`: ids that are in use; the new ids are added to it.
     """
     for rest in rests:
         name, number = f"{requirement.id}-rest", 2

@@ -81,8 +81,8 @@ class Examination:
 
 
 async def examine(steps: Steps, asked: Requirements) -> Examination:
-    """The requirements, with an examiner's cases for those that have no check. If no agent plays the examiner, they
-    stay as they are, with a note.
+    """The requirements, with an examiner's cases for those that have no check. If no agent plays the examiner, the
+    requirements stay as they are, with a note.
     """
     if not any(is_open(requirement) and not requirement.parts for requirement in asked.requirements):
         return Examination(asked)
@@ -92,7 +92,7 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
 
 
 class ExaminerConversation:
-    """One examiner's conversation about one contract, at the base; it does not move the run's head."""
+    """One examiner's conversation about one contract. The examiner works at the base, and the run's head stays."""
 
     def __init__(
         self,
@@ -188,11 +188,14 @@ class ExaminerConversation:
     # -- the second examiner -------------------------------------------------------------------------------------------
 
     async def put_to_second_examiner(self, weighed: WeighedCases) -> WeighedCases:
-        """Have the second examiner answer the cases, and return those that are left.
+        """Have the second examiner answer the cases, and return the cases that are left.
 
-        A case that it answers like the author stays. A case that it answers differently is withdrawn with a note; the
-        examiner writes new cases for its clause, and the second examiner answers these, too. A case that it is not sure
-        of stays, but does not count as confirmed; it is dropped if the other cases show as much without it.
+        - A case that the second examiner answers like the author stays.
+        - A case that it answers differently is withdrawn with a note. The examiner writes new cases for the same
+          clause, and the second examiner answers the new cases, too.
+        - A case that it is not sure of stays, but does not count as confirmed. The case is dropped if the other cases
+          show as much without it.
+        - A set-up exchange of which it expects another status stays, but this status is no longer checked.
         """
         doubts = await self._doubts(weighed)
         otherwise = [doubt for doubt in doubts if doubt.what == "otherwise" and doubt.why != STATUS]
@@ -282,7 +285,8 @@ class ExaminerConversation:
 
     def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
         """The requirement's checks: one for all calls and command lines that the second examiner confirmed, one for all
-        others, and one for each group of exchanges and each page."""
+        other calls and command lines, and one for each group of exchanges and each page. Adds their authors to
+        `authors`."""
         groups: dict[str, list[Proposed]] = {}
         agreed: dict[str, bool] = {}
         for number, (origin, proposal) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
@@ -369,8 +373,8 @@ def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Ses
 
 
 def other_examiner(context: RunContext, asked: Sequence[str]) -> str:
-    """An agent of this run that was not asked for cases yet, if possible of another vendor. If all were asked, the one
-    that was asked last."""
+    """An agent of this run that was not asked for cases yet, if possible of another vendor. If all were asked, the
+    agent that was asked last."""
     unasked = [agent for agent in dict.fromkeys(context.settings.agents.values()) if agent not in asked]
     of_other_vendor = [agent for agent in _of_other_vendors(context, asked[-1]) if agent in unasked]
     return next(iter((*of_other_vendor, *unasked)), asked[-1])

@@ -19,10 +19,11 @@ async def with_existing_tests(
     """The requirements together with the base's own tests, and the hashes of the checks that can refute but never
     prove.
 
-    The tests are not a requirement: they have no grade, and if they fail they refute every requirement. `sealed`: the
-    requirements come from a contract, or a person adds to one. Then a requirement that an agent wrote without a check
-    gets none here. A person who adopted it accepted its words; the agent could have chosen words that call for a weak
-    check.
+    The tests are not a requirement: they have no grade, and if they fail they refute every requirement.
+
+    `sealed`: the requirements come from a contract, or a person adds them to a contract. Then a requirement that an
+    agent wrote without a check gets none here: a person who adopted the requirement accepted only its words, and the
+    agent could have chosen words that call for a weak check.
     """
     tools = await own_tools(workspace, workspace.base)
     on_base = await workspace.blobs(workspace.base)
@@ -69,7 +70,8 @@ def _suite(check: Check, number: int) -> Requirement:
 def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Collection[str]) -> Requirement:
     """If the requirement's sentence names a test command ("`pytest -q` passes"), give it a check that counts these
     tests. (A command check would see only an exit code, and would not run in the environment of tests.) If the command
-    runs the base's whole suite, it gets the check of that suite. Other requirements are returned unchanged.
+    runs the base's whole suite, the requirement gets the check of that suite. Other requirements are returned
+    unchanged.
 
     The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
     writes those, so what they show is only `self-tested`.

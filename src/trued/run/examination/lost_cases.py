@@ -1,4 +1,4 @@
-"""Counts the cases that a requirement lost since its contract was sealed. Pure."""
+"""Counts the cases that a requirement lost since its contract was sealed."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def lost_cases(before: Contract, after: Contract, requirement: str, goal_text: s
     """For each clause and entry point of the requirement: how many of the agents' cases it has lost since it was first
     sealed. Only cases that can prove something count: those that do not pass on the base.
 
-    A case of a requirement that consists of others may quote `goal_text`, too.
+    A case of a requirement that consists of other requirements may quote `goal_text`, too.
     """
     requirement_then, requirement_now = (
         next(candidate for candidate in contract.requirements if candidate.id == requirement)

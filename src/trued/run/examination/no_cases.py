@@ -19,11 +19,11 @@ REASONS = 4  # reasons listed in the question; the contract's notes have all of 
 
 async def examine_before_work(steps: Steps, requirements: Requirements, *, provable: bool) -> Examination:
     """The requirements with cases. If an examiner was asked and no case is left, another agent of the run tries once.
-    If there is still none, a person decides: ask again, build the work without cases, or stop.
+    If there is still no case, a person decides: ask again, build the work without cases, or stop.
 
     `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
-    If so, or with the setting `without_cases`, the first result is returned even if it has no cases. Raises `Waiting`
-    if there is no answer, `Stopped` if the person decides to stop.
+    If so, or with the setting `without_cases`, the first result is returned even if it has no cases. If only the plan
+    is wanted, nobody is asked. Raises `Waiting` if there is no answer, `Stopped` if the person decides to stop.
     """
     examination, context = await examine(steps, requirements), steps.context
     if provable or context.settings.without_cases or not examination.is_fruitless:
@@ -61,8 +61,8 @@ def _next_agent(steps: Steps, before: Examination) -> str:
 
 
 async def _decision(steps: Steps, requirements: Requirements, examination: Examination) -> str:
-    """A person's decision, as a durable step. With `--yes`, the terminal does not ask: the question stays open
-    until it is answered."""
+    """A person's decision, as a durable step. Raises `Waiting` if there is no answer yet; with `--yes`, the terminal
+    does not ask."""
     context, key = steps.context, steps.key("no cases")
     names = [
         requirement.id for requirement in requirements.requirements if is_open(requirement) and not requirement.parts

@@ -36,7 +36,8 @@ class FailingCase:
 
 
 def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
-    """The failed held-out cases that agents wrote, in order. The user's own are left out: they are never disclosed."""
+    """The failed held-out cases that agents wrote, in order. The user's own cases are never disclosed, so they are left
+    out."""
     checks = {check_hash(check): check for requirement in contract.requirements for check in requirement.checks}
     failing: dict[tuple[str, int], FailingCase] = {}
     for fact in verdict.evidence:
@@ -48,7 +49,7 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
             if attempt.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
                 place = int(number) - 1
                 if getattr(check.cases[place], "setup", False):
-                    continue  # a set-up exchange only prepares others: there is nothing to disclose
+                    continue  # a set-up exchange only prepares other exchanges: there is nothing to disclose
                 failing[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
     return [failing[key] for key in sorted(failing)]
 
@@ -112,7 +113,7 @@ def _conversation(
 
 
 def _not_disclosed(cases: Sequence[Case], disclosed: Sequence[Case]) -> Iterator[Case]:
-    """The cases without the disclosed ones. A disclosed exchange stays, as set-up for the cases after it."""
+    """The cases that are not disclosed. A disclosed exchange stays, as set-up for the cases after it."""
     for case in cases:
         if not any(is_known_from(shown, case) for shown in disclosed):
             yield case

@@ -1,4 +1,4 @@
-"""Has a second examiner answer the inputs of cases blind, and compares its answers with the author's. Pure."""
+"""Words the inputs of cases as questions to a second examiner, and compares its answers with the author's."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,8 @@ class Doubt(Value):
     why: str = ""
 
 
-STATUS = "another status"  # why a set-up exchange is doubted: its status is no longer checked; it needs no new case
+# Why a set-up exchange is doubted. Its status is then no longer checked, and the examiner writes no new case for it.
+STATUS = "another status"
 SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
@@ -44,7 +45,7 @@ def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> l
 
 
 def _second_opinion(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[SecondOpinion, str]:
-    if isinstance(shown, HttpCase) and shown.setup:  # it only prepares others: only its status could be wrong
+    if isinstance(shown, HttpCase) and shown.setup:  # set-up only prepares other cases: only its status could be wrong
         other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
         return ("otherwise", STATUS) if other else ("alike", "")
     if answer is None:

@@ -50,7 +50,8 @@ async def with_server(requirements: Requirements, find: Callable[[], Awaitable[F
 
 
 def server_finder(steps: Steps, environment: Environment) -> Callable[[], Awaitable[FoundServer]]:
-    """A function that finds the server of a run, as a step. Only the first call searches; later ones get its result."""
+    """A function that finds the server of a run, as a step. Only its first call searches; later calls return the same
+    result."""
     context = steps.context
 
     async def find() -> FoundServer:

@@ -66,7 +66,7 @@ async def suites_of(workspace: Workspace, commit: str) -> tuple[Check, ...]:
 
 
 async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
-    """The commit's own checks by kind."""
+    """The checks that the commit itself offers, by kind, and the suites that cannot be run here."""
     blobs = await workspace.blobs(commit)
     folders = project_folders(blobs)
     packages = {folder: await _package(workspace, commit, blobs, folder) for folder in ("", *folders.node)}
@@ -147,7 +147,8 @@ def _matches_pattern(path: str, pattern: str) -> bool:
 
 async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: str) -> tuple[list[str], list[str]]:
     """The pytest configuration of the project in this folder: its patterns for test files, and those for test functions
-    and classes. If only functions or classes are configured, the patterns for files are pytest's defaults."""
+    and classes. If only functions or classes are configured, the patterns for files are pytest's defaults. Both are
+    empty if neither is configured."""
     for path in [posixpath.join(folder, name) for name in CONFIGURED]:
         text = await _read_text(workspace, commit, path) if path in blobs else ""
         if path in blobs and configures_pytest(path, text):
@@ -176,7 +177,7 @@ def _go_suites(blobs: _Blobs, folders: Collection[str]) -> Iterator[Check]:
 async def _node_suites(
     workspace: Workspace, commit: str, blobs: _Blobs, packages: Mapping[str, PackageManifest]
 ) -> list[Check]:
-    """The suites of each package, and that of the test files that are in no package."""
+    """The suites of each package, and the suite of the test files that are in no package."""
     suites = list[Check]()
     folders = [folder for folder in packages if folder]
     for folder, manifest in packages.items():

@@ -29,7 +29,7 @@ FOREIGN_ENDINGS = (
     *(".rb", ".php", ".pl", ".t", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs", ".dart", ".jl"),
     *(".rs", ".c", ".cc", ".cpp"),
 )
-# Endings of tests that are no code. If tests in code name or list such files, the runner of these tests reads them.
+# Endings of test files that are not code. If tests in code name or list such files, the runner of that code reads them.
 WRITTEN_TESTS = (
     *(".feature", ".story", ".robot", ".hurl", ".bru", ".side", ".jmx", ".tavern.yaml", ".tavern.yml"),
     *(".venom.yaml", ".venom.yml", ".postman_collection.json", ".stepci.yml", ".stepci.yaml", ".cram"),

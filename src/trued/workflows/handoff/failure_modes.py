@@ -43,7 +43,7 @@ class EngineCounts(Value):
     tests_passing: int = 0
     tests_total: int = 0
     files: frozenset[str] = frozenset()  # all files of the commit
-    changed: frozenset[str] = frozenset()  # files that the attempt changed; those that it removed are not in `files`
+    changed: frozenset[str] = frozenset()  # files that the attempt changed or removed; removed ones are not in `files`
 
 
 def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
@@ -54,8 +54,8 @@ def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
 
 
 def meddling(before: str, theirs: str | None, file: str, feature: str = "") -> tuple[Mode, ...]:
-    """Edits that an agent tried to make to the feature list. `before`: the engine's text. `theirs`: the agent's; None
-    if it deleted the file. `feature`: the feature that the agent worked on."""
+    """Edits that an agent tried to make to the feature list. `before`: the engine's text. `theirs`: the agent's text;
+    None if the agent deleted the file. `feature`: the feature that the agent worked on."""
     if theirs == before:
         return ()
     edits = [(name or feature, what) for name, what in _attempted_edits(before, theirs)]

@@ -333,7 +333,7 @@ def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Col
 
 
 def blocked(features: FeatureList) -> tuple[Blocked, ...]:
-    """Features that depend on a failed one, directly or not."""
+    """Features that depend on a failed feature, directly or not, each with the reason."""
     by_name = {feature.id: feature for feature in features.features}
     order = TopologicalSorter({feature.id: feature.depends_on for feature in features.features}).static_order()
     blocked_features: dict[str, Blocked] = {}
@@ -356,7 +356,8 @@ def blocked(features: FeatureList) -> tuple[Blocked, ...]:
 
 
 def requirement_of(feature: Feature, file: str = NAME) -> Requirement:
-    """The feature as a requirement: description and steps, verbatim, checked by its test command or by a person."""
+    """The feature as a requirement: description and steps, verbatim. A person checks a manual feature, and the test
+    command any other; without a test command there is no check."""
     return Requirement(
         id=feature.id,
         text="\n".join((feature.description, *feature.steps)),

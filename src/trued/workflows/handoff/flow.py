@@ -1,4 +1,4 @@
-"""Handoff: an initializer lists the features of a specification; then coders build them, one by one."""
+"""Handoff: an initializer lists the features of a specification; then coders build them, one after another."""
 
 from trued.errors import Stopped
 from trued.model import Finding, Goal, Outcome, Plan
@@ -80,7 +80,7 @@ async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) 
 
 
 async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
-    """Build feature by feature, until none is left that can be started."""
+    """Build feature by feature, until no feature is left that can be started."""
     while feature := project.next_feature:
         scope, holds = run.scope(f"feature {feature.id}"), False
         if feature.id in project.green:  # perhaps it needs no coder: its checks passed after work on another feature
@@ -94,8 +94,8 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
 
 
 async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
-    """Let one fresh coder after another work on a feature, until no gap is left, attempts make no progress, or they are
-    used up. A feature that only the environment keeps from being judged has not failed."""
+    """Let one fresh coder after another work on a feature, until no gap is left, the coders make no progress, or all
+    attempts are used up. A feature that only the environment keeps from being judged has not failed."""
     task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(attempts):
@@ -158,7 +158,8 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
 
 
 async def finish(run: Run, plan: Plan, project: HandoffProject) -> tuple[HandoffProject, Outcome]:
-    """Prove the last commit, and correct the feature list by that proof. If the list changed, prove its commit, too."""
+    """Prove the last commit, and correct the feature list by that proof. If the list changed, also prove the commit
+    with the new list."""
     await steps.count_what_may_install(run, project)
     outcome = await run.finish(plan)
     corrected = await steps.correct_list(run, project, outcome)

@@ -88,7 +88,7 @@ def _python(project: Project, test: str) -> Iterator[str]:
     yield f"    {'venv' if project.tool == 'pip' else f'bring {project.tool}'}"
     for arguments in project.commands:
         yield f"    {_install_command(project.tool)} {shlex.join(arguments)}"
-    # Install it: projects often do not declare their test runner.
+    # Install pytest even if it is not declared: projects often do not declare their test runner.
     if "pytest" in (test or project.test) and project.tool == "pip":
         yield "    .venv/bin/python -c 'import pytest' 2>/dev/null ||"
         yield "      .venv/bin/python -m pip install --quiet --retries 1 --timeout 10 pytest ||"

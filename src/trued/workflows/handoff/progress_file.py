@@ -68,7 +68,7 @@ class HandoffNote(Value):
     """The note for the next coder. Each field is one line or a list of lines, so that no text can look like another
     part of the note."""
 
-    session: Line = ""  # when it was written, and by which run
+    session: Line = ""  # when the note was written, and by which run
     feature: Line = ""  # id of the current feature
     status: Line = ""  # "In progress (15/20 tests)"; see `status_text`
     last_agent: Line = ""
@@ -144,15 +144,15 @@ def log_entries(text: str) -> tuple[str, ...]:
 
 
 def above_line(text: str) -> str:
-    """The part of a progress file that only the engine writes."""
+    """The part of a progress file that only the engine writes; the whole text if the dividing line is missing."""
     return text.partition(f"\n{LINE}")[0]
 
 
 def notes_below(text: str) -> str:
     """Agents' notes: everything below the first dividing line, even if an agent added a second one.
 
-    If the line is missing, the notes begin after the last heading of the engine's note. If that is missing too, the
-    whole file counts as notes.
+    If the line is missing, the notes begin after the last heading of the engine's note. If that heading is also
+    missing, the whole file counts as notes.
     """
     lines = _clean_text(text).split("\n")
     ends = (lambda line: line.strip() == LINE, _is_altered, lambda line: line.startswith(f"{HEADINGS[-1]}:"))

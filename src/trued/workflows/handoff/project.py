@@ -188,7 +188,7 @@ class HandoffProject(Value):
 
     def _command_for(self, judged: Iterable[Judged]) -> str:
         """The command by which a person accepts these requirements. It names each requirement that needs an approval of
-        its own. If only the contract's approval is missing, it names none, and so approves the contract."""
+        its own. If only the contract's approval is missing, it names no requirement, and so approves the contract."""
         names = [
             judgement.id
             for judgement in judged
@@ -220,7 +220,7 @@ class HandoffProject(Value):
         return project
 
     def with_features_reopened(self, names: Iterable[str]) -> "HandoffProject":
-        """A copy in which these features are open again."""
+        """A copy in which these features are open again, and no other feature has a note that it is blocked."""
         project, gone = self, set(names)
         for feature in self.features.features:
             if feature.id in gone:
@@ -333,9 +333,9 @@ class HandoffProject(Value):
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """A line for each feature that waits, in the file's order. If it waits for a person or is not judged yet, the
-        line has the command to run. If it depends on a feature that has failed or is not judged yet, the line says so.
-        """
+        """A line for each feature that waits, in the file's order. If the feature waits for a person or is not judged
+        yet, the line has the command to run. If the feature depends on one that has failed or is not judged yet, the
+        line says so."""
         for feature in self.features.features:
             if feature.id in self.holding:
                 yield f"{feature.id}: {_first_line(feature.agent_notes)}: {self.commands.get(feature.id, '')}".rstrip(

@@ -94,8 +94,8 @@ def unjudged(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _reasons_not_judged(judged: Judged) -> tuple[str, ...]:
-    """What the environment lacks or, if that is not known, the reasons that agents may know. They go into committed
-    files, and agents read these."""
+    """What the environment lacks or, if that is not known, the reasons that agents may know: the result is written into
+    committed files, which agents read."""
     return tuple(map(str, judged.missing)) or reasons_for_agents(judged)
 
 
@@ -217,7 +217,7 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
     run.branch.set_background(SCRIPT, example)
     before = await run.branch.read(SCRIPT)
     if before is not None and not is_untouched(before):
-        run.branch.count_as_work(SCRIPT)  # the user's own
+        run.branch.count_as_work(SCRIPT)  # the script is the user's own
     listed = project.unproven  # nothing passes before it is proven
     files = {**listed.files, **await _new_script(run, project)}
     if any(feature.verification_method == "e2e" for feature in project.features.features):
@@ -252,7 +252,7 @@ def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
 
 def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
     """Reopen features that failed, or that do not hold under an amended contract. `amended`: the verdict by that
-    contract; its gaps go to the next coder of each of these features."""
+    contract; None if the contract was not amended. The gaps of this verdict go to the next coder of each feature."""
     if amended is None:
         return project.with_features_reopened(project.failed)
     project, unmet = with_requirements(run, project), list[str]()
@@ -282,7 +282,7 @@ async def set_up_clone(
 ) -> SetUp:
     """Write the files and an up-to-date `init.sh`, and run that script in the coder's clone.
 
-    `attempt`: the number of the coder's attempt at its feature. `of`: how many it may have.
+    `attempt`: the number of the coder's attempt at its feature. `of`: how many attempts the feature may have.
     """
     files = {**project.files, **await _new_script(run, project)}
     listed = project.list_event(attempt, of)
@@ -317,8 +317,8 @@ async def write_files(run: Run, project: HandoffProject, feature: Feature) -> No
 async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -> CountedTests | None:
     """The tests of the feature's own command on the newest commit; None if the feature has no such command.
 
-    `changed`: files of the work for the feature. Coverage is measured only for them, because the feature need not test
-    what others built.
+    `changed`: files that were changed for this feature. Coverage is measured only for these files, because the feature
+    need not test what was built for other features.
     """
     checks = [check for check in requirement_of(feature).checks if isinstance(check, TestsCheck)]
     return await run.judgement.count_named_tests(checks[0], of=changed) if checks else None
@@ -326,8 +326,8 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
     """Whether each requirement holds with at least the grade `by`. For the default it is enough that a check went from
-    red to green (if only one of the implementer's own tests), that the requirement was already satisfied, or that a
-    person accepted it."""
+    red to green (even one of the implementer's own tests), that the requirement was already satisfied, or that a person
+    accepted it."""
     judged = verdict.requirements
     return bool(judged) and all(judgement.holds and judgement.grade >= by for judgement in judged)
 
@@ -340,7 +340,7 @@ def is_met(verdict: Verdict) -> bool:
 
 
 async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
-    """Files of the work that differ from the commit `since`."""
+    """Files that differ between the newest commit and the commit `since`, except files that do not count as work."""
     changed = await run.context.workspace.changed_files(since, run.branch.head)
     return tuple(paths_outside(changed, run.steps.not_part_of_work))
 
@@ -487,7 +487,8 @@ async def record_attempt(
 
 
 def _is_forged(project: HandoffProject, text: str | None) -> bool:
-    """Whether an agent changed the engine's part of the progress file; notes below it are allowed."""
+    """Whether an agent deleted the progress file or changed the engine's part of it. Notes below that part are
+    allowed."""
     return text is None or above_line(text) != above_line(project.files[project.note])
 
 
@@ -538,7 +539,7 @@ async def count_what_may_install(run: Run, project: HandoffProject) -> None:
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
     """Correct the feature list by the final proof. A feature that is refuted, unproven or could not be judged loses its
-    mark as passed. One that only lacked a person's approval, and has it now, is marked as passed."""
+    mark as passed. A feature that only lacked a person's approval, and has it now, is marked as passed."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         feature_verdict = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)

@@ -1,4 +1,4 @@
-"""Decision tables: they derive a cluster's result from its agents' memories alone. The first matching rule wins."""
+"""Decision tables, which derive a cluster's result from its agents' memories alone. The first matching rule wins."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -20,7 +20,7 @@ LEAST = 2  # a cluster of four agents needs at least this many outputs for a dec
 
 
 class Scale(StrEnum):
-    """A scale of severities, mildest first. Each kind of agent has its own; severities of two scales are never
+    """A scale of severities, mildest first. Each kind of agent has its own scale; severities of two scales are never
     compared."""
 
     @property
@@ -33,7 +33,7 @@ class Scale(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> "Scale | None":
-        """The severity that a word names; None for "none", "n/a", "-" and "". An unknown word counts as the worst."""
+        """The severity that a word names; None for "none", "n/a", "-" and "". Any unknown word means the worst one."""
         normal = word.strip().casefold()
         if normal in NOTHING:
             return None
@@ -144,9 +144,9 @@ class Opinion(NamedTuple):
             return cls(name, Status.ERROR, None, f"{name}: missing")
         severity, status = scale.read(memory.severity), allowed_status(name, memory.status)
         if severity is None and memory.status is Status.NEEDS_REVISION:
-            severity = scale.worst()  # it asks for a revision and gives no severity
+            severity = scale.worst()  # the agent asks for a revision and gives no severity
         if severity is Result.FAIL and status is Status.DONE:
-            # It says DONE and "fail": the worse one counts.
+            # The agent says DONE and "fail": the worse of the two counts.
             status = allowed_status(name, Status.NEEDS_REVISION)
         status_text = f"{name}: {memory.status.value}"
         return cls(name, status, severity, f"{status_text}, {memory.severity}" if memory.severity else status_text)

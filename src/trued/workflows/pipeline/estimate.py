@@ -8,7 +8,7 @@ from trued.workflows.pipeline.decision_tables import CRITICS
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """The estimate. At most there are three rounds of verification, the first two followed by repairs, and one revision
+    """The estimate. There are at most three rounds of verification, the first two followed by repairs, and one revision
     after the review, which is verified and reviewed again. Then each critic may be asked about the finished work."""
     planned = work.reply("planner").get("tasks") or ()
     documents = sum(isinstance(task, Mapping) and task.get("kind") == "documentation" for task in planned)

@@ -65,7 +65,8 @@ class FeatureFolder(Value):
 
 
 def artifact_of(agent: str) -> str:
-    """The path of an agent's document, derived from its name: `v-tests` writes `verification/v-tests.md`."""
+    """The path of an agent's document, derived from the agent's name: `v-tests` writes `verification/v-tests.md`. "" if
+    the agent writes no such document."""
     kind, _, focus = agent.partition("-")
     folders = {"ct": "ct-review", "v": "verification", "r": "review"}
     if kind == "researcher":
@@ -90,7 +91,7 @@ def slug_of(text: str) -> str:
 
 
 def folder_for(goal: Goal, paths: Iterable[str]) -> FeatureFolder:
-    """A new folder, so that no file of the user is overwritten."""
+    """The folder for this goal. Its name is new among `paths`, so that no file of the user is overwritten."""
     existing = {path.casefold() for path in paths}
     taken = {path.removeprefix(PLACE).partition("/")[0] for path in existing if path.startswith(PLACE)}
     slug, number = slug_of(goal.text), 2

@@ -58,15 +58,15 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
 
 
 async def research(lead: Orchestrator) -> None:
-    """Pattern A: four researchers at once. If fewer than two answer, the run ends. If one is missing, later
+    """Pattern A: four researchers at once. If fewer than two answer, the run ends. If an answer is missing, later
     briefs say so."""
     errands = [lead.errand(name, Researched, (REQUEST,), focus=name.partition("-")[2]) for name in RESEARCH]
     await lead.send_cluster("research", errands, RESEARCH_TABLE)
 
 
 async def design(lead: Orchestrator) -> None:
-    """Have a design made and criticized. A critique of High or worse leads to one revision. The critiques that are
-    still High or worse after it are listed in later briefs."""
+    """Have a design made and criticized. A critique of High or worse leads to one revision. Critiques that are still
+    High or worse after the revision are listed in later briefs."""
     reads = (*RESEARCH_FILES, FEATURE)
     await lead.send_one("design", lead.errand("designer", Designed, reads))
     decision, before = await criticize(lead)
@@ -145,8 +145,8 @@ async def ask_critics_again(lead: Orchestrator) -> None:
 
 
 async def verify(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
-    """Pattern B: if the work does not build, no other verifier is asked. The engine also checks, and the worse result
-    counts. `answered`: answers on the same work, which are not asked for again."""
+    """Pattern B: if the work does not build, no other verifier is asked. The engine also builds and proves the work,
+    and the worse result counts. `answered`: answers on the same work, which are not asked for again."""
     known = dict(answered or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
@@ -175,7 +175,7 @@ async def replan(lead: Orchestrator, result: CheckResult) -> bool:
 
 
 async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
-    """Implement again the tasks that have gaps. Returns whether there were any."""
+    """Implement again the tasks that have gaps. Returns whether any task has gaps."""
     await implement(lead, [work for work in lead.tasks if work.id in gaps], gaps)
     return bool(gaps)
 

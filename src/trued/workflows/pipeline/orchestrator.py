@@ -125,7 +125,7 @@ class Orchestrator:
         }
 
     def errand(self, name: str, reply: type[R], reads: Iterable[str], **context: BriefContext) -> Errand[R]:
-        """An errand for one agent. `reads`: its inputs, by path in the folder."""
+        """An errand for one agent. `reads`: the agent's inputs, by path in the folder."""
         role = "researcher" if name.startswith("researcher-") else name
         whole = {**self.context_for(name, reads), **context}
         return Errand(name, role, reply, self.goal_for_briefs, whole, self.folder.own(name))
@@ -174,8 +174,8 @@ class Orchestrator:
     ) -> dict[str, Memory | None]:
         """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories.
 
-        `memories`: used instead of those made from the replies. `files`: further files, by path. `notes`: agent → what
-        the engine found itself; it is appended to the agent's document.
+        `memories`: used instead of the memories made from the replies. `files`: further files, by path. `notes`: agent
+        → what the engine found itself; it is appended to the agent's document.
         """
         written = dict(files or {})
         for result in returned.values():
@@ -220,7 +220,7 @@ class Orchestrator:
         return documents
 
     def memories(self, returned: Mapping[str, Returned[Any]]) -> dict[str, Memory | None]:
-        """The memory of each agent, made from its reply; None if it gave no reply."""
+        """The memory of each agent, made from the agent's reply; None if the agent gave no reply."""
         return {name: self._memory(result) for name, result in returned.items()}
 
     def _memory(self, returned: Returned[Any]) -> Memory | None:
@@ -327,7 +327,7 @@ class Orchestrator:
 
     async def make_plan(self, errand: Errand[TasksPlanned], *, again: bool = False) -> TasksPlanned | None:
         """Have the planner make tasks, and write them as `plan.md` and `tasks/`. If something is wrong with the tasks,
-        the planner is asked once to correct it. Without a usable reply the run ends.
+        the planner is asked once to correct the plan. Without a usable reply the run ends.
 
         `again`: this is a replan. Then the old plan stays if there is no usable reply, and the result is None.
         """
@@ -359,7 +359,7 @@ class Orchestrator:
         return await self.make_plan(errand)
 
     def _with_tasks(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
-        """The plan's tasks, with these in place of the tasks that have the same ids; new tasks come last."""
+        """The plan's tasks, with `tasks` in place of the tasks that have the same ids; new tasks come last."""
         tasks = tuple(tasks)
         changed = {task.id: task for task in tasks}
         known = [changed.get(task.id, task) for task in self.tasks]

@@ -50,7 +50,8 @@ def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
 
 
 def plan_problems(works: Sequence[Work], criteria: Collection[str] = ()) -> tuple[Finding, ...]:
-    """What keeps these tasks from being a usable plan."""
+    """What keeps these tasks from being a usable plan. `criteria`: the ids of all acceptance criteria; if it is empty,
+    the criteria that tasks name are not checked."""
     return tuple(Finding(what=problem, where="the plan") for problem in _problems(works, criteria))
 
 

@@ -136,8 +136,8 @@ def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]
 
 
 def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
-    """The findings and the unfinished tasks in a reply. If a reply has none and is not DONE, its key findings count
-    instead or, without these, its summary. Empty for the knowledge role, which decides nothing."""
+    """The findings and the unfinished tasks in a reply. If a reply has neither and is not DONE, its key findings count
+    instead or, without key findings, its summary. Empty for the knowledge role, which decides nothing."""
     if name == KNOWLEDGE:
         return ()
     findings: list[Finding] = [finding.model_copy(update={"by": name}) for finding in reply.findings]
@@ -431,7 +431,7 @@ def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
     High.
 
     If findings are High or worse, only these are returned, and the gravest of them get the severity of the reply.
-    Otherwise all findings get it. A reply without findings gives its key findings, else its summary.
+    Otherwise all findings get that severity. A reply without findings gives its key findings, else its summary.
     """
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [finding for finding in reply.findings if finding.severity >= Severity.HIGH]

@@ -68,7 +68,7 @@ class PipelineStage:
     result: str = ""  # DONE | NEEDS_REVISION | ERROR
     why: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    times: int = 0  # how often it was begun
+    times: int = 0  # how often the step was begun
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Stages:
         return self.current if times < 2 else f"{self.current}, {ORDINALS.get(times, f'{times}th')} time"
 
     def begin(self, name: str) -> None:
-        """Begin a step. This ends the step before it, because steps follow each other."""
+        """Begin a step, and end the step before it, because steps follow each other."""
         stage = self.all.get(name, PipelineStage(name))
         if name == self.current and stage.state == "running":
             return
@@ -323,7 +323,7 @@ class PipelineView(WorkflowView):
     def steps_line(self, calls: Sequence[CallRow], *, running: bool) -> StyledLine:
         """The steps in one line: `✓ research  ✓ spec  ● design  · critique  · plan  · implement  …`."""
         pieces: list[tuple[str, str]] = []
-        for stage in list(self.stages.all.values()):  # a copy: another thread adds to it
+        for stage in list(self.stages.all.values()):  # a copy, because another thread changes the steps
             if stage.number == "0":
                 continue
             state = ("running" if running else "unfinished") if stage.state == "running" else stage.result
@@ -334,8 +334,8 @@ class PipelineView(WorkflowView):
         return pieces
 
     def _part(self, stage: PipelineStage, calls: Sequence[CallRow]) -> str:
-        """What follows the step's name. While it runs: how many agents have ended, or, for implementation, how many
-        tasks are merged. Otherwise: how often it ran, or how many waves it took."""
+        """What follows the step's name. While the step runs: how many agents have ended, or, for implementation, how
+        many tasks are merged. Otherwise: how often the step ran, or how many waves it took."""
         stages, building = self.stages, stage.name == "implementation"
         wave = stages.wave if building else 0
         if stage.state != "running":
@@ -353,7 +353,7 @@ class PipelineView(WorkflowView):
         if not self.stages.has_begun:
             return
         yield self.steps_line(calls, running=False)
-        for stage in list(self.stages.all.values()):  # a copy: another thread adds to it
+        for stage in list(self.stages.all.values()):  # a copy, because another thread changes the steps
             if stage.result in ("NEEDS_REVISION", "ERROR"):
                 why = f": {'; '.join(stage.why)}" if stage.why else ""
                 yield [(f"{stage.name} ended as {stage.result}{why}", "yellow")]

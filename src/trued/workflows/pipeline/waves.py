@@ -77,8 +77,8 @@ async def implement(lead: Orchestrator, tasks: Iterable[Work], gaps: Gaps = NO_G
 async def _checked_memories(
     lead: Orchestrator, returned: Mapping[str, Returned[Implemented]]
 ) -> dict[str, Memory | None]:
-    """The implementers' memories. If one falsely claims to have changed a file, that is the first finding in its
-    memory."""
+    """The implementers' memories. If an implementer falsely claims to have changed a file, that is the first finding in
+    its memory."""
     memories, changed = lead.memories(returned), {*await lead.run.branch.changes()}
     for name, memory in memories.items():
         reply = returned[name].reply
@@ -93,7 +93,7 @@ async def _checked_memories(
 
 
 async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> TaskTurn:
-    """Implement a task in a part of its own. If an agent fails, a fresh one starts again from the same commit."""
+    """Implement a task in a part of its own. If an agent fails, a fresh agent starts again from the same commit."""
     part, open_ones = (
         lead.run.part(f"wave {lead.wave} {work.id}"),
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),
@@ -115,7 +115,8 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
 
 
 async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
-    """Merge a task. If it conflicts with an earlier task, the agent of this task is asked to combine the two."""
+    """Merge a task, if an agent has finished it. If it conflicts with an earlier task, the agent of this task is asked
+    to combine the two. Work that is not merged is set aside, and the returned turn has no session."""
     session, work = turn.session, turn.work
     if session is None:
         return await _set_aside(turn)
@@ -134,7 +135,7 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
 
 
 async def _set_aside(turn: TaskTurn) -> TaskTurn:
-    """Keep unfinished work on a branch of its own."""
+    """Keep unfinished work, if there is any, on a branch of its own. Returns the same turn."""
     begun = next((answer.head for answer in reversed(turn.answers) if answer.changed), "")
     if begun:
         await turn.part.branch.set_aside(turn.work.id, back_to=turn.part.branch.base, work=begun)

@@ -19,7 +19,7 @@ class JudgedChunk:
     verdict: VerdictReached
     # Chunks for which an agent had changed files before this verdict.
     built_before: frozenset[str] = field(default_factory=frozenset)
-    skipped: bool = False  # it was met before any agent worked
+    skipped: bool = False  # whether the chunk was met before any agent worked on it
 
     @property
     def rows(self) -> set[str]:
@@ -52,8 +52,8 @@ def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
-    """The last chunk to land: it and all chunks before it are met and can land without the rest. "" if there is no such
-    chunk, or if all chunks are met."""
+    """The last chunk to land: this chunk and all chunks before it are met, and can land without the chunks after it. ""
+    if there is no such chunk, or if all chunks are met."""
     last, names = "", list[str]()
     for name, chunk in chunks.items():
         if not _is_met(chunk.verdict) or not (chunk.skipped or name in chunk.built_before):

@@ -172,7 +172,7 @@ def located(what: str, where: str) -> str:
 def render(existing: str, sections: Iterable[ChunkSection]) -> str:
     """The existing file with these sections in its Implementation Log; everything else stays byte for byte.
 
-    Iterations of a chunk from an earlier run are kept: new ones come after them.
+    Iterations of a chunk from an earlier run are kept, and the new iterations come after them.
     """
     before, log, after = _split(existing)
     new = {section.chunk: section for section in sections}

@@ -1,4 +1,4 @@
-"""Solo: one agent implements the whole goal, validates itself, and fixes gaps once. The baseline for comparisons."""
+"""Solo, the baseline for comparisons: one agent implements the whole goal, validates itself, and fixes gaps once."""
 
 from trued.model import Goal, Outcome
 from trued.run.run import Run
@@ -15,7 +15,7 @@ async def solo(run: Run, goal: Goal) -> Outcome:
     if not verdict.holds:
         await alone.ask(plan, gaps=verdict.gaps)
     outcome = await run.finish(plan)
-    while (rejected := await run.people.rejected_tasks(plan)) is not None:  # a person rejected it
+    while (rejected := await run.people.rejected_tasks(plan)) is not None:  # a person rejected the work
         gaps = dict.fromkeys(gap for task in rejected for gap in run.take_feedback(task).gaps)
         await alone.ask(plan, gaps=tuple(gaps))
         outcome = await run.finish(plan)

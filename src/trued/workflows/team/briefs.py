@@ -15,7 +15,7 @@ LAST = 6  # how many decisions count as recent
 
 
 def shortened(text: str, path: str, limit: int = WORDS) -> str:
-    """The text; if it is too long, its beginning and the name of the file with the rest."""
+    """The text; if it is too long, its beginning and the name of the file that has the whole text."""
     if len(text) <= limit:
         return text
     return f"{text[:limit].rsplit(chr(10), 1)[0]}\n(… {len(text) - limit} characters more: see {FOLDER}{path})"

@@ -32,7 +32,8 @@ async def _consult_once(session: Session[R], subject: Subject, context: Mapping[
 
 
 def last_reply(session: Session[R] | None) -> R | None:
-    """The last reply of a session: its agent may have been asked again, with evidence, about its objections."""
+    """The last reply of a session, whose agent may have been asked again, with evidence, about its objections. None if
+    there is no session or no reply."""
     if session is None or session.last is None or session.last.reply is None:
         return None
     return session.reply.model_validate(session.last.reply)

@@ -75,9 +75,9 @@ def covering_requirements(contract: Contract, crew: Crew, feature: str) -> tuple
 
 
 def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
-    """The criteria that are not in the contract, as requirements: those that a person added or changed since it was
-    sealed, and the PM's own criteria if the user's file covers the whole goal. A feature that a person added without
-    criteria counts as a criterion."""
+    """The criteria that are not in the contract, as requirements: those that a person added or changed since the
+    contract was sealed, and the PM's own criteria if the user's file covers the whole goal. A feature that a person
+    added without criteria counts as a criterion."""
     lines = criterion_lines(crew.backlog)
     held = {requirement.id for requirement in contract.requirements}
     for feature in crew.features:

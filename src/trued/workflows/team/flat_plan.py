@@ -59,7 +59,7 @@ def is_list_of_tasks(text: str) -> bool:
 
 
 def migrate(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
-    """Convert this list of tasks. `limit`: how many attempts each task may have."""
+    """Convert a list of tasks into a backlog. `limit`: how many attempts each task may have."""
     reading = _FlatPlanReading(text, file, limit)
     reading.read()
     return Migration(

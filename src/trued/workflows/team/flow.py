@@ -37,7 +37,7 @@ async def take_up_changes(run: Run, plan: Plan, crew: Crew) -> Crew | None:
 
 
 async def plan_goal(run: Run, goal: Goal) -> Crew:
-    """Break the goal down into features, stories and tasks. A goal that is a list of tasks already needs no PM."""
+    """Break the goal down into features, stories and tasks. If the goal itself is a list of tasks, no PM is asked."""
     crew = await steps.start_crew(run, goal)
     if crew.planned_before:
         return await steps.write_first_files(run, crew)
@@ -60,7 +60,8 @@ async def build_and_integrate(run: Run, plan: Plan, crew: Crew) -> Crew:
 
 
 async def build_features(run: Run, plan: Plan, crew: Crew) -> Crew:
-    """Build feature by feature, the most important first, until each is completed or failed."""
+    """Build feature by feature, the most important first, until no feature is left that can be started: each is
+    completed, failed, or depends on one that is not completed."""
     while feature := crew.next_feature:
         scope = run.scope(f"feature {feature}")
         crew = await work_on_tasks(scope, plan, await specify(scope, crew, feature), feature)
@@ -143,7 +144,7 @@ async def check_attempt(run: Run, plan: Plan, crew: Crew, work: TaskInProgress) 
 
 
 async def ask_qa(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
-    """Have QA test the merge. It may ask the PM what a criterion means; a question left open counts as an objection."""
+    """Have QA test the merge. QA may ask the PM what a criterion means; a question left open counts as an objection."""
     await work.ask_qa(crew)
     for _ in range(QUESTIONS):
         if not work.tested or not work.tested.asks:
@@ -157,8 +158,8 @@ async def ask_qa(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
 
 
 async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tuple[Finding, ...]]:
-    """Have UAT validate a feature, or all of them together, as a user would. Returns the issues that evidence does not
-    settle."""
+    """Have UAT validate a feature, or all features together, as a user would. Returns the crew, and the issues that
+    evidence does not settle."""
     uat = run.session("uat", Validated, publishes=False) if crew.validates(subject) else None
     validated = await consult(uat, subject, **briefs.for_uat(crew, subject)) if uat else None
     issues = await steps.find_issues(run, crew, subject, validated, uat)

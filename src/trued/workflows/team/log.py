@@ -11,7 +11,7 @@ class Log(Value):
 
     entries: tuple[str, ...] = ()  # of the page that is being filled
     full: tuple[str, ...] = ()  # the entries of the last full page
-    pages: int = 0
+    pages: int = 0  # how many pages are full, with those of earlier runs
     earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
     first: int = 0  # how many pages earlier runs filled
     # The number of the last entry of earlier runs; PAGE less if `count` adds PAGE for a page that they had filled.

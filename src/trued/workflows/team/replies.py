@@ -71,7 +71,8 @@ class Tested(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Each failure; a refusal without one also counts as an objection, and so does an unanswered question."""
+        """One objection for each failure with a severity, and one for an unanswered question. If there is neither, a
+        refusal counts as an objection, and so does an approval that names nothing that QA tried."""
         objections = tuple(failure.finding for failure in self.failures if failure.severity is not Severity.NONE)
         objections += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
         refused = self.result == "FAIL" or self.status is not Status.DONE
@@ -89,7 +90,8 @@ class Validated(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Each issue and each requirement that is not met; a refusal without any also counts as an objection."""
+        """One objection for each issue with a severity, and for each requirement that is not met. If there is neither,
+        a refusal counts as an objection, and so does an approval that names nothing that UAT tried."""
         objections = [issue.finding for issue in self.issues if issue.severity is not Severity.NONE]
         objections += [Finding(what=f"not met: {requirement}") for requirement in self.not_met]
         refused = self.decision == "failed" or self.status is not Status.DONE

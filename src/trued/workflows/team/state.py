@@ -38,7 +38,7 @@ class Crew(Value):
     unmet: tuple[str, ...] = ()  # what the last integration UAT found
     doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  subject of a doubt → part of the backlog, and the reason
     records: Records = Records()  # what happened, as the files show it
-    planned_before: bool = False  # the goal was a list of tasks already
+    planned_before: bool = False  # the goal itself is a list of tasks, so that no PM has to plan
     kept: dict[str, str] = {}  # noqa: RUF012  path → text of files from before the run, which are kept
     criteria: tuple[Criterion, ...] = ()  # from an older list of tasks
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
@@ -137,7 +137,7 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_fixes(self, name: str, tasks: Sequence[FixTask], issues: Sequence[Finding]) -> "Crew":
-        """A copy with fix tasks after a failed validation. If the PM names none, the first issue becomes a task.
+        """A copy with fix tasks after a failed validation. If the PM names no task, the first issue becomes a task.
         `name`: the feature that was validated; "" for all features together."""
         backlog, planned = self.backlog, list[tuple[str, FixTask]]()
         wanted = tasks or (FixTask(title=f"Fix: {issues[0].what}" if issues else "Fix what was found"),)
@@ -199,7 +199,8 @@ class Crew(Value):
 
     @property
     def next_feature(self) -> str:
-        """The feature to work on: started ones first, then by priority, then in the order of the backlog."""
+        """The id of the feature to work on: started features come first, then the priority decides, then the order of
+        the backlog. "" if no feature is left whose dependencies are completed."""
         features = {feature.id: feature for feature in self.backlog.features}
         ready = [
             feature
@@ -238,7 +239,7 @@ class Crew(Value):
         )
 
     def has_other_work(self, task: str) -> bool:
-        """Whether other tasks of its feature are still to be worked on."""
+        """Whether other tasks of the task's feature are still to be worked on."""
         others = [other for other in self.backlog.feature(task).tasks if other.id != task]
         return any(other.is_open and other.id not in self.idle for other in others)
 
@@ -314,8 +315,8 @@ class Crew(Value):
         return self.model_copy(update={"backlog": backlog, "idle": idle})
 
     def with_result(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
-        """A copy with the task's state after an attempt: done if there is no gap; failed if it is stuck or this was the
-        last attempt; else open."""
+        """A copy with the task's state after an attempt: done if there is no gap; failed if the task is stuck or this
+        was its last attempt; else open."""
         task = self.backlog.task(name)
         over = stuck or task.attempts >= task.limit
         state = "done" if not gaps else "failed" if over else "open"

@@ -93,7 +93,7 @@ def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
 
 
 async def _settings(run: Run) -> TeamSettings:
-    """The run's settings. Those left at their default are taken from an older tool's configuration, unless an
+    """The run's settings. Settings left at their default are taken from an older tool's configuration, unless an
     earlier team left its own `config.toml` on the base."""
     team, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
@@ -290,7 +290,7 @@ async def record_attempt(run: Run, crew: Crew, work: TaskInProgress, gaps: Seque
     await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=why)
     if task.state == "failed":
         again = crew.given_up.count(work.task)
-        # It was reopened and failed again: keep the work of both times.
+        # A task that was reopened can fail again: the work of each time is kept.
         name = f"{work.task}-{again + 1}" if again else work.task
         await run.branch.set_aside(name, back_to=run.branch.head, work=work.part.branch.head)
         crew = crew.model_copy(update={"given_up": (*crew.given_up, work.task)})

@@ -35,7 +35,7 @@ class TaskInProgress:
     developed: Developed | None = None  # the developer's last reply
     tested: Tested | None = None  # QA's last reply, on this attempt
     gaps: tuple[Finding, ...] = ()  # of the last attempt
-    conflict: tuple[ConflictingFile, ...] = ()  # files in which it conflicts with work that was accepted meanwhile
+    conflict: tuple[ConflictingFile, ...] = ()  # files in which this work conflicts with work accepted meanwhile
     judged: tuple[Judged, ...] = ()
     answer: str = ""  # to the last question, for the agent that asked it
     accepted: str = ""  # the run's head without this task's work
@@ -61,7 +61,7 @@ class TaskInProgress:
         self.developed, self.answer = await self.dev.ask(crew.task(self.task), **known), ""
 
     async def ask_qa(self, crew: Crew) -> None:
-        """One turn of QA, unless the role is switched off. Its changes in the clone are dropped."""
+        """One turn of QA, unless the role is switched off. QA's changes in the clone are dropped."""
         if self.qa is None:
             return
         known: dict[str, BriefContext] = {"answer": self.answer}
@@ -97,8 +97,8 @@ class TaskInProgress:
         run.branch.reset(self.accepted)
 
     async def prove(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
-        """Everything that keeps the task from being done: the engine's own evidence, QA's objections, and the
-        developer's own doubts."""
+        """Everything that keeps the task from being done: the engine's own evidence, tests that the tech lead named,
+        QA's objections, and the developer's own doubts. Empty if the task is done."""
         run.judgement.drop_objections(self.task)
         subject, contract = self._subject(crew, plan), run.judgement.contract()
         feature = crew.backlog.feature(self.task).id

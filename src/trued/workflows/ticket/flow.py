@@ -57,7 +57,7 @@ async def verify_in_rounds(
     """Verify, fix, verify again, until there is no issue, nothing changes, or the rounds are used up.
 
     `story`: summaries of the agents' work so far; those of fixers are added. `issues`: issues to fix before the first
-    round. `rounds`: the number of earlier rounds. Returns the new total.
+    round. `rounds`: the number of earlier rounds. Returns the number of all rounds so far.
     """
     pictures: dict[str, str] = {}
     for number in range(rounds + 1, rounds + run.settings.rounds + 1):
@@ -105,7 +105,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
 
 
 async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures: dict[str, str]) -> IssuesFixed:
-    """Have a fresh agent fix these issues. It knows only the issues, their pictures and the files concerned."""
+    """Have a fresh agent fix these issues. The agent knows only the issues, their pictures and the files concerned."""
     before = run.branch.head
     named = dict.fromkeys((*await run.branch.paths_in(issue.sentence for issue in issues), *await run.branch.changes()))
     files = await run.branch.contents(tuple(named))

@@ -210,7 +210,7 @@ def rejection_issues(decisions: Iterable[Approval]) -> tuple[Issue, ...]:
 
 def open_issues(verdict: Verdict, reported: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
     """All open issues: `more`, objections that no check settled, and failed checks. `reported`: issues in the agents'
-    replies; an objection that was made from one of them keeps its details."""
+    replies; an objection that was made from such an issue gets the details of the issue back."""
     known = {issue.finding.what: issue for issue in reported}
     objected = {
         objection.what: known.get(

@@ -37,7 +37,8 @@ def succeeded(run: Run, outcome: Outcome) -> bool:
 
 
 async def offer(run: Run, *, draft: bool = False) -> Offering:
-    """Push the head and open its pull request, or update the open one. It happens once, even if the engine is killed.
+    """Push the head and open its pull request, or update the open one. This happens only once, even if the engine is
+    killed.
 
     If files that tools execute automatically need a person's consent, or the repository is on another machine,
     nothing is pushed, and the work waits to be landed. Raises Waiting or AgentFailed if the offer fails: a resumed run

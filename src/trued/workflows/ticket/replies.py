@@ -26,7 +26,8 @@ class TicketVerified(Reply, title="Verified"):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """One objection for each issue. If the verifier did not pass and named no issue: one that says so."""
+        """One objection for each issue. If the verifier names no issue, but says that the work did not pass, one
+        objection that says so."""
         unnamed = Finding(what="the verify-agent says that it did not pass, and names no issue")
         return tuple(issue.finding for issue in self.issues) or (() if self.passed else (unnamed,))
 

@@ -6,7 +6,7 @@ from trued.run.run import Run
 
 
 def ticket_of(run: Run) -> Ticket:
-    """The run's ticket. Raises `BadInput` if it was started without one."""
+    """The run's ticket. Raises `BadInput` if the run was started without a ticket."""
     if run.ticket is None:
         raise BadInput("this run has no ticket", then="start it with one: `trued run TICKET`")
     return run.ticket

@@ -33,7 +33,7 @@ class Issues(Value):
 
 
 class VerifierPreview:
-    """The preview that a verifier gets. `start` starts its server before the agent works; it is None if there is no
+    """The preview that a verifier gets. `start` starts the preview's server before the agent works; None if there is no
     server to start."""
 
     def __init__(

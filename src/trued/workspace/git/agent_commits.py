@@ -1,4 +1,4 @@
-"""Reads commits that an agent made in its own clone. They are copied by hash; the agent's files are never trusted."""
+"""Reads commits that an agent made in its clone. Commits are copied by hash; the agent's files are never trusted."""
 
 import os
 import re
@@ -11,13 +11,13 @@ from trued.workspace.git.store import Store
 
 TIPS = 64
 SUBJECTS = 20
-WITHIN_S = 20.0  # timeout of a git that reads the agent's object folder: a pipe in it could block git for ever
+WITHIN_S = 20.0  # timeout of a git that reads the agent's object folder: a pipe in that folder could block git for ever
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _READ_BYTES = 1 << 20
 
 
 def ref_tips(git: Path) -> dict[str, str]:
-    """Ref → commit, as read from the files of the agent's `.git`; HEAD comes first."""
+    """Ref → commit, as read from the files of the agent's `.git`; HEAD comes first, and there are at most TIPS."""
     if git.is_symlink() or not git.is_dir():
         return {}
     tips = _packed(git / "packed-refs")
@@ -64,7 +64,8 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
 
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
-    """Copy the agent's own commits into the store; return the tips that the store did not have."""
+    """Copy the agent's own commits into the store, and return the commits at their tips. Tips that the store already
+    has, or that cannot be copied, are left out."""
     tips = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # the store has `head` already
     if not tips:
         return ()

@@ -1,5 +1,5 @@
-"""Clones for agents. They are made from the store, and removed only when nothing in them would be lost. The engine
-commits the files in them itself, and trusts nothing in an agent's `.git`.
+"""Clones for agents, made from the store, and removed only when nothing in them would be lost. The engine itself
+commits the files in a clone, and trusts nothing in an agent's `.git`.
 
 clones/<name>/   work and home (for the agent) · index (the engine's index of the files as the agent received them)
                  making (exists until the clone is complete) · state.json (exists from then on)
@@ -41,7 +41,7 @@ class CloneState:
     tree: str
     token: str
     when: float
-    packs: tuple[tuple[str, int], ...] = ()  # name and size of each pack in its object folder
+    packs: tuple[tuple[str, int], ...] = ()  # name and size of each pack in the clone's object folder
 
 
 class Clone:
@@ -118,7 +118,7 @@ class Clones:
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
         """Return the clone of this name. If there is none, it is created at `head`. An existing clone is moved to
-        `head` once for each token: if it already has this token, it stays as its agent left it."""
+        `head` once for each token: a clone that already has this token stays as its agent left it."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -174,7 +174,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # it can contain objects of the agent; they do no harm, because only the agent uses it
+        if reused:  # this folder can contain objects of the agent; they do no harm, because only the agent uses it
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -278,7 +278,8 @@ class Clones:
         return commit
 
     async def drop(self, name: str, why: str) -> None:
-        """Remove a clone after rescuing its work; do nothing if it does not exist."""
+        """Remove a clone after rescuing its work; do nothing if it does not exist. A damaged clone is only moved
+        aside."""
         clone = self[name]
         if not os.path.lexists(clone.folder):
             return

@@ -34,7 +34,7 @@ SETTINGS = (
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
 WITHIN_S = 600.0  # a git process that runs longer is taken to hang
-TIMED_OUT = -1  # returned instead of an exit code
+TIMED_OUT = -1  # returned in place of the exit code of a git that hangs
 NO_FILE = f"{os.devnull}/none"  # no file can exist there; with an empty file, git would print a hint about grafts
 
 
@@ -131,7 +131,8 @@ class Git:
         variables: Mapping[str, str] | None = None,
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
-        """Run git. Returns its exit code (TIMED_OUT if it hangs), its output and what it wrote to stderr."""
+        """Run git. Returns its exit code (TIMED_OUT if it hangs), its output and what it wrote to stderr. Raises
+        StateFailed if git cannot be started."""
         argv = git_command([f"--git-dir={self.folder}", *arguments], settings)
         with self.shared_lock() as handles:
             try:

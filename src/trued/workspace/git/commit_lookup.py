@@ -137,7 +137,7 @@ async def _comes_with_a_commit(folder: Path) -> bool:
 
 
 async def _commit_if_any(top: Path, name: str) -> NamedCommit | None:
-    """The commit that this revision names in this repository; None if it names none."""
+    """The commit that this revision names in this repository; None if it names none. Raises AmbiguousRevision."""
     try:
         return await _find_in_repository(top, name)
     except AmbiguousRevision:
@@ -175,8 +175,8 @@ async def _find_in_repository(path: Path, revision: str) -> NamedCommit:
 
 
 async def _check_meaning(git: Git, top: Path, revision: str) -> None:
-    """Called if git finds the revision ambiguous. Raises AmbiguousRevision unless it could mean only refs that are all
-    at the same commit. (If only one ref has this name, the other meaning is a hash.)"""
+    """Called if git finds the revision ambiguous. Raises AmbiguousRevision, except if all its meanings are refs at the
+    same commit. (If only one ref has this name, the other meaning is a hash.)"""
     if not (refs := refs_called(revision)):
         return
     _, out, _ = await git.attempt("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs)
@@ -281,7 +281,7 @@ async def _reaches_any(named: NamedCommit, blobs: set[str]) -> bool:
 
 async def is_tracked(named: NamedCommit, path: Path) -> bool:
     """Whether the history of the commit has a file at this path of the working tree, or at the path to which links in
-    the working tree lead from it. The content of the file does not matter."""
+    the working tree lead from it. The content of the file does not matter. True if git cannot tell."""
     names = {name_inside(named.root, one) for one in (path, path.resolve())} if named.root else set[str | None]()
     if not (inside := sorted(name for name in names if name)):
         return False
@@ -351,8 +351,8 @@ async def _full_name(git: Git, revision: str) -> str:
 
 
 async def uncommitted_files(named: NamedCommit, store: Store, scratch: Path) -> tuple[str, ...]:
-    """Files of the working tree that differ from the commit. The engine's own store is used for the comparison, so that
-    no filter or hook of the repository runs."""
+    """Files of the working tree that differ from the commit; empty unless the commit was named as HEAD. The engine's
+    own store is used for the comparison, so that no filter or hook of the repository runs."""
     index = named.git / "index"
     if named.root is None or named.revision != "HEAD" or not index.is_file():
         return ()

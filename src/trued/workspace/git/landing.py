@@ -65,7 +65,8 @@ class TargetBranch:
         return out.split()
 
     async def person(self, when: float) -> dict[str, str]:
-        """Git's environment variables for the author: the user, or the engine if the user's git has no identity."""
+        """Git's environment variables for author and committer: the user, or the engine if the user's git has no
+        identity."""
         who = CommitAuthor(ENGINE, when).variables()
         code, out, _ = await self._git("var", "GIT_AUTHOR_IDENT")
         name, _, rest = out.strip().partition(" <")
@@ -94,14 +95,14 @@ class TargetBranch:
                 path_words = [path for path in _BETWEEN_WORDS.split(value) if "/" in path or "." in path]
                 paths += [self._expanded(path) for path in (*path_words, *([value] if key in _PATHS else []))]
                 # A word can begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x.
-                # The rest can be a path in the project.
+                # What follows its first slash can be a path in the project.
                 paths += [
                     word.partition("/")[2] for word in path_words if word.startswith(("/", "$")) and len(word) > 1
                 ]
             if key == _HOOKS_PATH:
                 # Also list each hook: it can be a link into the project, and the folder can be the project itself.
                 paths += [f"{self._expanded(value)}/{hook}" for hook in _HOOKS]
-        hooks = Path(await self.store.source()) / "hooks"  # it or the files in it can be links into the project
+        hooks = Path(await self.store.source()) / "hooks"  # this folder or its files can be links into the project
         paths += map(str, (hooks, *hooks.glob("*")))
         return {inside for path in paths for root in roots for inside in _inside(root, path)}
 
@@ -146,7 +147,7 @@ class TargetBranch:
                     raise BadInput(f"{self.branch} is being rebased", then="finish it first: git rebase --continue")
 
     async def _trees(self) -> tuple[Path, ...]:
-        """Working trees that have the branch checked out."""
+        """Working trees that have the branch checked out. Raises BadInput if one of them no longer exists."""
         trees = [path for path, ref in await self._worktrees() if ref == self.ref]
         for tree in trees:
             if not (tree / ".git").exists():

@@ -9,7 +9,8 @@ from trued.workspace.git.store import CommitAuthor, Store
 async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuthor, message: str) -> MergeResult:
     """Merge two commits. Files in conflict get both sides between markers, and are listed in the result.
 
-    The same two commits always give the same merge.
+    If one commit is in the history of the other, the other is the result. The same two commits always give the same
+    merge.
     """
     await require_merge_tree(store)
     if await has_ancestor(store, theirs, ours):
@@ -30,7 +31,7 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """The content that a file in conflict has in `commit`, one of the two merged commits; None if it is not there.
-    `path`: the file's path in the merge. If the other commit has something else at PATH, such as a folder, git calls
-    the file PATH~COMMIT in the merge."""
+    """The content that a file in conflict has in `commit`, one of the two merged commits; None if `commit` does not
+    have the file. `path`: the file's path in the merge. If the other commit has something else at PATH, such as a
+    folder, git calls the file PATH~COMMIT in the merge."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

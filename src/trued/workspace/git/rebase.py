@@ -15,7 +15,8 @@ from trued.workspace.git.store import CommitAuthor, Store
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
 CONFLICT = 1  # git's exit code for a conflict
-KEPT = (b"author ", b"committer ", b"encoding ")  # header lines; no signature: it is valid only for the original commit
+# Header lines that a rewritten commit keeps. A signature is dropped, because it is valid only for the original commit.
+KEPT = (b"author ", b"committer ", b"encoding ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ class HeadViews:
 
 
 async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:
-    """Apply the commits from `base` to `head`, one by one, on top of `onto`; skip changes that `onto` already has. The
-    first conflict ends it.
+    """Apply the commits from `base` to `head` on top of `onto`, one after another. A commit whose changes `onto`
+    already has is skipped. At the first conflict the rebase ends, and the result has the files in conflict.
 
     The result is always the same for the same commits: authors, dates and messages stay.
     """
@@ -106,8 +107,8 @@ async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | 
     """Make a commit with the files of `commit` on top of `parent`, so that git uses `parent` as the merge base.
 
     The files in `views` are an exception: the new commit has them as they are in `parent`. So a merge sees changes to
-    them in the head only, and takes the head's. Also returns the paths in `views` at which `commit` differs from
-    `parent`.
+    them in the head only, and takes the head's version. Also returns the paths in `views` at which `commit` differs
+    from `parent`.
     """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:

@@ -1,4 +1,4 @@
-"""Reads the user's repository, and checks whether a run can start there."""
+"""Reads the user's repository, checks whether a run can start there, and makes its first commit if it has none."""
 
 import contextlib
 import subprocess

@@ -12,7 +12,7 @@ from trued.workspace.git.store import Store
 BRANCH = "main"
 TEMPLATES = Path("/usr/share/git-core/templates")  # what git itself copies into a new repository
 SHA1 = 40  # characters of a SHA-1 hash
-FAST = ("core.fsync=none", "core.compression=0", "pack.threads=1")  # need not last: removed with its room
+FAST = ("core.fsync=none", "core.compression=0", "pack.threads=1")  # for a repository that is removed with its room
 _ORIGIN = re.compile(r'^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url\s*=\s*(\S+)', re.MULTILINE)
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 

@@ -29,7 +29,8 @@ class Worktree:
     head: str  # "" if the branch has no commit yet
     excludes: Path | None = None  # the user's global ignore file
     ignored: bytes | None = None  # ignore rules outside the tree; None: the current ones (`ignore_rules`)
-    engine_files: Mapping[str, bytes] = field(default_factory=dict)  # left out while unchanged
+    # path → content that the engine wrote there; a file that still has this content is left out of the snapshot
+    engine_files: Mapping[str, bytes] = field(default_factory=dict)
     hang_timeout_s: float = 120.0  # a git that takes longer is taken to hang, on a pipe or a network folder
 
 
@@ -76,8 +77,8 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
 
 
 async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str) -> str:
-    """Merge two commits as a forge would, in the private repository. Returns the new commit. Nothing of the repository
-    is run. Raises BadInput if they conflict."""
+    """Merge two commits as a forge would, in the private repository. Returns the new commit. No code of the user's
+    repository is run. Raises BadInput if the two conflict, CannotJudge if git fails."""
     git = await _repository(worktree, private)
     cut = worktree.common / "shallow"  # the file in which git lists where a shallow clone's history ends
     known = {"GIT_SHALLOW_FILE": str(cut)} if cut.is_file() else {}

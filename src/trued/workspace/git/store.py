@@ -22,7 +22,7 @@ from trued.workspace.git.removal import remove_tree_now
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 LINK = "120000"  # git's mode of a symbolic link
-UNDONE_READ = 50  # undone files whose content is read: it is quoted to people and agents, who need no more
+UNDONE_READ = 50  # most undone files whose content is read, to be quoted: people and agents need no more
 AT_ONCE = 32  # git processes at a time for the files of a commit: each needs some of the engine's file descriptors
 LISTED = 7  # how many commits' file lists are cached, because base, start and head are read again and again
 REMEMBERED, SMALL = 512, 1 << 16  # number and size of contents that are cached: manifests, settings, tests
@@ -132,7 +132,8 @@ class Store:
         await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
 
     async def _stored_base(self) -> str:
-        """The base that the store already has. It is usually read from a file, without starting git."""
+        """The base that the store already has; "" if it has none. It is usually read from a file, without starting
+        git."""
         file = self.folder / self.ref("base")
         if file.is_file():
             return file.read_text(errors="replace").strip()
@@ -271,7 +272,8 @@ class Store:
     async def commit_files(
         self, head: str, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Commit exactly these files on top of `head`; return `head` itself if it has them already."""
+        """Commit these files, and no other change, on top of `head`. Returns the commit; `head` itself if it already
+        has all of them with this content."""
         paths = list(files)
         listed, hashes = await asyncio.gather(self.entries(head, paths), self._write_blobs(files.values()))
         if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
@@ -381,7 +383,8 @@ class Store:
     async def squash(
         self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Squash everything that `head` adds to `onto` into one commit on `onto`. `owned` files stay as in `onto`."""
+        """Squash everything that `head` adds to `onto` into one commit on `onto`. `owned` files stay as in `onto`.
+        Returns the commit; `onto` itself if nothing else was added."""
         tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto

@@ -90,7 +90,7 @@ async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
     for entry in out.decode(errors="surrogateescape").split("\0"):
         if entry.startswith("? "):
             (nested if entry.endswith("/") else present).append(entry[2:])
-        elif entry:  # C: it differs from the index; H: it is in the index, whether it differs or not
+        elif entry:  # C: the file differs from the index; H: it is in the index, whether it differs or not
             about, _, path = entry[2:].partition("\t")
             if about.startswith("160000"):  # agents may not move a submodule to another commit
                 continue

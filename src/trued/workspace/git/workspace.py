@@ -421,8 +421,8 @@ class GitWorkspace:
         return describe_second_surroundings(self._agents.level)
 
     def _room_of(self, folder: Path) -> Path:
-        """The room that contains this folder. A command may write to its whole room, not only to the folder in which it
-        starts."""
+        """The room that contains this folder; the folder itself if it is in no room. A command may write to its whole
+        room, not only to the folder in which it starts."""
         rooms = self.folder / "rooms"
         real = Path(os.path.realpath(folder))
         return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder

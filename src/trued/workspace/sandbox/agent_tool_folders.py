@@ -39,8 +39,8 @@ def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
 
 
 def visible_path(path: str, folders: tuple[str, ...]) -> str:
-    """PATH without folders that are invisible in the sandbox. With Landlock, a shell would find a program there, and
-    then fail to start it."""
+    """PATH without folders that are invisible in the sandbox. With Landlock, a shell would find a program in such a
+    folder, and then fail to start it."""
     seen = [Path(folder) for folder in (*SYSTEM_PROGRAM_FOLDERS, *folders)]
     return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))
 

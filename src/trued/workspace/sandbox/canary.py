@@ -1,4 +1,4 @@
-"""Tries to get out of a sandbox and prints what succeeded. It runs inside, as a file, with the standard library only.
+"""Tries to get out of a sandbox and prints what succeeded. Runs in that sandbox, with the standard library only.
 
 `python -I -S canary.py '{"inside": …, "outside": …, "secret": …, "port": …, "pidns": …}'` prints one JSON object; with
 `{"sockets": {NAME: ADDRESS, …}}` it prints to which of these unix sockets it could connect (@NAME is an abstract one).

@@ -26,8 +26,8 @@ class CgroupParent:
 
 @contextlib.contextmanager
 def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
-    """Make a group with these limits, and remove it at the end of the `with` block. Yields its folder; "" if no group
-    can be created, or if the number of processes is not limited."""
+    """Make a group with these limits, and remove it at the end of the `with` block. Yields the group's folder; "" if no
+    group can be created, or if the number of processes is not limited."""
     parent = cgroup_parent()
     if parent is None or not processes:
         yield ""
@@ -88,9 +88,11 @@ def _candidates() -> list[tuple[Path, bool]]:
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
     """For cgroup v2: the group in which to create others, and whether it can limit their memory; empty if none.
 
-    It is the parent of this process's group, because a group that contains processes cannot limit groups below it. Only
-    the root group can, so it is used itself. There is none if that group cannot limit the number of processes, or if
-    this process's group has limits, because new groups beside it would escape these limits.
+    New groups are created in the parent of this process's group, because a group that contains processes cannot limit
+    groups below it. Only the root group can: a process in the root group uses the root group itself.
+
+    The result is empty if the group cannot limit the number of processes of new groups, or if this process's group has
+    limits, because new groups beside it would escape these limits.
     """
     group = top / path.lstrip("/")
     if any(_read_or_empty(group / name) not in ("", "max") for name in ("pids.max", "memory.max")):

@@ -12,7 +12,7 @@ from trued.workspace.sandbox.cgroup import limited_group
 from trued.workspace.sandbox.process_start import kill_process, start_process
 
 PIECE_BYTES = 1 << 16
-GRACE_S = 12.0  # how long to wait after asking the keeper to end everything; it needs less
+GRACE_S = 12.0  # how long to wait after asking the keeper to end everything; the keeper needs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ConfinedCommand:
 
 @dataclass(slots=True)
 class CommandOutput:
-    """What the command wrote, up to a limit; `stop` is called when it writes more."""
+    """What the command wrote: of each stream the first `limit` bytes. `stop` is called when a stream has more."""
 
     limit: int
     stop: Callable[[], None]
@@ -57,7 +57,7 @@ class CommandOutput:
 class CommandExit:
     """How a confined command ended."""
 
-    code: int | None
+    code: int | None  # None: the command was stopped, because its time ran out or it wrote too much
     output: CommandOutput
     seconds: float
     timed_out: bool

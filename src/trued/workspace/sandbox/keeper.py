@@ -1,7 +1,7 @@
 """The keeper ends all processes of one sandbox: when the program ends, when a signal asks for it, and when the process
 that started the keeper dies, at whatever moment.
 
-It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
+Every sandbox starts with this file, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
 (`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT is the process id of the
 keeper's parent: when the parent dies, everything ends. TRUED_GROUP is the control group of all processes. Bubblewrap
 alone is not enough: if its parent dies while a sandbox starts, the sandbox waits for ever or continues to run.
@@ -28,8 +28,8 @@ class EndRequested(Exception):
 
 
 def main(script: str, arguments: list[str]) -> int:
-    """Run the script as a child. When it exits, or on a termination signal, kill all descendants. Returns the child's
-    exit code."""
+    """Run the script as a child. When the child exits, or on a termination signal, kill all descendants. Returns the
+    child's exit code; 143 after a termination signal."""
     for ending in ENDINGS:
         signal.signal(ending, _on_end_signal)
     code: int = 128 + signal.SIGTERM
@@ -80,7 +80,7 @@ def _ignore_end_signals() -> None:
 
 
 def _become(script: str, arguments: list[str], keeper: int) -> None:
-    """Run the script in this child process; it never returns."""
+    """Run the script in this child process. This function never returns."""
     try:
         for ignored in (*ENDINGS, *IGNORED_BY_PYTHON):
             signal.signal(ignored, signal.SIG_DFL)

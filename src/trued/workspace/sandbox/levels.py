@@ -44,7 +44,7 @@ def describe_isolation(level: str, network: str = "none") -> str:
         unconfined += ("a few TCP ports",)
     if network == "host" and level != NONE:
         unconfined += ("network",)
-    # Abstract sockets belong to a network. Only a sandbox that uses the host's network can reach the host's sockets.
+    # Abstract sockets belong to a network namespace. Only a sandbox with the host's network can reach the host's.
     if network == "host" and level == BUBBLEWRAP and not scope.can_scope():
         unconfined += ("abstract unix sockets",)
     return f"{level} (not confined: {', '.join(unconfined)})" if unconfined else level
@@ -69,8 +69,9 @@ def probe_levels() -> list[LevelState]:
 
 
 def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
-    """Return the level to use. `level_wanted` is "auto" or the name of a level. Raises BadInput with the reason and a
-    fix if that does not work: a weaker level is never used silently."""
+    """Return the level to use. `level_wanted` is the name of a level, or "auto" for the best one that works. Raises
+    BadInput with the reason and a fix if the wanted level does not work, or if the result would be "none" without
+    `allow_unsandboxed`: a weaker level is never used silently."""
     if level_wanted not in ("auto", *LEVELS):
         raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"use one of auto, {', '.join(LEVELS)}")
     if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(level).works for level in LEVELS[:2])):
@@ -142,8 +143,9 @@ def _forbidden(level: str) -> tuple[str, ...]:
 def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
     """The kinds of sockets of the user's session to which a process with this confinement can connect; () if none.
 
-    Through such sockets (of window systems, buses, terminals, key agents) it could act as the user. This function
-    listens on sockets of each kind and lets the canary try to connect.
+    Through such sockets (of window systems, buses, terminals, key agents) a process could act as the user. This
+    function listens on sockets of each kind and lets the canary try to connect. If the canary cannot run, the only
+    item says that the answer is unknown; at the level none, it is "everything".
     """
     if sight.level == NONE:
         return ("everything",)

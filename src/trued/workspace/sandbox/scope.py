@@ -1,7 +1,7 @@
 """Starts bubblewrap so that processes inside reach no abstract socket and no process outside, and cannot read
 bubblewrap's options.
 
-The keeper runs it as a file, on the host, before every sandbox, so it imports little: `scope.py SCOPES LIMITS BWRAP
+The keeper runs this file on the host, before each bubblewrap, so it imports little: `scope.py SCOPES LIMITS BWRAP
 OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like "CORE=0,FSIZE=1024". Bubblewrap gets its
 options in an anonymous file, because processes inside could read its command line in /proc/1/cmdline.
 """

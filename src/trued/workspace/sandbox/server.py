@@ -28,7 +28,7 @@ class SandboxServer:
         self.port, self._isolation = _free_port(), isolation
         self._orders, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._orders.setblocking(False)
-        self.control = inside.detach()  # the code that starts the command closes it
+        self.control = inside.detach()  # a file descriptor; the code that starts the command closes it
         self._task: asyncio.Task[CommandResult] | None = None
         self._code: int | None = None
         self._ended_at = 0.0

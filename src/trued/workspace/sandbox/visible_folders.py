@@ -62,8 +62,9 @@ def system_links() -> list[tuple[str, str]]:
 def interpreter_folders(python: str) -> tuple[str, ...]:
     """Folders that must be readable so that this interpreter starts and finds its packages.
 
-    Paths to which its environment only points (an editable install) are left out on purpose, because evidence must not
-    come from the user's working tree.
+    Left out are folders that every sandbox shows, and folders that contain the user's HOME. Paths to which the
+    environment only points (an editable install) are also left out, because evidence must not come from the user's
+    working tree.
     """
     if python == sys.executable:
         prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]

@@ -1,4 +1,4 @@
-"""TS-4, TS-9 and TS-13: what the agent files of a pipeline must say about memory and inputs."""
+"""Rules TS-4, TS-9 and TS-13: what the agent files of a pipeline must say about memory and inputs."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""TS-15 and TS-16: the form that every role file must have."""
+"""Rules TS-15 and TS-16: the form that every role file must have."""
 
 import re
 from collections import Counter
@@ -81,7 +81,7 @@ def _line_of_missing(title: str, below: Sequence[PromptSection]) -> int:
 
 
 def _order(page: PromptPage, sections: Sequence[PromptSection]) -> Iterator[Violation]:
-    """Report each section that comes too late. The report names the first section above it that belongs below it."""
+    """Report each section that comes too late, with the first section above it that belongs below it."""
     wanted = sorted(sections, key=lambda section: SECTIONS.index(section.words))
     remaining = list(sections)
     for section in wanted:

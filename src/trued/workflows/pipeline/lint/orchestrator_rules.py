@@ -1,4 +1,4 @@
-"""TS-5 to TS-8, TS-10 to TS-12, TS-14: what a pipeline's orchestrator, dispatch patterns and prompt must say."""
+"""Rules TS-5 to TS-8, TS-10 to TS-12, TS-14: what a pipeline's orchestrator, dispatch patterns and prompt must say."""
 
 from collections.abc import Iterator
 

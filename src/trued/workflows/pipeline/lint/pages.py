@@ -212,8 +212,8 @@ class _Walk:
         return TextBlock("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
 
     def _is_open(self, token: Token) -> bool:
-        """Whether nothing closes this fence. Everything after it would then be code, so the caller parses its content
-        as text."""
+        """Whether nothing closes this fence. Everything after it would then be code, so the caller parses the fence's
+        content as text."""
         start, end = token.map or (0, 0)
         last = self._lines[end - 1].strip() if end > start + 1 else ""
         return (

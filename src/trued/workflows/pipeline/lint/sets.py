@@ -45,9 +45,9 @@ class LintSet:
 
     @cached_property
     def is_pipeline(self) -> bool:
-        """Whether the set is a pipeline. The caller may have decided that. Otherwise it is one if at least three agents
-        that only the pipeline has are in the set, or are named by its orchestrator, patterns or prompts. A planner or
-        an orchestrator does not count: many folders have one."""
+        """Whether the set is a pipeline. The caller may have decided that. Otherwise the set is a pipeline if at least
+        three agents that only the pipeline has are in it, or are named by its orchestrator, patterns or prompts. A
+        planner or an orchestrator does not count, because many folders have one."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
@@ -123,7 +123,8 @@ def page_of(path: Path, shown: str = "") -> PromptPage:
 
 
 def page(path: Path, shown: str, text: str) -> PromptPage:
-    """The page of a file with this path and this text."""
+    """The page of a file with this path and this text. A text longer than LONGEST raises BadInput if the file is an
+    agent or a prompt by its name; any other such file becomes an empty page of the kind "other"."""
     if len(text) > LONGEST:
         if path.name.endswith((".agent.md", ".prompt.md")):
             raise BadInput(f"{len(text)} characters are too many for a role", f"{shown}:1", f"keep it below {LONGEST}")
@@ -139,7 +140,7 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """All Markdown files below a folder, except those of installed packages."""
+    """All Markdown files below a folder, except those of installed packages. Raises BadInput for more than MOST."""
     paths = list[Path]()
     for parent, below, names in os.walk(folder):  # folders that cannot be read are skipped
         below[:] = [name for name in below if name not in SKIPPED]
@@ -156,8 +157,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The same blocks; if the last one is code, and sections of the convention are found in it alone, it is parsed as
-    text. An inner fence may have closed the outer fence by mistake; then everything after it can become code."""
+    """The same blocks, except that a last block of code is parsed as text if it has sections of the convention that no
+    other block has. An inner fence may have closed the outer fence by mistake; then everything after it can become
+    code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

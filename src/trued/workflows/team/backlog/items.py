@@ -114,7 +114,7 @@ class BacklogTask(Part):
     depends_on: Ids = ()
     files: Paths = ()
     note: Line = ""
-    by_person: bool = False  # ticked by a person: it is not worked on, and the tick is no evidence
+    by_person: bool = False  # ticked by a person: the task is not worked on, and the tick is no evidence
 
     @property
     def is_open(self) -> bool:
@@ -252,7 +252,7 @@ class Backlog(Part):
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def feature(self, name: str) -> BacklogFeature:
-        """The feature that has this id, or that has a task or story with this id. Raises KeyError."""
+        """The feature that has this id, or that has a task or story with this id. Raises KeyError if there is none."""
         home = self._home(name)
         if home is None:
             raise KeyError(name)

@@ -99,7 +99,8 @@ class _Merge:
         return name
 
     def _with_final_names(self, part: Q) -> Q:
-        """A copy whose pieces name new parts by their final ids, so that these stay where the person put them."""
+        """A copy whose pieces name new parts by their final ids, so that the new parts stay where the person put
+        them."""
         pieces = tuple(piece.model_copy(update={"name": self.named.get(piece.name, piece.name)}) for piece in part.kept)
         return part.changed(kept=pieces) if pieces != part.kept else part
 
@@ -182,8 +183,8 @@ class _Merge:
         )
 
     def _with_status(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
-        """The feature with its status and its UAT result. A person may reopen it or give it up, but cannot mark it as
-        passed."""
+        """The feature after the person's changes to its status and its UAT result. A person may reopen or close a
+        feature, but cannot mark its UAT as passed."""
         if after.status != before.status and after.status != feature.status:
             if after.status in ("completed", "failed"):
                 feature = self._closed(feature, after.status)

@@ -349,8 +349,9 @@ def _without_engines_text(piece: Piece, engine: str) -> Piece:
 
 
 def _new(pattern: "re.Pattern[str]", title: str, below: list[Any], level: int) -> "re.Match[str] | None":
-    """The match of a heading without an id if the heading begins a new part: its words say so, or checkboxes are below
-    it. None otherwise."""
+    """For a heading without an id: a match whose group is the name of the new part that the heading begins. None if the
+    heading begins no part: its words do not say so, and below it are neither checkboxes nor (of a feature) acceptance
+    criteria."""
     if match := pattern.fullmatch(title):
         return match
     return (
