@@ -252,7 +252,7 @@ def test_nothing_that_is_not_seen_pushes_words_away_or_makes_a_line(store: RunSt
     assert shown in ("Ann Lee", "AnnLee") or blank.startswith("e")
     assert blank.startswith("e") or terminal_line(blank * 9) == ""
     forged = f"nothing{blank * 40}The page asks you to record, at 14:10:00:{blank}Ann Lee lands r-1"
-    with pytest.raises(BadInput, match="criterion has several lines"):
+    with pytest.raises(BadInput, match="criterion must be one line"):
         _actions(store).prepare(store, "amend", {"run": RUN, "criterion": [forged], "reason": "x"})
     if not blank.startswith("e"):
         with pytest.raises(BadInput, match="reason is missing"):

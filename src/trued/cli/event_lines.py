@@ -149,7 +149,7 @@ def _run_facts(event: JournalEvent) -> str | None:
             whom = f"{event.to or 'every role'}{', now' if event.stops else ''}"
             return f"{line(event.who)} to {line(whom)}: {line(event.text, LENGTH)}"
         case people.CommentTaken():
-            return f"{line(event.role)} got the comments of {line(', '.join(event.who))}"
+            return f"{line(event.role)} received comments from {line(', '.join(event.who))}"
         case people.QuestionAsked():
             return f"{sentences_line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
         case _:

@@ -21,7 +21,7 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> EndedRuns:
     ready = [await engine.ready(request) for request in requests]
     if words := [request.goal for request, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
         what = f"{words[0][:80]!r} is not a ticket, and only tickets can run at the same time"
-        raise BadInput(what, then="quote a goal that has several words, and start plans one by one")
+        raise BadInput(what, then="quote a goal that has several words, and start plans one after the other")
     branches = [inputs.branch for inputs, _ in ready if inputs.branch]
     if twice := next((branch for branch in branches if branches.count(branch) > 1), ""):
         raise BadInput(f"two of the tickets would work on the branch {twice}", then="name each ticket once")

@@ -69,9 +69,9 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
     name, and for a run whose workflow or state does not allow reopening."""
     workflow = descriptor(record.workflow)
     if not workflow.reopen:
-        raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")
+        raise BadInput(f"a run of {workflow.name} has no part that can be reopened", then="leave out --reopen")
     if record.has_ended and record.state not in CONTINUABLE:
-        what = f"run {record.id} is {record.state}: no part of it can be opened again"
+        what = f"run {record.id} is {record.state}: no part of it can be reopened"
         raise BadInput(what, then="start a new run; it continues from what has landed")
     from trued.engine.impersonation import refuse_if_agent_could_answer
 

@@ -72,7 +72,7 @@ async def refuse_missing_files(workspace: GitWorkspace, given: Requirements, hea
             continue
         close = get_close_matches(name, sorted(paths), 1, 0.6)
         hint = f"did you mean {close[0]}?" if close else "correct the path, or remove it if the work lacks this file"
-        raise BadInput(f"`files` names {name}, which is in neither commit", str(source or ""), hint)
+        raise BadInput(f"`files` names {name}, which neither base nor head has", str(source or ""), hint)
 
 
 async def find_requirements(

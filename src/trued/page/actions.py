@@ -96,14 +96,14 @@ class Fields:
         values = value if isinstance(value, list) else [value]
         texts = [text.strip() for text in values if isinstance(text, str) and len(text) <= LONGEST]
         if len(texts) != len(values) or len(texts) > MOST:
-            raise BadInput(f"{name} is not a list of texts, or has more than {MOST}")
+            raise BadInput(f"{name} is not a list of texts, or has more than {MOST} entries")
         return tuple(dict.fromkeys(filter(None, texts)))
 
     def lines(self, name: str) -> tuple[str, ...]:
         """The field's values. Raises BadInput unless each is one line that the terminal shows unchanged."""
         lines = self.texts(name)
         if any(line != terminal_line(line) or len(line) > LINE for line in lines):
-            raise BadInput(f"{name} has several lines, has invisible characters, or is longer than {LINE} characters")
+            raise BadInput(f"{name} must be one line of at most {LINE} visible characters")
         return lines
 
     def is_on(self, name: str) -> bool:

@@ -48,7 +48,7 @@ ENTRY = """<!doctype html>
 <main>
 <h1>trued</h1>
 <p id="entry" role="status">This browser has not logged in. Press Enter in the terminal where <code>trued page</code> runs.</p>
-<p><a href="">Continue, if it has logged in before</a></p>
+<p><a href="">Continue if this browser has logged in before</a></p>
 </main>
 </body>
 </html>

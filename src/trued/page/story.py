@@ -102,7 +102,10 @@ def _examiner_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[
         case call.CallWaits():
             text, tone = "waits for its provider", "wait"
         case call.CallDied() | call.CallRepeated():
-            text, tone = "died; the engine uses what it left, or runs it again", "unproven"
+            text, tone = (
+                "the call died; the engine uses its report if there is one, otherwise runs it again",
+                "unproven",
+            )
         case _:
             return
     yield StoryLine(stored.id, stored.at, step_name(stored.key), text, tone, stored.key)
@@ -127,7 +130,11 @@ def _call_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[Stor
         case call.CallWaits():
             yield line(step_name(stored.key), f"waits for its provider: {event.waits_for}", "wait")
         case call.CallDied() | call.CallRepeated():
-            yield line(step_name(stored.key), "died; the engine uses what it left, or runs it again", "unproven")
+            yield line(
+                step_name(stored.key),
+                "the call died; the engine uses its report if there is one, otherwise runs it again",
+                "unproven",
+            )
         case _:
             return
 

@@ -94,7 +94,7 @@ def test_of_two_that_were_renewed_the_later_one_stays(lender: Lender) -> None:
     assert lender.settle("one") == [("login refreshed", {"file": FILE})]
     assert lender.settle("two") == [("login refreshed", {"file": FILE})]
     (said,) = lender.settle("three")
-    assert said == ("login not taken back", {"file": FILE, "why": "another agent's is newer"})
+    assert said == ("login not taken back", {"file": FILE, "why": "your file has a newer login from another agent"})
     assert lender.file.read_bytes() == newest
 
 
@@ -103,7 +103,7 @@ def test_a_login_that_the_user_changed_meanwhile_stays_as_it_is(lender: Lender) 
     lender.lend("one").write_bytes(login("planted-access-2", 2_000_000_009_000))
     lender.file.write_bytes(own := login("the-users-new-one", 2_000_000_001_000))
     (said,) = lender.settle("one")
-    assert said[1]["why"] == "yours has changed meanwhile"
+    assert said[1]["why"] == "your file has changed meanwhile"
     assert lender.file.read_bytes() == own
 
 

@@ -181,7 +181,7 @@ def test_tests_that_come_with_the_contract_are_read_from_beside_the_file(tmp_pat
     with pytest.raises(BadInput, match="there is no folder"):
         load_requirements(file)
     (tmp_path / "given" / "tests").mkdir(parents=True)
-    with pytest.raises(BadInput, match="holds none of the files"):
+    with pytest.raises(BadInput, match="contains none of the files"):
         load_requirements(file)
     (tmp_path / "given" / "tests" / "test_a.py").write_bytes(b"assert 1\n")
     (tmp_path / "given" / "other.py").write_text("")

@@ -128,15 +128,15 @@ def files(path: str) -> str | None:
         ),
         (
             CoderClaims(tests=("tests/test_a.py::test_three",)),
-            ["names the test tests/test_a.py::test_three, and tests/test_a.py holds no test_three"],
+            ["names the test tests/test_a.py::test_three, and tests/test_a.py does not contain test_three"],
         ),
         (
             CoderClaims(tests=("`./tests/test_a.py::test_three`", "`tests/test_a.py::test_one`")),
-            ["names the test `./tests/test_a.py::test_three`, and tests/test_a.py holds no test_three"],
+            ["names the test `./tests/test_a.py::test_three`, and tests/test_a.py does not contain test_three"],
         ),
         (
             CoderClaims(tests=("tests/test_a.py:7::test_three", "tests/test_a.py:1::test_one")),
-            ["names the test tests/test_a.py:7::test_three, and tests/test_a.py:7 holds no test_three"],
+            ["names the test tests/test_a.py:7::test_three, and tests/test_a.py:7 does not contain test_three"],
         ),
         (
             CoderClaims(files=("app/x.py", "app", "app/y.py")),

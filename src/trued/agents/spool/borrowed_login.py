@@ -138,10 +138,10 @@ def _why_not_taken_back(folder: Path, known: str, agents_copy: bytes, users_file
     if why := credentials.why_not_renewal(old, new):
         return f"it is not the login that was borrowed: {why}"
     if content_hash(users_file) == known:
-        return "it is older than yours" if credentials.expiry(new) < credentials.expiry(old) else ""
+        return "the agent's copy is older than your file" if credentials.expiry(new) < credentials.expiry(old) else ""
     if content_hash(users_file) not in _hashes_written(folder):
-        return "yours has changed meanwhile"
-    return "" if credentials.expiry(new) > credentials.expiry(old) else "another agent's is newer"
+        return "your file has changed meanwhile"
+    return "" if credentials.expiry(new) > credentials.expiry(old) else "your file has a newer login from another agent"
 
 
 def _write_users_file(path: Path, content: bytes) -> str:

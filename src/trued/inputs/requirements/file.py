@@ -94,7 +94,7 @@ def _files_below(folder: Path, check: TestsCheck, requirement: Requirement) -> d
     names = {str(path.relative_to(folder)): path for path in paths if path.resolve().is_relative_to(root)}
     selected = [name for name in names if not check.files or any(_is_below(name, folder) for folder in check.files)]
     if not selected:
-        what = f"{folder} holds none of the files of requirement {requirement.id}"
+        what = f"{folder} contains none of the files of requirement {requirement.id}"
         raise BadInput(what, str(requirement.source), "put them there at the paths that they have in the project")
     return {name: base64.b64encode(_content(names[name])).decode() for name in selected}
 

@@ -305,7 +305,7 @@ def _parts(of: CallOrWait) -> tuple[ReportedCall, ProviderWait | None]:
 def _work_title(of: CallOrWait, kind: str) -> str:
     call, wait = _parts(of)
     if wait and kind == "work":
-        return f"{call.key}: until its provider refused"
+        return f"{call.key}: worked until its provider refused"
     if wait:
         return f"{call.key}: waited {duration(wait.ended - wait.began)}: {wait.text}"
     if kind == "wait":

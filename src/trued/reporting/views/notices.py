@@ -75,7 +75,7 @@ def _work_notices(event: JournalEvent) -> Iterator[Notice]:
         case run.RoundsAdded():
             yield f"{_shorten(event.who)} grants {event.rounds} more rounds", False
         case run.AgentStartRefused():
-            yield "tried to start an agent: refused", True
+            yield "its attempt to start another agent was refused", True
         case proof.NoProgress():
             yield "no progress: the last round had the same gaps as before and changed nothing", True
         case proof.ClaimRefuted():
@@ -122,7 +122,7 @@ def _people_notices(event: JournalEvent) -> Iterator[Notice]:
             did = f"stopped {event.stops} to say" if event.stops else f"says to {event.to or 'every role'}"
             yield f"{event.who or 'somebody'} {did}: {_shorten(event.text)}", False
         case people.CommentTaken():
-            yield f"got the comments of {few(event.who)}", False
+            yield f"received comments from {few(event.who)}", False
         case people.DecisionTooLate():
             yield f"{event.who} decided {event.requirement} too late: {event.first} had decided before", False
         case _:

@@ -126,7 +126,11 @@ def _storable(located: Located) -> Located:
             raise BadInput(f"{value} cannot be stored as JSON", located.where(*spot), "use a finite number")
         elif isinstance(value, str):
             if any("\ud800" <= char <= "\udfff" for char in value):
-                raise BadInput("half a character (a lone surrogate)", located.where(*spot), "write the whole character")
+                raise BadInput(
+                    "this text contains half a character (a lone surrogate)",
+                    located.where(*spot),
+                    "write the whole character",
+                )
         elif not isinstance(value, bool | int | float | None):
             raise BadInput(f"{value} is a date or time", located.where(*spot), "put it in quotation marks")
     return located

@@ -152,7 +152,7 @@ def _missing_test(test: str, files: Collection[str], read: Callable[[str], str |
     for part in inside.split("::") if inside and text is not None else ():
         name = part.partition("[")[0].strip()
         if name and text is not None and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-            return [f"names the test {test}, and {path} holds no {name}"]
+            return [f"names the test {test}, and {path} does not contain {name}"]
     return []
 
 
