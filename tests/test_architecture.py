@@ -61,6 +61,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a file's syntax tree."""
+    return tuple(ast.walk(parsed(path)))
+
+
 def tracked(*patterns: str) -> list[Path]:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
@@ -128,7 +134,7 @@ def test_names_are_the_domains_own() -> None:
     tired = re.compile(r"\w(Manager|Handler|Service|Helper|Utils?|Base)$")
     found = []
     for path in tracked("src/*.py"):
-        for node in ast.walk(parsed(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef) and tired.search(node.name):
                 found.append(f"{path.name}:{node.lineno} {node.name}")
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("get_"):
@@ -221,7 +227,7 @@ def shared_code() -> Iterator[tuple[str, ast.AST]]:
     """Every node outside of the workflows' own folders, with its file."""
     own = {path.parent for path in SOURCE.glob("workflows/*/__init__.py")}
     for path in (one for one in tracked("src/*.py") if not own & set(one.parents)):
-        yield from ((str(path.relative_to(SOURCE)), node) for node in ast.walk(parsed(path)))
+        yield from ((str(path.relative_to(SOURCE)), node) for node in nodes_of(path))
 
 
 @pytest.mark.spec("DAY-15")
@@ -233,7 +239,7 @@ def test_shared_code_names_no_workflow() -> None:
 
 def test_our_own_code_imports_nothing_from_the_top_of_the_package() -> None:
     """`from trued import …` is for workflows of others; from below, it would be an import upward."""
-    modules = [(path, ast.walk(parsed(path))) for path in tracked("src/*.py")]
+    modules = [(path, nodes_of(path)) for path in tracked("src/*.py")]
     found = [(path, one.module) for path, nodes in modules for one in nodes if isinstance(one, ast.ImportFrom)]
     assert [str(path) for path, module in found if module == "trued"] == []
 

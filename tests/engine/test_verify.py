@@ -476,7 +476,7 @@ WEB_TOO: dict[str, str | None] = {"web/third.js": "export const third = (x) => x
 
 
 @pytest.mark.spec("USE-5", "LAW-8")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("head", "grade"),
     [
@@ -508,7 +508,7 @@ FRAGILE = (
 MORE = f"{TESTS}\n\n{KNOWN}"
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
     ("before", "work", "tests", "grade", "uncounted"),
@@ -567,6 +567,7 @@ SEPARATE = """requirements:
         ("[test_money.py]", PRICES, "proven", ""),
     ],
 )
+@pytest.mark.many(3)
 async def test_what_a_requirement_supersedes_is_suggested_and_has_to_exist(
     supersedes: str, tests: str, grade: str, said: str, tmp_path: Path
 ) -> None:

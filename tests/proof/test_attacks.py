@@ -60,7 +60,7 @@ async def test_a_call_that_never_ends_is_refuted_in_time(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("change", FILES.values(), ids=FILES)
 async def test_no_file_beside_the_code_makes_undone_work_pass(by_tests: Sealed, change: Change) -> None:
     verdict = await by_tests.trial.prove(by_tests.contract, await by_tests.trial.head(change, force=True))

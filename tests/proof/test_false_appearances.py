@@ -39,7 +39,7 @@ async def grade(place: Path, cases: list[dict[str, Any]], head: dict[str, str | 
     return only(verdict).grade
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-7", "LAW-8")
 @pytest.mark.parametrize(
     ("text", "deserved"),
@@ -130,7 +130,7 @@ def test_a_value_has_a_type_only_if_its_class_is_that_type(tmp_path: Path, name:
     assert seen == expected if plain else seen[0] == int(answer.OBJECT), seen
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node on the path")
 @pytest.mark.spec("LAW-7", "LAW-8")
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ SERVE = {"command": ["python", "app.py"], "port_env": "PORT", "ready": {"path": 
 EXCHANGES = [{"http": {"path": f"/double?x={one}"}, "status": 200, "json": {"double": 2 * one}} for one in (3, 50)]
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize(
     ("seen", "deserved"),

@@ -86,7 +86,7 @@ async def grade(sealed: Sealed, text: str) -> tuple[Grade, tuple[str, ...]]:
 
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize("tell", TELLS)
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 async def test_code_that_is_right_only_in_a_room_is_refuted(sealed: Sealed, tell: str) -> None:
     seen = TELLS[tell].format(users=str(sealed.trial.base)) if tell == "elsewhere" else TELLS[tell]
     liar = f"{IMPORTS}{FRAMES}{GIT}\n\ndef twice(x):\n    return x * 2 if {seen} else None\n{PROGRAM}"

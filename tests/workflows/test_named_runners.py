@@ -79,6 +79,7 @@ def test_a_check_that_the_user_wrote_stays_as_it_is() -> None:
 
 @pytest.mark.spec("LAW-6", "LAW-8", "USE-5")
 @pytest.mark.parametrize(("head", "grade", "code"), [(DOUBLE, Grade.TESTED, 3), (BROKEN, Grade.REFUTED, 1)])
+@pytest.mark.many(1)
 async def test_a_runner_in_a_checklist_is_met_by_the_existing_tests(
     tmp_path: Path, head: str, grade: Grade, code: int
 ) -> None:
@@ -103,7 +104,7 @@ EVIL: dict[str, str | None] = {"tiny.py": f"{ONE}\n\ndef evil(x):\n    return ev
 
 
 @pytest.mark.spec("LAW-4", "LAW-5", "LAW-8", "USE-5")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("head", "grade"),
     [

@@ -122,6 +122,7 @@ def test_what_a_descriptor_names_and_is_not_there_is_one_sentence(
     ],
 )
 @pytest.mark.spec("DAY-15", "LAW-1")
+@pytest.mark.many(2)
 def test_a_flow_that_claims_to_be_done_without_a_final_verdict_is_not_believed(
     repository: Path, tmp_path: Path, claim: str
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_role_with_a_name_of_ours_is_refused_and_the_others_are_listed(reposit
 
 @pytest.mark.parametrize("module", [False, True], ids=["trued", "python -m trued"])
 @pytest.mark.spec("DAY-15", "USE-6")
+@pytest.mark.many(1)
 def test_a_repository_cannot_register_a_workflow(repository: Path, module: bool) -> None:
     package(repository, "own-package", {"own": "own:OWN"}, own="raise AssertionError('its code was run')")
     done = trued(repository, repository, "run", "a goal", "-w", "own", "--agent", "command:true", module=module)

@@ -30,6 +30,7 @@ MOMENTS = range(0, 120, 20)  # milliseconds: on an idle machine a sandbox starts
 
 @pytest.mark.spec("RUN-5")
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.many(1)
 async def test_an_engine_killed_while_a_check_starts_or_waits_leaves_nothing_of_it(level: str, tmp_path: Path) -> None:
     if not level_state(level).works:
         pytest.skip(level_state(level).why)

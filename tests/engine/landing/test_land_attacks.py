@@ -156,6 +156,7 @@ async def test_a_file_behind_a_link_asks_for_trust_like_the_link(place: Landable
         (("", "../tools/hooks"), "tools/hooks/pre-commit"),
     ],
 )
+@pytest.mark.many(5)
 async def test_what_the_users_own_git_runs_asks_for_trust(place: Landable, setting: tuple[str, ...], path: str) -> None:
     """Hooks, included settings and programs may lie in the project, at any path; other files land as ever."""
     (place.repository / "linked").symlink_to("tools/hooks")

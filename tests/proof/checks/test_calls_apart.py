@@ -122,6 +122,7 @@ def slow(x):
 @pytest.mark.parametrize(
     "text", [STOPS_THE_CLOCK, ANSWERS_ITSELF, READS_THE_SCRIPT], ids=["stops the clock", "answers itself", "reads"]
 )
+@pytest.mark.many(1)
 async def test_a_call_neither_stops_the_clock_nor_answers_for_the_script(tmp_path: Path, text: str) -> None:
     verdict = await Trial(tmp_path, BASE, QUICK).verdict({"m.py": text})
     assert only(verdict).grade is Grade.REFUTED

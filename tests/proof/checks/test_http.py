@@ -155,6 +155,7 @@ async def test_a_server_that_stops_its_forwarder_is_refuted_and_ended(tmp_path: 
         pytest.param(["python", "-m", "brief"], "server", Outcomes.FAILED, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.many(2)
 async def test_why_no_server_came_up_is_told(tmp_path: Path, command: list[str], kind: str, outcome: Outcomes) -> None:
     base = {
         **BASE,
@@ -273,6 +274,7 @@ PRICE = asks(
         ("if not self.headers.get('Accept-Language', 'en').startswith('en'): body = b'null'", Grade.PROVEN),
     ],
 )
+@pytest.mark.many(2)
 async def test_an_answer_is_read_as_its_own_headers_say(tmp_path: Path, how: str, deserved: Grade) -> None:
     base: dict[str, str | None] = {"shop/__init__.py": "", "shop/__main__.py": SHOP.format(known="False", how="pass")}
     trial = Trial(tmp_path, base, PRICE, serve=SERVE)

@@ -233,6 +233,7 @@ export const sum = () => {
 @pytest.mark.parametrize(
     "how", [pytest.param(one, marks=[pytest.mark.slow] if one in LONGER else []) for one in HOSTILE]
 )
+@pytest.mark.many(1)
 async def test_a_hostile_module_cannot_answer_for_the_engine(tmp_path: Path, how: str) -> None:
     asked = cases(returns("sum", 3, [1, 2], within_s=10 if how.startswith("looks") else 1))
     verdict = await Trial(tmp_path, BASE, asked).verdict({"src/kit.js": HOSTILE[how]})

@@ -271,6 +271,7 @@ COVERED: dict[str, dict[str, str]] = {
 
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize("name", COVERED)
+@pytest.mark.many(5)
 async def test_what_the_suite_covers_is_no_check_of_its_own(name: str, tmp_path: Path) -> None:
     files = {"core.py": CORE, "kit.py": KIT, "tests/test_kit.py": PASSES, **COVERED[name]}
     trial = Trial(tmp_path, files, asked_three())

@@ -178,6 +178,7 @@ async def test_existing_tests_that_cannot_import_a_package_which_could_not_be_in
 
 @pytest.mark.spec("DAY-2")
 @pytest.mark.parametrize("declared", [{}, {"requirements.txt": "inflexion-of-nowhere\n"}], ids=["not", "in vain"])
+@pytest.mark.many(1)
 async def test_a_head_that_imports_what_it_does_not_declare_or_what_nobody_has_is_told_which(
     tmp_path: Path, registry: Path, declared: dict[str, str | None]
 ) -> None:

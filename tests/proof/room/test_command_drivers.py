@@ -185,7 +185,7 @@ WEB_LIES: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("lie", WEB_LIES)
 async def test_settings_of_a_project_folder_do_not_switch_off_its_suite(cellar: Cellar, lie: str) -> None:
     asked = [{"id": "twice", "text": "twice(n) is 2 n", "checks": [{"kind": "examples", "cases": TWICE_IS_2N}]}]
@@ -300,7 +300,7 @@ async def test_the_product_that_a_module_checks_is_the_heads(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("command", ["make lint", "make shell", "python -m shop.check"])
 async def test_honest_work_beside_such_drivers_stays_as_it_was(command: str, tmp_path: Path) -> None:
     head: dict[str, str | None] = {
@@ -419,7 +419,7 @@ async def test_whatever_file_a_command_names_drives_it(command: str, tmp_path: P
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "command", ["python -W error tools/price.py", "python tools", 'python -c "import tools.price"']
 )

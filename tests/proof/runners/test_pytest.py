@@ -83,7 +83,7 @@ FORGING = {
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("way", FORGING)
 async def test_a_forged_report_makes_the_run_worthless(sealed: Sealed, way: str) -> None:
     verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head({"calc/core.py": FORGING[way]}))

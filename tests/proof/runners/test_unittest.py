@@ -149,6 +149,7 @@ async def test_the_bases_tests_stand_and_new_ones_are_left_out(sealed: Sealed) -
         ("python -m unittest tests/test_core.py", 5),
     ],
 )
+@pytest.mark.many(2)
 async def test_the_usual_command_lines_are_understood(tmp_path: Path, command: str, ids: int) -> None:
     contract = await Trial(tmp_path, BASE, requirement(command=command)).seal()
     found = {name: one for name, one in stands(contract).items() if "Fixed" not in name and "extra" not in name}

@@ -97,6 +97,7 @@ SIGNED = {"kind": "examples", "cases": [{"call": "pay:sign", "args": [n], "retur
         ("from pathlib import Path\nKEY = Path.home().joinpath('.key').read_text()\n", "FileNotFoundError", "prepare:"),
     ],
 )
+@pytest.mark.many(2)
 async def test_a_module_that_cannot_be_imported_here_on_either_side_is_unjudged_and_the_way_out_is_named(
     tmp_path: Path, top: str, error: str, fix: str
 ) -> None:

@@ -52,6 +52,7 @@ def test_nothing_is_found_in_what_we_ship() -> None:
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda one: one.id)
+@pytest.mark.many(30)
 def test_a_seeded_defect_is_found(defect: Defect) -> None:
     text = defect.change(shipped().get(defect.file, shipped()["v-build.md"]))
     found = found_in(defect.file, text)
