@@ -32,7 +32,7 @@ from trued.proof.hashes import check_hash
 from trued.proof.reach.own_checks import own_checks
 from trued.proof.reach.uncollected_tests import uncollected_tests
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
-from trued.proof.room.clean_room import clean_room, footprint
+from trued.proof.room.clean_room import clean_room
 from trued.proof.room.environment import (
     caller_interpreter,
     choose_environment,
@@ -40,6 +40,7 @@ from trued.proof.room.environment import (
     lacks_packages,
     started_tools,
 )
+from trued.proof.room.files_in_room import footprint
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     collected_files,

@@ -50,9 +50,9 @@ from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.reach.vanished_tests import vanished_tests
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.bench import WHOLE_CHECK
-from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_test
+from trued.proof.room.import_folders import projects_of_base
 from trued.proof.room.import_shadows import StandardLibrary, files_in_place_of_others, namesakes_among_tests
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.project_folders import regular_modules, top_level_modules
