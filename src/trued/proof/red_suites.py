@@ -11,10 +11,10 @@ from trued.model import Contract, Evidence, TestsCheck
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
-from trued.proof.reach.altered_python import used_names
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.text.commit_texts import as_text
+from trued.proof.text.python_names import used_names
 from trued.proof.verdict.case_status import Base, Head, on_head
 from trued.protocols import Workspace
 

@@ -31,20 +31,15 @@ from trued.proof.reach.altered_python import (
     altered_names,
     computed_members,
     defined_names,
-    names_at_load,
-    names_of_tests,
     new_statements,
     reached_names,
-    used_attributes,
-    used_names,
-    without_idle_tests,
-    without_tests,
 )
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, files_that_code_reads
 from trued.proof.reach.imports_from_top import first_imports_from_top
 from trued.proof.reach.own_checks import words_of_commands
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
+from trued.proof.reach.tests_in_python import names_of_tests, without_idle_tests, without_tests
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.reach.vanished_tests import vanished_tests
@@ -61,6 +56,7 @@ from trued.proof.text.commit_texts import MOST_FILES, as_text, is_unread
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.module_places import may_import
 from trued.proof.text.python_imports import imported_modules
+from trued.proof.text.python_names import names_at_load, used_attributes, used_names
 from trued.proof.text.script_aliases import ScriptAliases, is_settings, leads_elsewhere
 from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
