@@ -59,7 +59,7 @@ from trued.proof.room.project_folders import import_roots
 from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.text.command_parser import package_folder, recognise_runner, starts_package_script
-from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.commit_texts import MOST_FILES, texts_at
 from trued.proof.text.languages import SCRIPTS, is_script
 from trued.proof.verdict.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from trued.proof.verdict.judge import is_superseded
@@ -408,19 +408,18 @@ async def _runner_modules(
     settings = named_in_commands(commands, blobs)
     read = settings | {path for path in blobs if is_configuration(path) or is_package_json(path)}
     read |= {path for path in blobs if is_shared_setting(path, files_to_freeze(requirements, blobs, scripts))}
-    texts = {path: as_text(content) for path, content in (await workspace.read_all(workspace.base, read)).items()}
+    texts = await texts_at(workspace, workspace.base, read)
     modules = {module for path, text in texts.items() for module in named_in_settings(path, text, blobs)} | settings
     modules = {path for path in modules if is_script(path)} - {path for path in read if path not in settings}
     if not modules:
         return {}
     others = [path for path in blobs if is_script(path) and path not in modules and path not in read]
-    contents = await workspace.read_all(workspace.base, [*modules, *others[:MOST_FILES]])
+    loaded = await texts_at(workspace, workspace.base, [*modules, *others[:MOST_FILES]])
     product = {
         module for path, text in texts.items() if is_package_json(path) for module in named_as_product(text, blobs)
     }
     cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
     product |= {case.call.rpartition(":")[0] for case in cases if isinstance(case, CallCase)}
-    loaded = {path: as_text(content) for path, content in contents.items()}
     return {path: blobs[path] for path in sorted(only_loaded_by(modules, loaded, product, blobs))}
 
 

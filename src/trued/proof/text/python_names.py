@@ -2,7 +2,7 @@
 
 import ast
 
-from trued.proof.text.python_imports import nodes_in, parse
+from trued.proof.text.python_imports import nodes_in, parse, strings_in
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -42,12 +42,10 @@ def names_after_import(text: str) -> set[str]:
 def lacks(text: str, names: set[str]) -> bool:
     """Whether a module with this text lacks one of the names. False if that is unclear: the module re-exports all names
     of another module, or defines names while it runs (`globals()["name"] = …`)."""
-    nodes = nodes_in(text)
-    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in nodes):
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in nodes_in(text)):
         return False
-    made_at_run_time = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    defined = names_after_import(text)
-    return "__getattr__" not in defined and bool(names - defined - made_at_run_time)
+    defined, made_at_run_time = names_after_import(text), strings_in(text)
+    return "__getattr__" not in defined and bool(names - defined - {*made_at_run_time})
 
 
 def used_attributes(text: str) -> frozenset[str]:
