@@ -39,7 +39,7 @@ from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
 from trued.hub.roles import prepare_hub
-from trued.proof.seal import BESIDE_THE_SECOND
+from trued.proof.base_runs import BESIDE_THE_SECOND
 from trued.proof.turns import BESIDE
 from trued.reporting.views.ledger import ledger
 from trued.support import processes

@@ -7,7 +7,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Evidence, Grade, Verdict
-from trued.proof.seal import BESIDE_THE_SECOND
+from trued.proof.base_runs import BESIDE_THE_SECOND
 from trued.proof.turns import BESIDE, STEADY_TURNS
 from trued.proof.verdict.case_status import Base, on_base
 from trued.workspace.sandbox.levels import level_state

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
 from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck, Tried
+from trued.proof.base_runs import run_and_repeat_failures
 from trued.proof.checks.tests import files_of_check, runner_on_base
 from trued.proof.hashes import check_hash
 from trued.proof.new_modules import new_modules
@@ -14,8 +15,7 @@ from trued.proof.room.clean_room import Graft, clean_room
 from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, run_check
-from trued.proof.seal import run_and_repeat_failures
-from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.commit_texts import MOST_FILES, texts_at
 from trued.proof.verdict.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.verdict.judge import OwnTests
 from trued.proof.verdict.missing import awaited_packages, each_once, lacked_by_base, missing_modules, missing_part
@@ -215,5 +215,5 @@ async def _lacked_by_base(sides: BothSides, before: Sequence[Evidence]) -> dict[
     if not missing_modules(result for fact in before for result in fact.tried):
         return {}
     python = [path for path in await sides.workspace.blobs(sides.contract.base) if path.endswith(".py")]
-    texts = await sides.workspace.read_all(sides.contract.base, python[:MOST_FILES])
-    return lacked_by_base(before, map(as_text, texts.values()), sides.interpreter.versions)
+    texts = await texts_at(sides.workspace, sides.contract.base, python[:MOST_FILES])
+    return lacked_by_base(before, texts.values(), sides.interpreter.versions)

@@ -1,11 +1,11 @@
 """The modules that a requirement's checks may use on the base, as far as texts show."""
 
-from collections.abc import Collection
+from functools import partial
 
 from trued.model import BrowserCheck, CallCase, CommandCheck, Contract, ExamplesCheck, Requirement, RunCase, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
-from trued.proof.text.commit_texts import as_text
+from trued.proof.text.commit_texts import texts_at
 from trued.proof.text.python_imports import imported_modules
 from trued.protocols import Workspace
 
@@ -14,10 +14,7 @@ async def modules_of_checks(workspace: Workspace, contract: Contract, requiremen
     """The top-level modules that are imported by the base's Python files that these checks may reach. The head's
     imports do not count, because the head may import anything."""
     known = await workspace.blobs(contract.base)
-
-    async def read(paths: Collection[str]) -> dict[str, str]:
-        return {path: as_text(content) for path, content in (await workspace.read_all(contract.base, paths)).items()}
-
+    read = partial(texts_at, workspace, contract.base)
     tests, commands = set[str](), list[tuple[str, ...]]()
     for check in requirement.checks:
         if isinstance(check, TestsCheck):

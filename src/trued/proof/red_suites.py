@@ -11,10 +11,10 @@ from trued.model import Contract, Evidence, TestsCheck
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
-from trued.proof.reach.altered_python import used_names
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.interpreter import Interpreter
-from trued.proof.text.commit_texts import as_text
+from trued.proof.text.commit_texts import texts_at
+from trued.proof.text.python_names import used_names
 from trued.proof.verdict.case_status import Base, Head, on_head
 from trued.protocols import Workspace
 
@@ -44,8 +44,8 @@ async def turned_tests(
             results = replace(results, facts=[*results.facts, *await _earlier_failures(sides, check, results)])
             files = _passing_files(results)
             ran |= results.ran if files and all(files.values()) else frozenset()
-            contents = await workspace.read_all(contract.base, [path for path, turned in files.items() if turned])
-            names |= frozenset[str]().union(*(used_names(as_text(content)) for content in contents.values()))
+            texts = await texts_at(workspace, contract.base, [path for path, turned in files.items() if turned])
+            names |= frozenset[str]().union(*map(used_names, texts.values()))
     return TurnedTests(ran, names, tuple(facts))
 
 

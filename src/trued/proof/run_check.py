@@ -24,7 +24,7 @@ from trued.model import (
 from trued.proof.checks import browser, command, dependencies, examples, tests
 from trued.proof.hashes import check_hash
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, unjudged_fact, void_fact
-from trued.proof.room.clean_room import (
+from trued.proof.room.files_of_checks import (
     held_out_files_left,
     restore_frozen_files,
     write_files_of_commit,

@@ -15,9 +15,10 @@ from trued.proof.checks.tests import runner_of
 from trued.proof.hashes import check_hash
 from trued.proof.room import node
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
-from trued.proof.room.clean_room import clean_room, scratch_folder
+from trued.proof.room.clean_room import clean_room
 from trued.proof.room.coverage import CoverageOrder
 from trued.proof.room.environment import interpreter_of
+from trued.proof.room.files_in_room import scratch_folder
 from trued.proof.room.frozen_files import is_below, is_configuration, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import run_check

@@ -20,6 +20,7 @@ from trued.model import (
     Tried,
 )
 from trued.model.events.proof import CheckRan, EnvironmentBuilding, ObjectionNotRun, ObjectionRan
+from trued.proof.base_runs import run_on_base
 from trued.proof.cases.objections import split_runnable, without_case
 from trued.proof.checks.examples import with_time_limit
 from trued.proof.hashes import check_hash
@@ -37,7 +38,6 @@ from trued.proof.room.held_out import DATA, hidden_files, is_held_out, is_hidden
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.runners.counting import EQUALS_ALL
-from trued.proof.seal import run_on_base
 from trued.proof.turns import PlannedRun, Rooms, take_turns
 from trued.proof.verdict.case_status import ENGINES, Base, full_name, lacking, on_base
 from trued.proof.verdict.judge import (

@@ -22,7 +22,9 @@ from dataclasses import dataclass, replace
 
 from trued.model import Outcomes
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
-from trued.proof.room.clean_room import Graft, footprint, has_changed_objects
+from trued.proof.room.clean_room import Graft
+from trued.proof.room.files_in_room import footprint
+from trued.proof.room.files_of_checks import has_changed_objects
 from trued.proof.room.held_out import DATA
 from trued.proof.run_check import SharedRun, run_check
 from trued.proof.verdict.case_status import GREEN_TURNS

@@ -31,36 +31,32 @@ from trued.proof.reach.altered_python import (
     altered_names,
     computed_members,
     defined_names,
-    names_at_load,
-    names_of_tests,
     new_statements,
     reached_names,
-    used_attributes,
-    used_names,
-    without_idle_tests,
-    without_tests,
 )
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, files_that_code_reads
 from trued.proof.reach.imports_from_top import first_imports_from_top
 from trued.proof.reach.own_checks import words_of_commands
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
+from trued.proof.reach.tests_in_python import names_of_tests, without_idle_tests, without_tests
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.reach.vanished_tests import vanished_tests
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.bench import WHOLE_CHECK
-from trued.proof.room.clean_room import projects_of_base
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_test
+from trued.proof.room.import_folders import projects_of_base
 from trued.proof.room.import_shadows import StandardLibrary, files_in_place_of_others, namesakes_among_tests
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.project_folders import regular_modules, top_level_modules
 from trued.proof.run_check import distinct_checks
-from trued.proof.text.commit_texts import MOST_FILES, as_text, is_unread
+from trued.proof.text.commit_texts import MOST_FILES, as_text, is_unread, texts_at
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.module_places import may_import
 from trued.proof.text.python_imports import imported_modules
+from trued.proof.text.python_names import names_at_load, used_attributes, used_names
 from trued.proof.text.script_aliases import ScriptAliases, is_settings, leads_elsewhere
 from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
@@ -154,8 +150,7 @@ class UnguardedCode:
         return [path for path in whole if all(used.issuperset(name.split(".")) for name in altered[path])]
 
     async def _read_base(self, paths: Collection[str]) -> dict[str, str]:
-        texts = await self.workspace.read_all(self.contract.base, paths)
-        return {path: as_text(content) for path, content in texts.items()}
+        return await texts_at(self.workspace, self.contract.base, paths)
 
     async def behind_failing_tests(self) -> dict[str, list[str]]:
         """Requirement → code of the base that the head altered and that only idle tests reach. Idle tests are existing
@@ -483,8 +478,7 @@ class UnguardedCode:
     async def _aliases(self, commit: str) -> ScriptAliases:
         """The short names by which scripts of this commit import its files."""
         settings = [path for path in await self.workspace.blobs(commit) if is_settings(path)]
-        texts = await self.workspace.read_all(commit, settings)
-        return ScriptAliases({path: as_text(content) for path, content in texts.items()})
+        return ScriptAliases(await texts_at(self.workspace, commit, settings))
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
         """The base's files among `loaded` that are not Python, and to which no case's entry point leads on the base.
@@ -632,9 +626,7 @@ class UnguardedCode:
 
     async def _texts_on_both_sides(self, paths: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The texts of these files on base and head."""
-        before = await self.workspace.read_all(self.contract.base, paths)
-        after = await self.workspace.read_all(self.trial.commit, paths)
-        return {path: as_text(before[path]) for path in before}, {path: as_text(after[path]) for path in after}
+        return await self._read_base(paths), await texts_at(self.workspace, self.trial.commit, paths)
 
     async def _names_taken_by_module(self) -> dict[str, set[str]]:
         """Module (last part of its name) → names that files of the base import from it or use as its attributes."""

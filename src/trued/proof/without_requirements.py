@@ -18,13 +18,13 @@ from trued.model import (
     Tried,
     Verdict,
 )
+from trued.proof.base_runs import run_and_repeat_failures
 from trued.proof.checks.tests import runner_on_base
 from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.room.bench import WHOLE_CHECK, CaseSelection
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.proof.run_check import run_check
-from trued.proof.seal import run_and_repeat_failures
 from trued.proof.text.command_parser import RunnerCall, package_folder
 from trued.proof.verdict.caps import lower_for_existing_tests
 from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_head

@@ -14,8 +14,9 @@ from trued.errors import CannotJudge
 from trued.model import Contract, Value
 from trued.proof.checks import http as exchanges
 from trued.proof.room.bench import Bench, keepable_text
-from trued.proof.room.clean_room import clean_room, write_files_of_commit
+from trued.proof.room.clean_room import clean_room
 from trued.proof.room.environment import interpreter_of
+from trued.proof.room.files_of_checks import write_files_of_commit
 from trued.proof.scanner import Scanner, discard_event
 from trued.protocols import CommandResult, Emit, Server, Workspace
 

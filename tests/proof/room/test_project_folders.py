@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial, asked_three, lay
-from trued.proof.room.clean_room import _usual_roots
 from trued.proof.room.environment import declarations_of, declared_changes
+from trued.proof.room.import_folders import usual_roots
 from trued.proof.room.project_folders import ProjectFolders, import_roots, project_folders, roots_by_project
 
 
@@ -96,7 +96,7 @@ def test_a_copy_of_a_module_in_another_folder_is_not_found_instead_of_it(
     on_base: list[str], added: list[str], roots: tuple[str, ...], tmp_path: Path
 ) -> None:
     lay(tmp_path, dict.fromkeys([*on_base, *added], ""))
-    assert _usual_roots(tmp_path, ["back"], on_base) == roots
+    assert usual_roots(tmp_path, ["back"], on_base) == roots
 
 
 def test_the_roots_of_many_projects_are_found_in_time(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_the_roots_of_many_projects_are_found_in_time(tmp_path: Path) -> None:
     on_base = [f"{one}/pkg_{one}/part{number}.py" for one in projects for number in range(100)]
     lay(tmp_path, {f"{one}/pkg_{one}/__init__.py": "" for one in projects})
     began = time.process_time()
-    assert _usual_roots(tmp_path, projects, on_base) == (".", *projects)
+    assert usual_roots(tmp_path, projects, on_base) == (".", *projects)
     assert time.process_time() - began < 5
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import Grade
 from trued.proof.text import node_names
-from trued.proof.text.python_names import lacks, names_asked, names_defined
+from trued.proof.text.python_names import lacks, names_after_import, names_asked
 
 LOOKS = {
     "check.py": "import sys\nfrom pathlib import Path\n\nimport rules\n\n"
@@ -169,7 +169,7 @@ def test_names_are_read_as_python_binds_them() -> None:
         "import os.path\nfrom a import b as c\n\nX: int = 1\n\nclass K:\n    inner = 2\n\n"
         "if X:\n    def f():\n        local = 3\n\nfor g, h in ():\n    pass\n"
     )
-    assert names_defined(text) == {"os", "c", "X", "K", "f", "g", "h"}
+    assert names_after_import(text) == {"os", "c", "X", "K", "f", "g", "h"}
     asking = "import rules as r\nfrom rules import one, two\nimport other\nr.three(other.four)\nfrom rules import *\n"
     assert names_asked(asking, "rules") == {"one", "two", "three"}
-    assert names_asked("def (", "rules") == names_defined("def (") == set()
+    assert names_asked("def (", "rules") == names_after_import("def (") == set()

@@ -11,7 +11,7 @@ from trued.proof.checks.http import request_flaw, start_server, try_exchange, wa
 from trued.proof.checks.program_calls import line_flaw, run_command_line
 from trued.proof.room import node
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, keepable_text
-from trued.proof.room.clean_room import footprint
+from trued.proof.room.files_in_room import footprint
 from trued.protocols import CommandResult
 from trued.support.plurals import counted
 

@@ -20,8 +20,8 @@ from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
 from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
-from trued.proof.room.clean_room import temporary_files
 from trued.proof.room.declared_packages import is_dependency_manifest, provides_module, read_declarations
+from trued.proof.room.files_in_room import temporary_files
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.services import with_services
 from trued.proof.text.commit_texts import MOST_CODE_BYTES, MOST_FILES, as_text, best_reading

@@ -9,7 +9,7 @@ from trued.model import Outcomes, RunCase, Tried
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
 from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
-from trued.proof.room.clean_room import temporary_files
+from trued.proof.room.files_in_room import temporary_files
 from trued.protocols import CommandResult
 
 LONGEST_NAME, LONGEST_PATH = 255, 1000

@@ -11,12 +11,13 @@ import builtins
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from trued.proof.reach.stores_of_python import ANY_NAME, GLOBAL, stored_names
 from trued.proof.text.commit_texts import is_unread
-from trued.proof.text.python_imports import UNREADABLE, nodes_in, parse
+from trued.proof.text.python_imports import UNREADABLE
+from trued.proof.text.python_names import last_name
 
 MODULE = ANY_NAME
 # Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted. So a new
@@ -68,7 +69,6 @@ DECORATORS = frozenset(
 _NO_GETTERS = DECORATORS - {"property", "cached_property"}  # reading what is below these runs nothing
 PROPERTIES = ("setter", "getter", "deleter")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_FIXTURE_REQUESTS = ("usefixtures", "getfixturevalue")  # functions of pytest whose arguments are names of fixtures
 _WORD = re.compile(r"\w+")
 
 
@@ -204,7 +204,7 @@ def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
         now.is_understood(expression)
         or (
             expression.decorator in was.decorators
-            and now.makes_arguments(expression)
+            and now.has_harmless_arguments(expression)
             and taken.isdisjoint(expression.registers)
         )
         for expression in new
@@ -244,172 +244,6 @@ def defined_names(text: str) -> frozenset[str]:
     outline = _outline(text)
     names = outline.code.keys() - outline.imported if outline else ()
     return frozenset(name.rpartition(".")[2] for name in names)
-
-
-def used_attributes(text: str) -> frozenset[str]:
-    """`owner.name` for each attribute that a Python file uses. The owner is the last name before the attribute, or the
-    real name of the module if that name is an alias. The owner need not be a module, so the result may have too many
-    names, but not too few."""
-    nodes = nodes_in(text)
-    aliases = {node.asname: node.name for node in nodes if isinstance(node, ast.alias) and node.asname}
-    chains = [(_last_name(node.value), node.attr) for node in nodes if isinstance(node, ast.Attribute)]
-    return frozenset(f"{aliases.get(owner, owner).rpartition('.')[2]}.{name}" for owner, name in chains)
-
-
-def used_names(text: str) -> frozenset[str]:
-    """Every name and attribute that a Python file uses or imports from elsewhere."""
-    nodes = nodes_in(text)
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    return frozenset(names | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names})
-
-
-def names_at_load(text: str) -> frozenset[str]:
-    """Every name that the statements of a Python file use when it is loaded or started, outside of definitions."""
-    module = parse(text)
-    definitions = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
-    statements = [statement for statement in module.body if not isinstance(statement, definitions)] if module else []
-    nodes = [node for statement in statements for node in ast.walk(statement)]
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return frozenset(names | {node.attr for node in nodes if isinstance(node, ast.Attribute)})
-
-
-def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: bool) -> frozenset[str]:
-    """The names that these tests (`file::group::test`, or a whole file) use, directly or through helpers and fixtures
-    in the same files. `strings`: any string in a test may be a name that it uses; otherwise only names of fixtures
-    are read from strings."""
-    tests_by_file: dict[str, set[tuple[str, ...]]] = {}
-    for path, *parts in map(_parts_of_test, ids):
-        tests_by_file.setdefault(path, set()).add(tuple(parts))
-    names = set[str]()
-    for path, tests in tests_by_file.items():
-        text = texts.get(path, "")
-        if () in tests:
-            names |= used_names(text)
-        else:
-            names |= reached_names([text], _used_by_tests(text, tests, strings=strings))
-    return frozenset(names)
-
-
-def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding: Collection[str]) -> dict[str, str]:
-    """These Python files without the test functions that only idle tests run: tests that guard nothing.
-
-    A function stays if a guarding test runs it, too: with other parameters, or because a class inherits it. If all of a
-    file is idle, only the functions that are named like tests are removed, because other files may use its helpers.
-    """
-    idle_tests, guarding_tests = {*map(_parts_of_test, idle)}, {*map(_parts_of_test, guarding)}
-    test_files = {test[0] for test in idle_tests | guarding_tests}
-    parsed = {path: text for path, text in texts.items() if path in test_files or "def test" in text}
-    functions = {
-        (path, *name)
-        for path, text in parsed.items()
-        if (path,) not in guarding_tests
-        for name in _function_names(text)
-    }
-    names = {function[-1] for function in functions}
-    # Some tests have ids that name no function: a class inherits them, or a decorator makes them. These are the
-    # functions behind such tests.
-    run_by_idle, run_by_guarding = (
-        {_origin(test[-1], names) for test in tests - functions if len(test) > 1} - {""}
-        for tests in (idle_tests, guarding_tests)
-    )
-    removed: dict[str, list[str]] = {}
-    for function in functions - guarding_tests:
-        in_idle_file = (function[0],) in idle_tests and function[-1].startswith("test")
-        is_idle = in_idle_file or function in idle_tests or function[-1] in run_by_idle
-        if is_idle and function[-1] not in run_by_guarding:
-            removed.setdefault(function[0], []).append("::".join(function))
-    return {path: without_tests(text, path, removed.get(path, ())) for path, text in texts.items()}
-
-
-def _parts_of_test(name: str) -> tuple[str, ...]:
-    """File, classes and function of a test, without its parameters."""
-    return tuple(name.split("[")[0].split("::"))
-
-
-def _origin(name: str, functions: Collection[str]) -> str:
-    """The function from which a class inherits a test of this name, or from which a decorator makes it (`test_a_0` from
-    `test_a`); "" if there is none."""
-    return next((name[:end] for end in range(len(name), 0, -1) if name[:end] in functions), "")
-
-
-def _function_names(text: str) -> Iterable[tuple[str, ...]]:
-    module = parse(text)
-    return _functions_in(module) if module else ()
-
-
-def without_tests(text: str, path: str, ids: Collection[str]) -> str:
-    """The text of a Python file without these tests (`file::group::test`, or a whole file)."""
-    removed = {parts[1:] for parts in map(_parts_of_test, ids) if parts[0] == path}
-    if () in removed:
-        return ""
-    if not removed:
-        return text
-    try:
-        module = ast.parse(text)
-        for name, nodes in _functions_in(module).items():
-            for node in nodes if name in removed else ():
-                node.body, node.decorator_list = [ast.Pass()], []
-        return ast.unparse(module)
-    except UNREADABLE:
-        return text
-
-
-def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The functions of a module and the methods of its classes. The key has the names of the classes, then of the
-    function."""
-    functions: dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
-    waiting: list[tuple[tuple[str, ...], ast.AST]] = [((), module)]
-    while waiting:
-        above, node = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, _FUNCTIONS):
-                functions.setdefault((*above, child.name), []).append(child)
-            elif isinstance(child, ast.ClassDef):
-                waiting.append(((*above, child.name), child))
-            elif isinstance(child, ast.stmt | ast.ExceptHandler):
-                waiting.append((above, child))
-    return functions
-
-
-def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bool) -> set[str]:
-    """The names that these tests of a file use, fixtures among them, and the functions that a test framework calls
-    before or after any test. `strings`: all strings in the tests count as names.
-
-    A test that the file does not define is inherited, or made by a decorator. Then the names in its id are returned,
-    and those of the functions from which it may be made.
-    """
-    module = parse(text)
-    if module is None:
-        return {test[-1] for test in tests}
-    functions = _functions_in(module)
-    used = {name[-1] for name, nodes in functions.items() if any(_runs_around_tests(node) for node in nodes)}
-    for test in tests:
-        for node in functions.get(test, ()):
-            used |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-            used |= {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
-            used |= {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
-            searched = [node] if strings else [inner for inner in ast.walk(node) if _asks_for_fixtures(inner)]
-            used |= {
-                str(inner.value) for part in searched for inner in ast.walk(part) if isinstance(inner, ast.Constant)
-            }
-        if test in functions and not test[-1].startswith("test"):
-            used.add(test[-1])  # a function with examples in its docstring, which test the function itself
-        if test not in functions:
-            used |= {test[-1], *test[:-1], *(name[-1] for name in functions if test[-1].startswith(name[-1]))}
-    return used
-
-
-def _asks_for_fixtures(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and _last_name(node.func) in _FIXTURE_REQUESTS
-
-
-def _runs_around_tests(node: ast.AST) -> bool:
-    """Whether a test framework calls this function by itself: `setUp`, `teardown_module`, an `autouse` fixture."""
-    name = getattr(node, "name", "").lower().removeprefix("async")
-    decorator_nodes = [inner for decorator in getattr(node, "decorator_list", ()) for inner in ast.walk(decorator)]
-    autouse = any(isinstance(inner, ast.keyword) and inner.arg == "autouse" for inner in decorator_nodes)
-    return autouse or name.startswith(("setup", "teardown", "pytest_"))
 
 
 def _outline(text: str) -> "_Outline | None":
@@ -489,7 +323,7 @@ class _Outline:
             self.computed |= {*_possible_properties(statement)}
             if definition.decorator_list:
                 self.fields |= {f"{definition.name}.{name}" for name in _targets(statement)}
-        self.classes[f"{above}{definition.name}"] = tuple(map(_last_name, definition.bases))
+        self.classes[f"{above}{definition.name}"] = tuple(map(last_name, definition.bases))
         is_enum = any("enum" in self.origins.get(_first_name(base), ()) for base in definition.bases)
         if is_enum and not self._is_plain_enum(definition):
             # An enum's own methods may run when the class is defined, because Python uses them to make the members.
@@ -544,9 +378,9 @@ class _Outline:
             and all(map(self._is_from_python, expression.roots))
         )
 
-    def makes_arguments(self, expression: "_LoadTimeExpression") -> bool:
-        """Whether the arguments of this decorator only make values, and call only built-ins and the standard
-        library."""
+    def has_harmless_arguments(self, expression: "_LoadTimeExpression") -> bool:
+        """Whether evaluating this decorator's arguments only creates values, with calls of built-ins and the standard
+        library alone. The decorator itself may be any function."""
         is_plain = expression.arguments is not None and self.computed.isdisjoint(expression.attributes)
         return is_plain and all(map(self._is_from_python, expression.arguments or ()))
 
@@ -591,7 +425,7 @@ def _load_time_expressions(binding: ast.AST, *, is_rebinding: bool) -> Iterator[
     decorators = getattr(binding, "decorator_list", ())
     for decorator in decorators:
         yield _decorator_expression(decorator, binding, is_rebinding=is_rebinding)
-    names = {*map(_last_name, decorators)}
+    names = {*map(last_name, decorators)}
     if {"property", "cached_property"} & names and "classmethod" in names:
         # Its code may run while the class is defined.
         yield _LoadTimeExpression("a property of a class", understood=False)
@@ -615,10 +449,10 @@ def _decorator_expression(decorator: ast.expr, binding: ast.AST, *, is_rebinding
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
     # `is_accessor`: the decorator is `@price.setter` above a function `price`, for a property of the same class
     is_accessor = is_rebinding and isinstance(function, ast.Attribute) and function.attr in PROPERTIES
-    is_accessor = is_accessor and ast.unparse(function) == f"{getattr(binding, 'name', '')}.{_last_name(function)}"
+    is_accessor = is_accessor and ast.unparse(function) == f"{getattr(binding, 'name', '')}.{last_name(function)}"
     is_plain = _is_plain(decorator, beside=function)
     roots = _roots(decorator) | (frozenset() if is_accessor else {_first_name(function)})
-    understood = is_plain and (is_accessor or _last_name(function) in DECORATORS)
+    understood = is_plain and (is_accessor or last_name(function) in DECORATORS)
     argument_nodes = [*decorator.args, *decorator.keywords] if isinstance(decorator, ast.Call) else []
     arguments = frozenset[str]().union(*map(_roots, argument_nodes)) if is_plain else None
     attributes = frozenset() if is_accessor else _attributes(decorator)
@@ -689,7 +523,7 @@ def _is_maker(function: ast.expr) -> bool:
     be anything."""
     while isinstance(function, ast.Subscript):  # `list[int]()`
         function = function.value
-    is_named_like_maker = _last_name(function) in MAKERS
+    is_named_like_maker = last_name(function) in MAKERS
     while isinstance(function, ast.Attribute | ast.Call):
         function = function.func if isinstance(function, ast.Call) else function.value
     return is_named_like_maker and isinstance(function, ast.Name)
@@ -697,7 +531,7 @@ def _is_maker(function: ast.expr) -> bool:
 
 def _factory(value: ast.AST) -> ast.expr | None:
     """The function that a `defaultdict(…)` calls for a missing key; None if `value` is not such an expression."""
-    is_defaultdict = isinstance(value, ast.Call) and _last_name(value.func) == "defaultdict"
+    is_defaultdict = isinstance(value, ast.Call) and last_name(value.func) == "defaultdict"
     return value.args[0] if is_defaultdict and isinstance(value, ast.Call) and value.args else None
 
 
@@ -741,13 +575,7 @@ def _first_name(value: ast.expr) -> str:
 
 
 def _last_name_called(value: ast.expr) -> str:
-    return _last_name(value.func if isinstance(value, ast.Call) else value)
-
-
-def _last_name(value: ast.expr) -> str:
-    while isinstance(value, ast.Subscript):
-        value = value.value
-    return value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    return last_name(value.func if isinstance(value, ast.Call) else value)
 
 
 def _is_idle(statement: ast.stmt) -> bool:

@@ -4,14 +4,13 @@ In a check, every program finds the modules in these two places. A project that 
 folder, does not find them.
 """
 
-import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.project_folders import SHARED, file_of_module, names_in
-from trued.proof.text.python_imports import dotted_modules_asked
+from trued.proof.text.python_imports import dotted_modules_asked, strings_in
 
 _LOADS = r"import_module|__import__|find_spec|load_module|resolve_name|run_module|run_path|spec_from_\w+"
 _BY_NAME = re.compile(rf"\b(?:{_LOADS}|exec|eval)\b")
@@ -62,16 +61,8 @@ def _modules(text: str) -> set[str]:
     """The modules that this text imports, or may import by a name in one of its strings."""
     modules = dotted_modules_asked(text)
     if _BY_NAME.search(text):
-        modules |= {name.rstrip(".") for words in _strings(text) for name in _NAME.findall(words)}
+        modules |= {name.rstrip(".") for words in strings_in(text) for name in _NAME.findall(words)}
     return {module for module in modules if module.partition(".")[0] not in sys.stdlib_module_names}
-
-
-def _strings(text: str) -> Iterable[str]:
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    return (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _lies_in(path: str, places: Collection[str], projects: Collection[str]) -> bool:

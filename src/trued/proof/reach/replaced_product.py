@@ -31,7 +31,7 @@ from trued.proof.room.frozen_files import (
 )
 from trued.proof.room.package_json import is_package_json, manifest_of_head, merge_manifests
 from trued.proof.room.runner_modules import loaded_by, named_as_product
-from trued.proof.text.commit_texts import as_text
+from trued.proof.text.commit_texts import texts_at
 from trued.proof.text.languages import CODE, is_script
 from trued.proof.text.module_places import may_import
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings
@@ -67,10 +67,10 @@ async def replaced_product(
     if not candidates:
         return sorted(product_files)
     code = [path for path in base_blobs if path.endswith((*CODE, *_PAGES_AND_MANIFESTS)) or is_settings(path)]
-    before = await _texts(workspace, contract.base, code[:MOST_READ])
+    before = await texts_at(workspace, contract.base, code[:MOST_READ])
     changed = [path for path in head_blobs if base_blobs.get(path) != head_blobs[path]]
     changed_code = [path for path in changed if path.endswith((*CODE, *_PAGES_AND_MANIFESTS))]
-    after = await _texts(workspace, commit, [*changed_code, *candidates])
+    after = await texts_at(workspace, commit, [*changed_code, *candidates])
     finder = _Finder({*base_blobs, *head_blobs}, tests, ScriptAliases({**before, **after}))
     frozen = {path for path, blob in contract.frozen.items() if blob}
     product_texts = [
@@ -116,7 +116,7 @@ async def new_product(workspace: Workspace, contract: Contract, commit: str) -> 
         return []
     contents = await workspace.read_all(commit, added)
     added = [path for path in added if not TITLED.search(contents.get(path, b""))]
-    texts = await _texts(workspace, contract.base, [path for path in base_blobs if is_test(path)])
+    texts = await texts_at(workspace, contract.base, [path for path in base_blobs if is_test(path)])
     words = {word for text in texts.values() for word in re.findall(r"[\w-]+", text)}
     unknown = [path for path in added if PurePosixPath(path).name.partition(".")[0] not in words]
     return await replaced_product(workspace, contract, commit, unknown, remarks=False) if unknown else []
@@ -157,11 +157,6 @@ async def _has_other_scripts(workspace: Workspace, contract: Contract, commit: s
     return after is not None and manifest_of_head(before, after, commands_of_suites(contract)) != merge_manifests(
         before, after
     )
-
-
-async def _texts(workspace: Workspace, commit: str, paths: Iterable[str]) -> dict[str, str]:
-    contents = await workspace.read_all(commit, list(paths))
-    return {path: as_text(content) for path, content in contents.items()}
 
 
 def _is_tool(path: str) -> bool:

@@ -26,7 +26,7 @@ from trued.proof.room.frozen_files import (
     is_test,
 )
 from trued.proof.room.project_folders import project_folders
-from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.commit_texts import MOST_FILES, as_text, texts_at
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.python_imports import imported_modules, parse
 from trued.proof.text.script_imports import relative_paths
@@ -143,7 +143,7 @@ async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence
     """Of these files, those that a test or a helper of tests reads. The readers are files other than these."""
     blobs = await workspace.blobs(base) if paths else {}
     readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in paths][:MOST_FILES]
-    texts = {path: as_text(content) for path, content in (await workspace.read_all(base, readers)).items()}
+    texts = await texts_at(workspace, base, readers)
     return frozenset(
         path for path in paths if any(may_read(reader, text, path, blobs) for reader, text in texts.items())
     )
@@ -172,8 +172,7 @@ async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts
     folders = ("", *project_folders(blobs).python)
     starts = [f"{folder}/" if folder else "" for folder in folders]
     inner = [(path, path.removeprefix(start)) for start in starts for path in blobs if path.startswith(start)]
-    settings = await workspace.read_all(base, [path for path, name in inner if may_start_tests(name)])
-    settings_texts = {path: as_text(content) for path, content in settings.items()}
+    settings_texts = await texts_at(workspace, base, [path for path, name in inner if may_start_tests(name)])
     configured = [path for folder in folders if (path := _configured_in(folder, settings_texts))]
     python = {path: content for path, content in texts.items() if path.endswith(".py") and b"doctest" in content}
     document_runners = [as_text(content) for content in python.values() if _TESTS_DOCUMENTS.search(content)]
@@ -220,8 +219,8 @@ async def _uncollected_documents(
         for path in blobs
         if path not in collected and any(fnmatchcase(PurePosixPath(path).name, pattern) for pattern in habits.documents)
     ]
-    texts = await workspace.read_all(base, documents) if documents else {}
-    return [path for path, content in texts.items() if _EXAMPLE.search(as_text(content))]
+    texts = await texts_at(workspace, base, documents) if documents else {}
+    return [path for path, text in texts.items() if _EXAMPLE.search(text)]
 
 
 def _uncollected_in(

@@ -9,7 +9,7 @@ more with the base's version of the file: they must pass with either version (`C
 import ast
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
@@ -20,7 +20,7 @@ from trued.proof.reach.altered_python import MODULE, added_names, altered_names,
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, may_read
 from trued.proof.room.frozen_files import is_configuration, is_test
 from trued.proof.room.runner_modules import loaded_by
-from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.commit_texts import MOST_FILES, texts_at
 from trued.proof.text.languages import CODE, is_script
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import UNREADABLE, imported_modules
@@ -72,7 +72,7 @@ async def altered_helpers(
     if not (suspects or added) or not contract.suites or len(code) > MOST_FILES:
         return {}
     others = [path for path in base_blobs if path.endswith(PAGES_AND_SETTINGS) or "." not in PurePosixPath(path).name]
-    texts = await _texts(workspace, contract.base, [*code, *others[:MOST_FILES]])
+    texts = await texts_at(workspace, contract.base, [*code, *others[:MOST_FILES]])
     tests = {path for path in code if is_test(path) or is_configuration(path)}
     aliases = ScriptAliases(texts)
     # Settings that define a short name for a file do not use the file.
@@ -102,7 +102,7 @@ async def altered_helpers(
     helpers = [path for path in suspects if only_tests_use(path)]
     changed_python = [path for path in head_blobs if path.endswith(".py") and head_blobs[path] != base_blobs.get(path)]
     changed_product = [path for path in changed_python if not is_test(path)] if helpers else []
-    product_after = await _texts(workspace, commit, changed_product)
+    product_after = await texts_at(workspace, commit, changed_product)
     helpers = [
         path
         for path in helpers
@@ -110,7 +110,7 @@ async def altered_helpers(
             path, user_words, product, product_after, [texts[user] for user in users_of(path)]
         )
     ]
-    after = await _texts(workspace, commit, [*(changed_python if helpers else []), *helpers])
+    after = await texts_at(workspace, commit, [*(changed_python if helpers else []), *helpers])
     users = {path: {user: texts[user] for user in users_of(path)} for path in helpers}
     # Some tests are put back to the base's text, the others run with the head's. In neither case may a helper load
     # more.
@@ -133,7 +133,7 @@ async def altered_helpers(
             for path in head_blobs
             if head_blobs[path] != base_blobs.get(path) and not is_test(path) and path not in awaited
         ]
-        changed_texts = await _texts(workspace, commit, changed_files)
+        changed_texts = await texts_at(workspace, commit, changed_files)
         possible_users = [*product.items(), *changed_texts.items()]
         awaited = [
             path
@@ -150,10 +150,6 @@ async def altered_helpers(
         is_harmless = bool(grown) and has_only_harmless_additions(path, {**after, path: grown})
         altered[path] = Undoing(files, {path: grown} if is_harmless else {})
     return altered
-
-
-async def _texts(workspace: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
-    return {path: as_text(content) for path, content in (await workspace.read_all(commit, paths)).items()}
 
 
 def _mentions(path: str, text: str, added: str, base_files: Mapping[str, str]) -> bool:

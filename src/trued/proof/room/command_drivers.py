@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from trued.proof.room.bench import Bench, nonce
-from trued.proof.room.clean_room import copy_into, file_digest, remove_path
+from trued.proof.room.files_in_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.text import node_names, python_names
 from trued.proof.text.command_parser import node_options, package_folder, scripts_started

@@ -8,7 +8,8 @@ from typing import Any
 
 from trued.model import FactNote, Outcomes, Tried
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_output, strip_controls
-from trued.proof.room.clean_room import changed_frozen_files, content_inside
+from trued.proof.room.files_in_room import content_inside
+from trued.proof.room.files_of_checks import changed_frozen_files
 from trued.protocols import CommandResult
 from trued.support.plurals import counted as numbered
 

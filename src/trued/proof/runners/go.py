@@ -12,7 +12,7 @@ from typing import Any
 
 from trued.model import Outcomes, TestsCheck
 from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, nonce, void_fact
-from trued.proof.room.clean_room import plant_file, replace_files
+from trued.proof.room.files_in_room import plant_file, replace_files
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.go_cache import OFFLINE, missing_go_package, module_name
 from trued.proof.room.virtualenv import SYSTEM_PATH

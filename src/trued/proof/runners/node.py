@@ -22,7 +22,7 @@ from trued.proof.room.bench import (
     nonce,
     void_fact,
 )
-from trued.proof.room.clean_room import plant_file, scratch_folder
+from trued.proof.room.files_in_room import plant_file, scratch_folder
 from trued.proof.room.frozen_files import is_below
 from trued.proof.runners.counting import (
     CountedRun,

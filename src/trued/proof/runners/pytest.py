@@ -12,7 +12,7 @@ from typing import Any
 
 from trued.model import Outcomes, TestsCheck
 from trued.proof.room.bench import INSIDE, Bench, CaseSelection, Fact, nonce, void_fact
-from trued.proof.room.clean_room import plant_file
+from trued.proof.room.files_in_room import plant_file
 from trued.proof.room.frozen_files import configures_pytest, is_below, pytest_configuration_paths
 from trued.proof.runners.browser_tests import with_pictures
 from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, nothing_collected

@@ -16,7 +16,7 @@ from typing import Any
 from trued.model import Outcomes, TestsCheck
 from trued.proof.room import node
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_output, nonce, void_fact
-from trued.proof.room.clean_room import plant_file, replace_files, scratch_folder
+from trued.proof.room.files_in_room import plant_file, replace_files, scratch_folder
 from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test
 from trued.proof.runners.counting import (
     CountedRun,

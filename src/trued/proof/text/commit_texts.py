@@ -3,7 +3,7 @@
 import codecs
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,6 +41,13 @@ async def text_files(workspace: Workspace, commit: str, suffixes: Collection[str
                     texts[path.relative_to(room).as_posix()] = text
                     bytes_left -= len(content)
     return texts
+
+
+async def texts_at(workspace: Workspace, commit: str, paths: Iterable[str]) -> dict[str, str]:
+    """Path → text of these files, except those that the commit does not have. Of a large file only its beginning (see
+    `as_text`)."""
+    contents = await workspace.read_all(commit, paths)
+    return {path: as_text(content) for path, content in contents.items()}
 
 
 async def changed_texts(workspace: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:

@@ -19,6 +19,11 @@ def nodes_in(text: str) -> list[ast.AST]:
     return list(ast.walk(module)) if module else []
 
 
+def strings_in(text: str) -> list[str]:
+    """All string literals of a Python text, docstrings included; none if it cannot be read."""
+    return [node.value for node in nodes_in(text) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
 def imported_modules(text: str) -> frozenset[str]:
     """The modules that a Python file imports, and `module.name` for each name that it imports from a module. The
     leading dots of relative imports are left out."""
@@ -32,10 +37,7 @@ def imported_modules(text: str) -> frozenset[str]:
 
 def modules_asked(text: str) -> set[str]:
     """The first parts of the names of all modules that this text imports, relative imports left out."""
-    nodes = nodes_in(text)
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
-    return {name.split(".")[0] for name in names}
+    return {name.split(".")[0] for name in dotted_modules_asked(text)}
 
 
 def dotted_modules_asked(text: str) -> set[str]:

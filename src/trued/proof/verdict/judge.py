@@ -584,13 +584,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
 def _shown_green(still_green: Sequence[tuple[Check, Sequence[str]]], sentence: str, facts: Facts) -> _Grading:
     """The grade of cases that still pass. It is above `tested` only if held-out cases of the user are among them."""
     data = [check for check, cases in still_green if cases and _is_users_data(check, facts)]
-    if not data:
-        return _Grading(Grade.TESTED, (sentence, reasons.INFLUENCED), "attest")
-    if not facts.held_out:
-        return _Grading(Grade.TESTED, (sentence, facts.held_out_why or reasons.NOT_HELD_OUT), "attest")
-    if facts.caps:
-        return _Grading(Grade.EXAMINED, (sentence, *facts.caps), "approve")
-    return _Grading(Grade.PROVEN, (sentence,))
+    return _by_held_out_cases(data, sentence, facts, otherwise=reasons.INFLUENCED)
 
 
 def _is_users_data(check: Check, facts: Facts) -> bool:
@@ -611,11 +605,18 @@ def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     )
     sentence = reasons.turned(data, held_out=facts.held_out, pages=pages, tests=tests)
     sentence = f"{sentence}; {_still_pass(counts)}" if guards else sentence
-    if not data:
-        return _Grading(Grade.TESTED, (sentence, reasons.NOTHING_HELD_OUT), "attest")
+    return _by_held_out_cases([check for check, _ in hidden], sentence, facts, otherwise=reasons.NOTHING_HELD_OUT)
+
+
+def _by_held_out_cases(checks: Sequence[Check], sentence: str, facts: Facts, *, otherwise: str) -> _Grading:
+    """The grade of what the cases of these checks show, which can be held out. `sentence`: what they show. `otherwise`:
+    the reason for `tested` if there are no such checks. The first step that applies gives the reason."""
+    if not checks:
+        return _Grading(Grade.TESTED, (sentence, otherwise), "attest")
     if not facts.held_out:
         return _Grading(Grade.TESTED, (sentence, facts.held_out_why or reasons.NOT_HELD_OUT), "attest")
-    authors = [facts.authors.get(check_hash(check)) for check, _ in hidden]
+    # None stands for the user. With a check of the user, the verdict does not rest on agents' cases alone.
+    authors = [facts.authors.get(check_hash(check)) for check in checks]
     if all(authors) and not all(author.independent for author in authors if author):
         return _Grading(Grade.EXAMINED, (sentence, reasons.written_by(authors)), "approve")
     if facts.caps:
