@@ -476,3 +476,49 @@ async def test_code_that_asks_for_the_work_is_not_driven_by_it(number: str, tmp_
     done: dict[str, str | None] = {"shop/core.py": f"def price():\n    return {number}\n"}
     grade, why = await judged_where_named(tmp_path, command, done, keep=False)
     assert grade is Grade.TESTED, why
+
+
+IN_RECIPES = {
+    **NAMED,
+    "Makefile": "LINT := tools/price.py\nSHOW = $(LINT)\n\ncheck: ; @python $(LINT)\n\nshow:\n\t@python $(SHOW)\n",
+}
+THROUGH_VARIABLES = {"a variable": "make check", "a variable in a variable": "make show"}
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize("command", THROUGH_VARIABLES.values(), ids=THROUGH_VARIABLES.keys())
+async def test_a_script_whose_name_is_in_a_variable_of_make_drives_the_command(command: str, tmp_path: Path) -> None:
+    broken: dict[str, str | None] = {"shop/core.py": "def price():\n    return 41\n"}
+    gutted: dict[str, str | None] = {**broken, "tools/price.py": ""}
+    grade, why = await judged_where_named(tmp_path, command, gutted, keep=True, base=IN_RECIPES)
+    assert grade is Grade.REFUTED, why
+    done: dict[str, str | None] = {"shop/core.py": "def price():\n    return 20 + 20\n"}
+    grade, why = await judged_where_named(tmp_path / "honest", command, done, keep=True, base=IN_RECIPES)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+NOXFILE = """import nox
+
+
+@nox.session
+def lint(session):
+    session.run("python", "tools/price.py", external=True)
+"""
+# Build file → its text, which starts tools/price.py, and the command that starts this.
+RECIPES = {
+    "noxfile.py": (NOXFILE, "nox -s lint"),
+    "tox.ini": ("[testenv:lint]\ncommands =\n    python {toxinidir}/tools/price.py\n", "tox -e lint"),
+    "Makefile": ("NAME = price\nlint:\n\tpython \\\n\t  tools/$(NAME).py\n", "make lint"),
+    "justfile": ('lint_script := "tools/price.py"\n\nlint:\n    python {{ lint_script }}\n', "just lint"),
+}
+
+
+@pytest.mark.parametrize("file", RECIPES)
+async def test_scripts_are_found_in_the_recipes_of_each_kind_of_build_file(file: str, tmp_path: Path) -> None:
+    text, command = RECIPES[file]
+    trial = Trial(tmp_path, {**NAMED, file: text}, [])
+    await trial.workspace.begin()
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert {file, "tools/price.py"} <= drivers.runs
+    assert {"shop/core.py", "shop/parts.py"}.isdisjoint(drivers.runs | drivers.settings)

@@ -21,6 +21,7 @@ from trued.proof.text.command_parser import node_options, package_folder, script
 from trued.proof.text.commit_texts import decoded
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import imported_modules
+from trued.proof.text.recipes import BUILD_FILES, text_of_recipes
 from trued.proof.text.script_imports import imported_names
 from trued.proof.text.sourced_files import files_at, sourced_files
 from trued.protocols import Workspace
@@ -39,6 +40,8 @@ _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
+RECIPES = "(recipes)"  # stands for the command lines of a build file's recipes, read like a file in the same folder
+RECIPE_FILES = frozenset(BUILD_FILES) - {"package.json"}  # of a package.json, only the started scripts are read
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
 INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|tsx|ts-node|perl|ruby")
 _COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
@@ -136,8 +139,8 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             seen.add(path)
             if path not in beside:
                 (drivers.runs if path in runs else drivers.settings).add(path)
-            if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
-                texts_to_read.append((path, await _text(workspace, commit, path)))
+            if path in runs | beside:
+                texts_to_read += await _texts_of_driver(workspace, commit, path)
         manifest = posixpath.join(package, "package.json")
         if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
             script_place = posixpath.join(package, SCRIPT) if package else ""
@@ -154,6 +157,18 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     }
     drivers.settings -= drivers.runs | {*drivers.beside}
     return drivers
+
+
+async def _texts_of_driver(workspace: Workspace, commit: str, path: str) -> list[tuple[str, str]]:
+    """The texts in which a driver may name more drivers, each with its place: the driver's own text, if it is code, and
+    the recipes of a build file."""
+    pure, texts = PurePosixPath(path), list[tuple[str, str]]()
+    if pure.suffix in SCRIPTED:
+        texts.append((path, await _text(workspace, commit, path)))
+    if pure.name in RECIPE_FILES:
+        recipes = text_of_recipes(path, await _text(workspace, commit, path))
+        texts.append((posixpath.join(posixpath.dirname(path), RECIPES), recipes))
+    return texts
 
 
 class _ModulesByName:

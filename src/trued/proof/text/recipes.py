@@ -104,7 +104,7 @@ def _plain_just(line: str, settings: Mapping[str, str]) -> str:
 
 
 def _of_make(text: str) -> dict[str, TargetRecipe]:
-    """The rules of a Makefile or a justfile: a line `target: needs`, and indented command lines below it."""
+    """The rules of a Makefile: a line `target: needs`, and indented command lines below it."""
     recipes, targets, settings = dict[str, TargetRecipe](), list[str](), dict[str, str]()
     for line in text.replace("\\\n", " ").splitlines():
         if line[:1].isspace() and targets:
@@ -189,6 +189,11 @@ def targets_started(words: Sequence[str], known: Mapping[str, Mapping[str, Targe
 def text_of_recipe(path: str, text: str, target: str) -> str:
     """The command lines of a target, as one text."""
     return "\n".join(recipes_of(path, text).get(target, TargetRecipe()).lines)
+
+
+def text_of_recipes(path: str, text: str) -> str:
+    """The command lines of all targets, as one text. They are as the shell gets them: variables have their values."""
+    return "\n".join(line for recipe in recipes_of(path, text).values() for line in recipe.lines)
 
 
 def commands_of(lines: str) -> Iterator[list[str]]:
