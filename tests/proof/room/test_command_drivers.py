@@ -111,6 +111,27 @@ async def test_scripts_of_a_package_in_a_folder_are_followed_there(command: str,
     assert {"web/run.js", "web/units.sh", "web/a.js"} <= made.runs
 
 
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_a_script_drives_a_command_that_names_it_without_blanks_around_it(tmp_path: Path) -> None:
+    manifest = '{"scripts": {"a": "node tools/a.js", "b": "node tools/b.js", "other": "node src/price.js"}}'
+    lint = 'process.exit(require("fs").readFileSync("src/price.js", "utf8").includes("var") ? 1 : 0);\n'
+    base = {"package.json": manifest, "tools/a.js": lint, "tools/b.js": "", "src/price.js": "const price = 40;\n"}
+    command = "npm run a&&npm run b"
+    broken: dict[str, str | None] = {"src/price.js": "var price = 41;\n", "tools/a.js": ""}
+    grade, why = await judged_where_named(tmp_path, command, broken, keep=True, base=base)
+    assert grade is Grade.REFUTED, why
+    done: dict[str, str | None] = {"src/price.js": "const price = 20 + 20;\n"}
+    grade, why = await judged_where_named(tmp_path / "honest", command, done, keep=True, base=base)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+async def test_a_target_of_make_is_no_script_of_a_package(tmp_path: Path) -> None:
+    files = {"Makefile": "test:\n\ttrue\n", "package.json": '{"scripts": {"test": "node run.js"}}', "run.js": ""}
+    trial = Trial(tmp_path, files, [])
+    await trial.workspace.begin()
+    assert "run.js" not in (await find_drivers(trial.workspace, trial.workspace.base, "make test")).runs
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8")
 async def test_equal_to_everything_is_refuted_where_existing_tests_are_asked_for(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.text import node_names, python_names
-from trued.proof.text.command_parser import node_options, package_folder, scripts_started
+from trued.proof.text.command_parser import names_package_manager, node_options, package_folder, scripts_started
 from trued.proof.text.commit_texts import decoded
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import imported_modules
@@ -26,6 +26,7 @@ from trued.proof.text.script_imports import imported_names
 from trued.proof.text.sourced_files import files_at, sourced_files
 from trued.protocols import Workspace
 from trued.support.shell_words import shell_words, started_commands
+from trued.support.tables import json_table, table_at
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # at most this many files are followed, and bytes of each are read
 MOST_MODULES = 2000  # with more Python files, it is not found out who else imports a module
@@ -142,10 +143,11 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             if path in runs | beside:
                 texts_to_read += await _texts_of_driver(workspace, commit, path)
         manifest = posixpath.join(package, "package.json")
-        if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
+        if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT) and names_package_manager(text):
             script_place = posixpath.join(package, SCRIPT) if package else ""
-            scripts = scripts_started(text, await workspace.read(commit, manifest))
-            new_scripts = {(script_place, script) for script in scripts} - known_scripts  # one may start the other
+            scripts = table_at(json_table(await workspace.read(commit, manifest) or b""), "scripts")
+            started = {(script_place, str(script)) for script in scripts_started(scripts, text).values()}
+            new_scripts = started - known_scripts  # one may start the other
             known_scripts |= new_scripts
             texts_to_read += sorted(new_scripts)
     await modules.add_to(drivers, product=product)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+from typing import Any
 
 from trued.model import FactNote
 from trued.support.shell_words import sequential_commands, started_commands
-from trued.support.tables import json_table, table_at
 
 SUPPORTED = (
     "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, "
@@ -60,6 +60,7 @@ _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("time",): frozenset(),
 }
 _MANAGERS = ("npm", "pnpm", "yarn", "bun")
+_MANAGER = re.compile(rf"(?<![\w.-])(?:{'|'.join(_MANAGERS)}|npx)(?![\w.-])")
 _FOLDER_OPTIONS = ("--prefix", "-C", "--cwd", "--dir")  # of package managers: the folder of the package
 # Options of node that take a value.
 _NODE_VALUES = frozenset(
@@ -203,13 +204,29 @@ def counted_part(script: str, scripts: Mapping[str, str]) -> str:
     return next((part for part in parts if recognise_runner(part, scripts) is not None), "")
 
 
-def scripts_started(command: str, manifest: bytes | None) -> list[str]:
-    """The texts of the package.json scripts that a command starts."""
-    scripts, words = table_at(json_table(manifest or b""), "scripts"), command.split()
-    if not set(words) & {*_MANAGERS, "npx"}:
-        return []
-    names = {way for word in words for way in (word, f"pre{word}", f"post{word}")}
-    return [str(text) for name, text in scripts.items() if name in names]
+def names_package_manager(lines: str) -> bool:
+    """Whether these command lines name a package manager, so that they may start scripts of a package.json."""
+    return bool(_MANAGER.search(lines))
+
+
+def scripts_started(scripts: Mapping[str, Any], lines: str) -> dict[str, Any]:
+    """Of the scripts of a package.json, those that these command lines name, and those around them (`pretest`,
+    `posttest`). Scripts that these start in turn are left out. `scripts`: name → command line."""
+    return {
+        name: script
+        for name, script in scripts.items()
+        if any(_names(lines, started) for started in _without_hook(name))
+    }
+
+
+def _without_hook(name: str) -> tuple[str, ...]:
+    """The names of the scripts with which a script of this name starts: its own, and `test` for `pretest`."""
+    return name, *(name.removeprefix(hook) for hook in ("pre", "post") if name.startswith(hook))
+
+
+def _names(lines: str, name: str) -> bool:
+    """Whether these command lines name this script. Blanks are not needed around it: `npm run a&&npm run b`."""
+    return name != "" and bool(re.search(rf"(?<![\w:.-]){re.escape(name)}(?![\w:.-])", lines))
 
 
 def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
