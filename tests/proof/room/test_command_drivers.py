@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Cellar, Trial, only
-from trued.model import EXISTING_TESTS, Grade, Requirement, TestsCheck
+from trued.model import EXISTING_TESTS, CommandCheck, Grade, Requirement, TestsCheck
 from trued.proof.room.command_drivers import find_drivers
 from trued.proof.room.frozen_files import files_to_freeze, is_configuration, is_shared_setting
 
@@ -451,6 +451,32 @@ async def test_a_red_command_whose_own_script_was_rewritten_is_self_tested(comma
     done: dict[str, str | None] = {"shop/core.py": "def price():\n    return 50\n"}
     grade, why = await judged_where_named(tmp_path / "honest", command, done, keep=False, base=base)
     assert grade is Grade.TESTED, why
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "nodejs tools/check.js",
+        "tsx tools/check.js",
+        "deno run -A --config deno.json tools/check.js",
+        "php -c php.ini tools/check.js",
+        "docker exec php python -c \"import runpy; runpy.run_path('tools/check.py')\"",
+        "tools/deno",
+    ],
+)
+async def test_a_script_drives_whatever_interpreter_runs_it(command: str, tmp_path: Path) -> None:
+    files = {"tools/check.js": "", "tools/check.py": "", "tools/deno": "", "php.ini": "", "shop/core.py": ""}
+    trial = Trial(tmp_path, files, [])
+    await trial.workspace.begin()
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert {path for path in drivers.runs if path.startswith("tools/")}
+    assert "shop/core.py" not in drivers.runs
+
+
+@pytest.mark.parametrize("program", ["tsx", "deno", "php", "nodejs"])
+def test_what_may_be_the_product_is_not_frozen(program: str) -> None:
+    check = CommandCheck(command=f"{program} src/cli.ts")
+    assert "src/cli.ts" not in files_to_freeze([Requirement(id="a", text="a", checks=(check,))], {"src/cli.ts": "1"})
 
 
 async def test_scripts_of_a_folder_may_drive_whatever_program_is_given_it(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from pathlib import Path, PurePosixPath
 
 from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
-from trued.proof.room.frozen_files import DRIVERS, SHELLS
+from trued.proof.room.frozen_files import DRIVERS
 from trued.proof.text import node_names, python_names
-from trued.proof.text.command_parser import names_package_manager, node_options, package_folder, scripts_started
+from trued.proof.text.command_parser import node_options, package_folder, scripts_started
 from trued.proof.text.commit_texts import decoded
 from trued.proof.text.module_places import possible_places
+from trued.proof.text.program_names import NODE_PROGRAMS, SHELLS, is_interpreter, is_python, names_package_manager
 from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.recipes import BUILD_FILES, text_of_recipes
 from trued.proof.text.script_imports import imported_names
@@ -44,9 +45,9 @@ SCRIPT = "(script)"  # stands for a script of a package.json, which is read like
 RECIPES = "(recipes)"  # stands for the command lines of a build file's recipes, read like a file in the same folder
 RECIPE_FILES = frozenset(BUILD_FILES) - {"package.json"}  # of a package.json, only the started scripts are read
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
-INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|tsx|ts-node|perl|ruby")
 _COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
 _CODE_OPTION = re.compile(r"-\w*c")
+_CONFIGURED = ("deno", "php")  # interpreters with an option `-c` that names their settings
 CODE_GIVEN = "(code).py"  # stands for code that a command line gives to Python
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 # Ways in which a command line names the folder in which its programs start.
@@ -123,7 +124,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
             drivers.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
         for program, code in _code_given(place, text):
-            if program.startswith("python"):
+            if is_python(program):
                 modules.importing[CODE_GIVEN] = f"{modules.importing.get(CODE_GIVEN, '')}\n{_with_paths(code, blobs)}"
             elif program.endswith("sh") and (place, code) not in known_scripts:
                 known_scripts.add((place, code))
@@ -325,22 +326,24 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
     for name in DRIVERS.get(program, ()):
         yield from _at(name, {build_folder, *folders}, blobs)
-    starts = [at for at, word in enumerate(words) if _is_interpreter(word)]
+    starts = [at for at, word in enumerate(words) if is_interpreter(word)]
     if starts[:1] > [0]:
         yield from files_run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
     is_computed = bool(_COMPUTED.match(words[0]))
-    arguments = words[1:] if _is_interpreter(program) else words[:1]
-    if is_computed or (SHELLS.fullmatch(program) and not _is_interpreter(program)):  # `time tools/check.sh`
+    arguments = words[1:] if is_interpreter(program) else words[:1]
+    if is_interpreter(program):
+        yield from _at(words[0], folders, blobs)  # a program of the project with the name of an interpreter
+    if is_computed or (SHELLS.fullmatch(program) and not is_interpreter(program)):  # `time tools/check.sh`
         arguments = [word for word in words[1:] if word == "-m" or not (word.startswith("-") or "=" in word)]
         arguments = arguments[: 2 if arguments[:1] == ["-m"] else 1]
-    if program == "node":
+    if program in NODE_PROGRAMS:
         options, files = node_options(arguments)
         yield from (path for word in options for path in _started_at(word, blobs, folders))
         arguments = files[:1]
     for before, word in zip(("", *arguments), arguments, strict=False):
-        if _CODE_OPTION.fullmatch(before):
+        if _CODE_OPTION.fullmatch(before) and program not in _CONFIGURED:
             return
-        if (is_computed or program.startswith("python")) and (before == "-m" or word.startswith("-m")) and word != "-m":
+        if (is_computed or is_python(program)) and (before == "-m" or word.startswith("-m")) and word != "-m":
             module_path = word.removeprefix("-m").replace(".", "/")
             for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
                 yield from _at(module_file, folders, blobs)
@@ -356,7 +359,7 @@ def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> 
     script of its own may run whatever the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`). A shell also
     reads files that variables name (`BASH_ENV=FILE`)."""
     words, commands = shell_words(line), started_commands(line)
-    starts = [command[at:] for command in commands for at, word in enumerate(command) if _is_interpreter(word)][:20]
+    starts = [command[at:] for command in commands for at, word in enumerate(command) if is_interpreter(word)][:20]
     lacking = [rest for rest in starts if all(word.startswith(("-", "$")) for word in rest[1:])]
     values = [value for word in words for value in word.partition("=")[2].split()]
     named = {path for word in (*words, *values) for path in _started_at(word, blobs, folders)}
@@ -370,15 +373,11 @@ def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> 
 def hides_program(line: str) -> bool:
     """Whether only the shell knows what this line starts: there are only variables, perhaps after an interpreter."""
     for command in started_commands(line):
-        starts = [at for at, word in enumerate(command) if _is_interpreter(word)]
+        starts = [at for at, word in enumerate(command) if is_interpreter(word)]
         words = [word for word in command[starts[0] + 1 if starts else 0 :] if not word.startswith("-")]
         if words and all(map(_COMPUTED.match, words)):
             return True
     return False
-
-
-def _is_interpreter(word: str) -> bool:
-    return bool(INTERPRETER.fullmatch(PurePosixPath(word).name))
 
 
 def _code_given(place: str, text: str) -> Iterator[tuple[str, str]]:
@@ -387,10 +386,9 @@ def _code_given(place: str, text: str) -> Iterator[tuple[str, str]]:
     lines = {*text.splitlines(), *(() if place else (text,))} if PurePosixPath(place).suffix in SHELL else ()
     for line in sorted(lines):
         for words in started_commands(line.strip().lstrip("@-+")):
-            starts = [at for at, word in enumerate(words) if _is_interpreter(word)][:1]
-            rest = words[starts[0] :] if starts else []
-            options = [at for at, word in enumerate(rest[:-1]) if _CODE_OPTION.fullmatch(word)][:1]
-            yield from ((PurePosixPath(rest[0]).name, rest[at + 1]) for at in options)
+            for start in [at for at, word in enumerate(words) if is_interpreter(word)]:
+                options = [at for at, word in enumerate(words[:-1]) if at > start and _CODE_OPTION.fullmatch(word)][:1]
+                yield from ((PurePosixPath(words[start]).name, words[at + 1]) for at in options)
 
 
 def _with_paths(code: str, blobs: Mapping[str, str]) -> str:

@@ -10,18 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from trued.proof.text.program_names import JUSTFILES, MAKEFILES, MANAGERS
 from trued.proof.text.python_imports import nodes_in, parse
 from trued.support.shell_words import is_operator, shell_words
 from trued.support.tables import ini_tables, json_table, table_at
 
-MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
-JUSTFILES = ("justfile", "Justfile", ".justfile")
 BUILD_FILES = (*MAKEFILES, *JUSTFILES, "tox.ini", "noxfile.py", "package.json")
 # Program that starts recipes → the files that may hold them.
 STARTERS = {
     **dict.fromkeys(("make", "gmake", "MAKE"), MAKEFILES),
     "just": JUSTFILES,
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("package.json",)),
+    **dict.fromkeys(MANAGERS, ("package.json",)),
 }
 # Names by which a project offers its checks: `check`, `test-api`, `unit_tests`, `typecheck`, `lint`.
 _CHECKS = re.compile(r"(?:.*[-_.:])?(?:\w*(?<!la)(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
