@@ -569,3 +569,93 @@ async def test_scripts_are_found_in_the_recipes_of_each_kind_of_build_file(file:
     drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
     assert {file, "tools/price.py"} <= drivers.runs
     assert {"shop/core.py", "shop/parts.py"}.isdisjoint(drivers.runs | drivers.settings)
+
+
+BY_CODE = {
+    "dev/tools/check.js": 'process.exit(require("../../src/shop/core.js").price() === 40 ? 0 : 1);\n',
+    "dev/tools/check.pl": 'require "./src/shop/core.pl";\nexit(price() == 40 ? 0 : 1);\n',
+    "src/shop/core.js": 'exports.price = () => require("../lib/parts.js").forty();\n',
+    "src/shop/core.pl": 'require "./src/lib/parts.pl";\nsub price { return forty(); }\n1;\n',
+    "src/shop/all.js": 'exports.core = require("./core.js");\n',
+    "src/lib/parts.js": "exports.forty = () => 40;\n",
+    "src/lib/parts.pl": "sub forty { return 40; }\n1;\n",
+}
+GUTTED_CODE: dict[str, str | None] = {
+    "dev/tools/check.js": "",
+    "dev/tools/check.pl": "1;\n",
+    "src/shop/core.js": "exports.price = () => 41;\n",
+    "src/shop/core.pl": "sub price { return 41; }\n1;\n",
+}
+DONE_CODE: dict[str, str | None] = {
+    "src/shop/core.js": 'exports.price = () => 2 * require("../lib/parts.js").half();\n',
+    "src/shop/core.pl": 'require "./src/lib/parts.pl";\nsub price { return 2 * half(); }\n1;\n',
+    "src/lib/parts.js": "exports.half = () => 20;\n",
+    "src/lib/parts.pl": "sub half { return 20; }\n1;\n",
+}
+CODE_COMMANDS = {
+    "node": "node -e \"require('./dev/tools/check.js')\"",
+    "node, in a word": "node --eval=\"require('./dev/tools/check')\"",
+    "node, and its result": "node -p \"require('./dev/tools/check.js')\"",
+    "perl": "perl -we 'require \"./dev/tools/check.pl\"'",
+}
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize("command", CODE_COMMANDS.values(), ids=CODE_COMMANDS.keys())
+async def test_a_script_that_code_on_the_command_line_loads_drives_it(command: str, tmp_path: Path) -> None:
+    grade, why = await judged_where_named(tmp_path, command, GUTTED_CODE, keep=True, base=BY_CODE)
+    assert grade is Grade.REFUTED, why
+    grade, why = await judged_where_named(tmp_path / "honest", command, DONE_CODE, keep=True, base=BY_CODE)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(1)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "node -e \"process.exit(require('./src/shop/core.js').price() === 40 ? 0 : 1)\"",
+        "perl -e 'require \"./src/shop/core.pl\"; exit(price() == 40 ? 0 : 1)'",
+    ],
+    ids=["node", "perl"],
+)
+async def test_the_product_that_code_on_the_command_line_loads_is_the_heads(command: str, tmp_path: Path) -> None:
+    grade, why = await judged_where_named(tmp_path, command, DONE_CODE, keep=True, base=BY_CODE)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("file", ["dev/tools/check.js", "src/shop/core.js"])
+async def test_a_red_command_is_driven_by_a_script_that_its_code_loads_but_not_by_the_product(
+    file: str, tmp_path: Path
+) -> None:
+    gives = f"require('./{file}').price() === 50 ? 0 : 1"
+    base = {**BY_CODE, "dev/tools/check.js": 'exports.price = require("../../src/shop/core.js").price;\n'}
+    head: dict[str, str | None] = {file: "exports.price = () => 50;\n"}
+    grade, why = await judged_where_named(tmp_path, f'node -e "process.exit({gives})"', head, keep=False, base=base)
+    assert grade is (Grade.SELF_TESTED if file.startswith("dev") else Grade.TESTED), why
+
+
+async def test_a_file_whose_syntax_perl_checks_is_no_driver(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {"src/shop/core.pl": "1;\n"}, [])
+    await trial.workspace.begin()
+    assert not (await find_drivers(trial.workspace, trial.workspace.base, "perl -c src/shop/core.pl")).runs
+
+
+async def test_the_options_of_a_shell_give_it_no_code(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {"tools/check.sh": "sh tools/more.sh\n", "tools/more.sh": ""}, [])
+    await trial.workspace.begin()
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, "sh -e tools/check.sh")
+    assert {"tools/check.sh", "tools/more.sh"} <= drivers.runs
+
+
+@pytest.mark.parametrize("code", ["load 'dev/tools/check.rb'", "require './dev/tools/check'"])
+async def test_a_script_that_code_of_ruby_loads_drives_the_command(code: str, tmp_path: Path) -> None:
+    files = {"dev/tools/check.rb": "", "src/shop/core.rb": "", "src/test/core.rb": "require './src/shop/core'\n"}
+    trial = Trial(tmp_path, files, [])
+    await trial.workspace.begin()
+    command = f"ruby -e \"{code}; require './src/shop/core'\""
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert "dev/tools/check.rb" in drivers.runs
+    assert "src/shop/core.rb" not in drivers.runs

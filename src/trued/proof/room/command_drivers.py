@@ -19,6 +19,7 @@ from trued.proof.room.frozen_files import DRIVERS
 from trued.proof.text import node_names, python_names
 from trued.proof.text.command_parser import node_options, package_folder, scripts_started
 from trued.proof.text.commit_texts import decoded
+from trued.proof.text.given_code import CODE_OPTION, codes_given, endings_loaded, files_named_in_code, may_load
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.program_names import NODE_PROGRAMS, SHELLS, is_interpreter, is_python, names_package_manager
 from trued.proof.text.python_imports import imported_modules
@@ -46,7 +47,6 @@ RECIPES = "(recipes)"  # stands for the command lines of a build file's recipes,
 RECIPE_FILES = frozenset(BUILD_FILES) - {"package.json"}  # of a package.json, only the started scripts are read
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
 _COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
-_CODE_OPTION = re.compile(r"-\w*c")
 _CONFIGURED = ("deno", "php")  # interpreters with an option `-c` that names their settings
 CODE_GIVEN = "(code).py"  # stands for code that a command line gives to Python
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
@@ -115,7 +115,6 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     while texts_to_read and len(seen) < MOST_FILES:
         place, text = texts_to_read.pop()
         drivers.words |= set(_TOOL.findall(text.lower()))
-        package = posixpath.join(posixpath.dirname(place), package_folder(text))
         if PurePosixPath(place).suffix in SHELL:
             folder = posixpath.dirname(place) if PurePosixPath(place).name == SCRIPT else ""
             starts = _folders_started_in(text, {*drivers.folders, folder}) & folders
@@ -123,7 +122,9 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         if place.endswith(CODE):
             names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
             drivers.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
+        loaded = set[str]()
         for program, code in _code_given(place, text):
+            loaded |= await _loaded_by_code(workspace, commit, program, code)
             if is_python(program):
                 modules.importing[CODE_GIVEN] = f"{modules.importing.get(CODE_GIVEN, '')}\n{_with_paths(code, blobs)}"
             elif program.endswith("sh") and (place, code) not in known_scripts:
@@ -132,6 +133,8 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
         runs, settings = _named(place, text, blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
         beside = set(_imported(place, text, blobs)) - runs if is_top_script else set()
+        runs |= loaded if product else set()
+        beside |= loaded - runs
         modules.importing[place] = text
         for path in beside:
             drivers.beside.setdefault(path, set()).update(_names_asked(text, path))
@@ -143,14 +146,9 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
                 (drivers.runs if path in runs else drivers.settings).add(path)
             if path in runs | beside:
                 texts_to_read += await _texts_of_driver(workspace, commit, path)
-        manifest = posixpath.join(package, "package.json")
-        if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT) and names_package_manager(text):
-            script_place = posixpath.join(package, SCRIPT) if package else ""
-            scripts = table_at(json_table(await workspace.read(commit, manifest) or b""), "scripts")
-            started = {(script_place, str(script)) for script in scripts_started(scripts, text).values()}
-            new_scripts = started - known_scripts  # one may start the other
-            known_scripts |= new_scripts
-            texts_to_read += sorted(new_scripts)
+        new_scripts = await _package_scripts(workspace, commit, place, text) - known_scripts  # one may start the other
+        known_scripts |= new_scripts
+        texts_to_read += sorted(new_scripts)
     await modules.add_to(drivers, product=product)
     settings_of_tools = {path for path in blobs if drivers.is_settings(path)}
     drivers.settings |= settings_of_tools
@@ -172,6 +170,31 @@ async def _texts_of_driver(workspace: Workspace, commit: str, path: str) -> list
         recipes = text_of_recipes(path, await _text(workspace, commit, path))
         texts.append((posixpath.join(posixpath.dirname(path), RECIPES), recipes))
     return texts
+
+
+async def _package_scripts(workspace: Workspace, commit: str, place: str, text: str) -> set[tuple[str, str]]:
+    """The scripts of a package.json that these command lines start, each with its place. The command lines of other
+    files start none."""
+    package = posixpath.join(posixpath.dirname(place), package_folder(text))
+    manifest = posixpath.join(package, "package.json")
+    if PurePosixPath(place).name not in ("", SCRIPT) or not names_package_manager(text):
+        return set()
+    content = await workspace.read(commit, manifest) if manifest in await workspace.blobs(commit) else None
+    scripts = table_at(json_table(content or b""), "scripts")
+    script_place = posixpath.join(package, SCRIPT) if package else ""
+    return {(script_place, str(script)) for script in scripts_started(scripts, text).values()}
+
+
+async def _loaded_by_code(workspace: Workspace, commit: str, program: str, code: str) -> set[str]:
+    """The files that code of Node, Perl or Ruby loads from a command line: `node -e "require('./tools/check.js')"`. A
+    file that other code loads, too, is the product, and is left out."""
+    blobs = await workspace.blobs(commit)
+    loaded = files_named_in_code(program, code, blobs)
+    others = [path for path in blobs if path.endswith(endings_loaded(program)) and path not in loaded] if loaded else []
+    if len(others) > MOST_MODULES:
+        return set()
+    texts = [decoded(content, MOST_BYTES) for content in (await workspace.read_all(commit, others)).values()]
+    return {path for path in loaded if not any(may_load(program, text, path) for text in texts)}
 
 
 class _ModulesByName:
@@ -341,7 +364,7 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
         yield from (path for word in options for path in _started_at(word, blobs, folders))
         arguments = files[:1]
     for before, word in zip(("", *arguments), arguments, strict=False):
-        if _CODE_OPTION.fullmatch(before) and program not in _CONFIGURED:
+        if CODE_OPTION.fullmatch(before) and program not in _CONFIGURED:
             return
         if (is_computed or is_python(program)) and (before == "-m" or word.startswith("-m")) and word != "-m":
             module_path = word.removeprefix("-m").replace(".", "/")
@@ -381,14 +404,12 @@ def hides_program(line: str) -> bool:
 
 
 def _code_given(place: str, text: str) -> Iterator[tuple[str, str]]:
-    """The program and its code, for each interpreter in these command lines that gets code as an argument (`-c`). In
-    the command itself, such code may have several lines."""
+    """The program and its code, for each interpreter in these command lines that gets code as an argument. In the
+    command itself, such code may have several lines."""
     lines = {*text.splitlines(), *(() if place else (text,))} if PurePosixPath(place).suffix in SHELL else ()
     for line in sorted(lines):
         for words in started_commands(line.strip().lstrip("@-+")):
-            for start in [at for at, word in enumerate(words) if is_interpreter(word)]:
-                options = [at for at, word in enumerate(words[:-1]) if at > start and _CODE_OPTION.fullmatch(word)][:1]
-                yield from ((PurePosixPath(words[start]).name, words[at + 1]) for at in options)
+            yield from codes_given(words)
 
 
 def _with_paths(code: str, blobs: Mapping[str, str]) -> str:
@@ -443,9 +464,12 @@ def _module(path: str) -> str:
 
 
 def _names_asked(text: str, path: str) -> set[str]:
-    """The names that a script uses from this module in the same folder."""
-    names_asked = node_names.names_asked if path.endswith(NODE) else python_names.names_asked
-    return names_asked(text, _module(path))
+    """The names that a script uses from this module, which is in the same folder, or which Node loads by its path from
+    the top."""
+    if not path.endswith(NODE):
+        return python_names.names_asked(text, _module(path))
+    from_top = path.rpartition(".")[0]
+    return node_names.names_asked(text, _module(path)) | node_names.names_asked(text, from_top)
 
 
 def _modules(text: str) -> set[str]:
