@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from trued.proof.reach.reachable_files import FROM_OUTSIDE, computes_modules
-from trued.proof.room.command_drivers import NODE, files_fed, files_run, hides_program
 from trued.proof.room.frozen_files import is_among_tests, is_test
+from trued.proof.room.started_files import NODE, files_fed, files_run, hides_program
 from trued.proof.text.command_parser import recognise_runner, without_wrappers
 from trued.proof.text.commit_texts import as_text
 from trued.proof.text.languages import SCRIPTS
