@@ -15,9 +15,10 @@ from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import run_check
 from trued.proof.scanner import Scanner, discard_event
+from trued.proof.text.program_names import MANAGERS
 from trued.protocols import Emit, Workspace
 
-_SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
+_SCRIPTS = re.compile(rf"\b(?:{'|'.join(MANAGERS)})\b")
 WITHIN_S = 900.0
 LINES = 6  # this many lines at the end of two outputs are compared; a failure's reason is usually among them
 ON_BASE = "it fails on the base in the same way:"

@@ -111,6 +111,10 @@ NAMED: dict[str, tuple[dict[str, str], str]] = {
         {"package.json": json.dumps({"scripts": {"lint:api": "npx tsx tools/a.ts"}}), "tools/a.ts": JS, **TOOL},
         "tools/a.ts",
     ),
+    "deno": (
+        {"package.json": json.dumps({"scripts": {"lint:api": "deno run -A tools/a.ts"}}), "tools/a.ts": JS, **TOOL},
+        "tools/a.ts",
+    ),
     "node, with an option": (
         {
             "package.json": json.dumps({"scripts": {"check": "node -r ./tools/setup.js tools/a.js"}}),

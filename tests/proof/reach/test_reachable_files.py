@@ -204,6 +204,8 @@ PROGRAMS = {
         ("buy 1 2", "shop/cart.py", "shop/far.py"),
         ("npm start", "routes.mjs", "shop/far.py"),
         ("node server.mjs", "routes.mjs", "shop/cart.py"),
+        ("nodejs server.mjs", "routes.mjs", "shop/cart.py"),
+        ("tsx server.mjs", "routes.mjs", "shop/cart.py"),
         ("python -m new", "", "shop/cart.py"),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Cellar, Trial, only
-from trued.model import EXISTING_TESTS, Grade, Requirement, TestsCheck
+from trued.model import EXISTING_TESTS, CommandCheck, Grade, Requirement, TestsCheck
 from trued.proof.room.command_drivers import find_drivers
 from trued.proof.room.frozen_files import files_to_freeze, is_configuration, is_shared_setting
 
@@ -109,6 +109,27 @@ async def test_scripts_of_a_package_in_a_folder_are_followed_there(command: str,
     await trial.workspace.begin()
     made = await find_drivers(trial.workspace, trial.workspace.base, command)
     assert {"web/run.js", "web/units.sh", "web/a.js"} <= made.runs
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_a_script_drives_a_command_that_names_it_without_blanks_around_it(tmp_path: Path) -> None:
+    manifest = '{"scripts": {"a": "node tools/a.js", "b": "node tools/b.js", "other": "node src/price.js"}}'
+    lint = 'process.exit(require("fs").readFileSync("src/price.js", "utf8").includes("var") ? 1 : 0);\n'
+    base = {"package.json": manifest, "tools/a.js": lint, "tools/b.js": "", "src/price.js": "const price = 40;\n"}
+    command = "npm run a&&npm run b"
+    broken: dict[str, str | None] = {"src/price.js": "var price = 41;\n", "tools/a.js": ""}
+    grade, why = await judged_where_named(tmp_path, command, broken, keep=True, base=base)
+    assert grade is Grade.REFUTED, why
+    done: dict[str, str | None] = {"src/price.js": "const price = 20 + 20;\n"}
+    grade, why = await judged_where_named(tmp_path / "honest", command, done, keep=True, base=base)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+async def test_a_target_of_make_is_no_script_of_a_package(tmp_path: Path) -> None:
+    files = {"Makefile": "test:\n\ttrue\n", "package.json": '{"scripts": {"test": "node run.js"}}', "run.js": ""}
+    trial = Trial(tmp_path, files, [])
+    await trial.workspace.begin()
+    assert "run.js" not in (await find_drivers(trial.workspace, trial.workspace.base, "make test")).runs
 
 
 @pytest.mark.slow
@@ -432,6 +453,32 @@ async def test_a_red_command_whose_own_script_was_rewritten_is_self_tested(comma
     assert grade is Grade.TESTED, why
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "nodejs tools/check.js",
+        "tsx tools/check.js",
+        "deno run -A --config deno.json tools/check.js",
+        "php -c php.ini tools/check.js",
+        "docker exec php python -c \"import runpy; runpy.run_path('tools/check.py')\"",
+        "tools/deno",
+    ],
+)
+async def test_a_script_drives_whatever_interpreter_runs_it(command: str, tmp_path: Path) -> None:
+    files = {"tools/check.js": "", "tools/check.py": "", "tools/deno": "", "php.ini": "", "shop/core.py": ""}
+    trial = Trial(tmp_path, files, [])
+    await trial.workspace.begin()
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert {path for path in drivers.runs if path.startswith("tools/")}
+    assert "shop/core.py" not in drivers.runs
+
+
+@pytest.mark.parametrize("program", ["tsx", "deno", "php", "nodejs"])
+def test_what_may_be_the_product_is_not_frozen(program: str) -> None:
+    check = CommandCheck(command=f"{program} src/cli.ts")
+    assert "src/cli.ts" not in files_to_freeze([Requirement(id="a", text="a", checks=(check,))], {"src/cli.ts": "1"})
+
+
 async def test_scripts_of_a_folder_may_drive_whatever_program_is_given_it(tmp_path: Path) -> None:
     trial = Trial(tmp_path, NAMED, [])
     await trial.workspace.begin()
@@ -476,3 +523,139 @@ async def test_code_that_asks_for_the_work_is_not_driven_by_it(number: str, tmp_
     done: dict[str, str | None] = {"shop/core.py": f"def price():\n    return {number}\n"}
     grade, why = await judged_where_named(tmp_path, command, done, keep=False)
     assert grade is Grade.TESTED, why
+
+
+IN_RECIPES = {
+    **NAMED,
+    "Makefile": "LINT := tools/price.py\nSHOW = $(LINT)\n\ncheck: ; @python $(LINT)\n\nshow:\n\t@python $(SHOW)\n",
+}
+THROUGH_VARIABLES = {"a variable": "make check", "a variable in a variable": "make show"}
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize("command", THROUGH_VARIABLES.values(), ids=THROUGH_VARIABLES.keys())
+async def test_a_script_whose_name_is_in_a_variable_of_make_drives_the_command(command: str, tmp_path: Path) -> None:
+    broken: dict[str, str | None] = {"shop/core.py": "def price():\n    return 41\n"}
+    gutted: dict[str, str | None] = {**broken, "tools/price.py": ""}
+    grade, why = await judged_where_named(tmp_path, command, gutted, keep=True, base=IN_RECIPES)
+    assert grade is Grade.REFUTED, why
+    done: dict[str, str | None] = {"shop/core.py": "def price():\n    return 20 + 20\n"}
+    grade, why = await judged_where_named(tmp_path / "honest", command, done, keep=True, base=IN_RECIPES)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+NOXFILE = """import nox
+
+
+@nox.session
+def lint(session):
+    session.run("python", "tools/price.py", external=True)
+"""
+# Build file → its text, which starts tools/price.py, and the command that starts this.
+RECIPES = {
+    "noxfile.py": (NOXFILE, "nox -s lint"),
+    "tox.ini": ("[testenv:lint]\ncommands =\n    python {toxinidir}/tools/price.py\n", "tox -e lint"),
+    "Makefile": ("NAME = price\nlint:\n\tpython \\\n\t  tools/$(NAME).py\n", "make lint"),
+    "justfile": ('lint_script := "tools/price.py"\n\nlint:\n    python {{ lint_script }}\n', "just lint"),
+}
+
+
+@pytest.mark.parametrize("file", RECIPES)
+async def test_scripts_are_found_in_the_recipes_of_each_kind_of_build_file(file: str, tmp_path: Path) -> None:
+    text, command = RECIPES[file]
+    trial = Trial(tmp_path, {**NAMED, file: text}, [])
+    await trial.workspace.begin()
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert {file, "tools/price.py"} <= drivers.runs
+    assert {"shop/core.py", "shop/parts.py"}.isdisjoint(drivers.runs | drivers.settings)
+
+
+BY_CODE = {
+    "dev/tools/check.js": 'process.exit(require("../../src/shop/core.js").price() === 40 ? 0 : 1);\n',
+    "dev/tools/check.pl": 'require "./src/shop/core.pl";\nexit(price() == 40 ? 0 : 1);\n',
+    "src/shop/core.js": 'exports.price = () => require("../lib/parts.js").forty();\n',
+    "src/shop/core.pl": 'require "./src/lib/parts.pl";\nsub price { return forty(); }\n1;\n',
+    "src/shop/all.js": 'exports.core = require("./core.js");\n',
+    "src/lib/parts.js": "exports.forty = () => 40;\n",
+    "src/lib/parts.pl": "sub forty { return 40; }\n1;\n",
+}
+GUTTED_CODE: dict[str, str | None] = {
+    "dev/tools/check.js": "",
+    "dev/tools/check.pl": "1;\n",
+    "src/shop/core.js": "exports.price = () => 41;\n",
+    "src/shop/core.pl": "sub price { return 41; }\n1;\n",
+}
+DONE_CODE: dict[str, str | None] = {
+    "src/shop/core.js": 'exports.price = () => 2 * require("../lib/parts.js").half();\n',
+    "src/shop/core.pl": 'require "./src/lib/parts.pl";\nsub price { return 2 * half(); }\n1;\n',
+    "src/lib/parts.js": "exports.half = () => 20;\n",
+    "src/lib/parts.pl": "sub half { return 20; }\n1;\n",
+}
+CODE_COMMANDS = {
+    "node": "node -e \"require('./dev/tools/check.js')\"",
+    "node, in a word": "node --eval=\"require('./dev/tools/check')\"",
+    "node, and its result": "node -p \"require('./dev/tools/check.js')\"",
+    "perl": "perl -we 'require \"./dev/tools/check.pl\"'",
+}
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize("command", CODE_COMMANDS.values(), ids=CODE_COMMANDS.keys())
+async def test_a_script_that_code_on_the_command_line_loads_drives_it(command: str, tmp_path: Path) -> None:
+    grade, why = await judged_where_named(tmp_path, command, GUTTED_CODE, keep=True, base=BY_CODE)
+    assert grade is Grade.REFUTED, why
+    grade, why = await judged_where_named(tmp_path / "honest", command, DONE_CODE, keep=True, base=BY_CODE)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(1)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "node -e \"process.exit(require('./src/shop/core.js').price() === 40 ? 0 : 1)\"",
+        "perl -e 'require \"./src/shop/core.pl\"; exit(price() == 40 ? 0 : 1)'",
+    ],
+    ids=["node", "perl"],
+)
+async def test_the_product_that_code_on_the_command_line_loads_is_the_heads(command: str, tmp_path: Path) -> None:
+    grade, why = await judged_where_named(tmp_path, command, DONE_CODE, keep=True, base=BY_CODE)
+    assert grade is Grade.TESTED or "cannot see which files" in why, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("file", ["dev/tools/check.js", "src/shop/core.js"])
+async def test_a_red_command_is_driven_by_a_script_that_its_code_loads_but_not_by_the_product(
+    file: str, tmp_path: Path
+) -> None:
+    gives = f"require('./{file}').price() === 50 ? 0 : 1"
+    base = {**BY_CODE, "dev/tools/check.js": 'exports.price = require("../../src/shop/core.js").price;\n'}
+    head: dict[str, str | None] = {file: "exports.price = () => 50;\n"}
+    grade, why = await judged_where_named(tmp_path, f'node -e "process.exit({gives})"', head, keep=False, base=base)
+    assert grade is (Grade.SELF_TESTED if file.startswith("dev") else Grade.TESTED), why
+
+
+async def test_a_file_whose_syntax_perl_checks_is_no_driver(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {"src/shop/core.pl": "1;\n"}, [])
+    await trial.workspace.begin()
+    assert not (await find_drivers(trial.workspace, trial.workspace.base, "perl -c src/shop/core.pl")).runs
+
+
+async def test_the_options_of_a_shell_give_it_no_code(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {"tools/check.sh": "sh tools/more.sh\n", "tools/more.sh": ""}, [])
+    await trial.workspace.begin()
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, "sh -e tools/check.sh")
+    assert {"tools/check.sh", "tools/more.sh"} <= drivers.runs
+
+
+@pytest.mark.parametrize("code", ["load 'dev/tools/check.rb'", "require './dev/tools/check'"])
+async def test_a_script_that_code_of_ruby_loads_drives_the_command(code: str, tmp_path: Path) -> None:
+    files = {"dev/tools/check.rb": "", "src/shop/core.rb": "", "src/test/core.rb": "require './src/shop/core'\n"}
+    trial = Trial(tmp_path, files, [])
+    await trial.workspace.begin()
+    command = f"ruby -e \"{code}; require './src/shop/core'\""
+    drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert "dev/tools/check.rb" in drivers.runs
+    assert "src/shop/core.rb" not in drivers.runs

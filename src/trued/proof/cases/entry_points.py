@@ -13,10 +13,10 @@ from importlib.machinery import PathFinder
 from pathlib import PurePosixPath
 from typing import Literal
 
-from trued.proof.checks.programs import is_python
 from trued.proof.room.declared_packages import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.project_folders import project_folders
 from trued.proof.room.virtualenv import SYSTEM_PATH
+from trued.proof.text.program_names import is_python
 from trued.support.tables import json_table, table_at, toml_table
 
 NODE = ("node", "nodejs")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from trued.model import CommandCheck, FactNote, Outcomes, Tried
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output
-from trued.proof.room.command_drivers import as_on_base, changed_drivers, drivers_of_change
+from trued.proof.room.changed_drivers import as_on_base, changed_drivers, drivers_of_change
 from trued.proof.room.files_of_checks import changed_frozen_files
 from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.virtualenv import SYSTEM_PATH

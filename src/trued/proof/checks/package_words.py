@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.errors import BadInput
+from trued.proof.text.program_names import MAKEFILES
 from trued.proof.text.python_imports import nodes_in
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
@@ -33,7 +34,7 @@ _LOADS_CODE = re.compile(
 )
 # Files that only git, editors and people read.
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
-MAKE = re.compile(r"GNUmakefile|[Mm]akefile|.*\.mk")
+MAKE = re.compile(rf"{'|'.join(MAKEFILES)}|.*\.mk")
 COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # here, as in makefiles, a line that begins with # is a comment
 _RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")

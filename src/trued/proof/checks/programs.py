@@ -8,15 +8,9 @@ from trued.proof.room import node
 from trued.proof.room.bench import Bench
 from trued.proof.room.go_cache import missing_go_package, module_name
 from trued.proof.room.virtualenv import SYSTEM_PATH
+from trued.proof.text.program_names import NODE_PROGRAMS, is_python
 
-_PYTHON = re.compile(r"python(\d(\.\d+)?)?")
-_NODE = ("node", "nodejs")
-_RUNS_SCRIPTS = ("sh", "bash", "dash", "perl", "ruby", *_NODE)
-
-
-def is_python(program: str) -> bool:
-    """Whether the word is a usual name of the Python interpreter: `python`, `python3`, `python3.11`."""
-    return _PYTHON.fullmatch(program) is not None
+_RUNS_SCRIPTS = ("sh", "bash", "dash", "perl", "ruby", *NODE_PROGRAMS)
 
 
 def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
@@ -24,7 +18,7 @@ def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
     program, *arguments = argv
     if is_python(program):
         return [bench.python, *arguments]
-    if program in _NODE and (node_program := node.find_node()):
+    if program in NODE_PROGRAMS and (node_program := node.find_node()):
         return [node_program.path, *arguments]
     return [program, *arguments]
 
@@ -33,7 +27,7 @@ def is_not_installed(program: str, bench: Bench) -> bool:
     """Whether a program given by name, not by path, is missing on this machine. Python counts as installed."""
     if "/" in program or is_python(program):
         return False
-    if program in _NODE:
+    if program in NODE_PROGRAMS:
         return node.find_node() is None
     return shutil.which(program, path=bench.variables.get("PATH", SYSTEM_PATH)) is None
 
@@ -52,7 +46,11 @@ def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
         return module if module and re.search(message, error) else ""
     if "-c" in argv[1:] or "-e" in argv[1:] or not words or words[0].startswith(("/", "{files}")):
         return ""
-    return "" if (bench.room / words[0]).exists() or (program in _NODE and _resolves(bench, words[0])) else words[0]
+    return (
+        ""
+        if (bench.room / words[0]).exists() or (program in NODE_PROGRAMS and _resolves(bench, words[0]))
+        else words[0]
+    )
 
 
 def _resolves(bench: Bench, name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from trued.model import FactNote, Outcomes, TestsCheck, Tried
 from trued.proof.checks.command import BY_OWN_DRIVERS
 from trued.proof.room.bench import Bench, CaseSelection, Fact
-from trued.proof.room.command_drivers import as_on_base, drivers_of_change
+from trued.proof.room.changed_drivers import as_on_base, drivers_of_change
 from trued.proof.runners.report_files import run_with_report
 
 PASSED = Outcomes.PASSED

@@ -6,13 +6,12 @@ from pathlib import PurePosixPath
 
 from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.checks.package_words import DATA_FILES, DOCUMENTS, INERT, MARKUP
-from trued.proof.checks.programs import is_python
 from trued.proof.checks.source_imports import GO_AND_RUST, Words
 from trued.proof.text.languages import SCRIPTS
+from trued.proof.text.program_names import NODE_PROGRAMS, is_python
 
 UNKNOWN: Words = ("",)  # a command of which nothing is known
 _SHELL = re.compile(r"(?:ba|da|z|k|a)?sh")
-_NODE = ("node", "nodejs")
 _OTHERS = ("perl", "ruby", "awk", "gawk")  # they load a package only if the text of the script says so
 # In other folders, and below `/proc`, may be a program of the project.
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin")
@@ -77,7 +76,7 @@ def _program(path: str) -> str:
 def _usual_name(name: str) -> str:
     if is_python(name):
         return "python"
-    return "node" if name in _NODE else name
+    return "node" if name in NODE_PROGRAMS else name
 
 
 def _languages_read(path: str) -> tuple[str, ...]:

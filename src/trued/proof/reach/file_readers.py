@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE
+from trued.proof.text.program_names import MAKEFILES
 
 # Other files that name code or data of the product: pages and templates, manifests and settings.
 PAGES = (".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb")
@@ -33,7 +34,7 @@ _KEYS = re.compile(r"""(?:[{,]\s*["'](\w*)["'](?=\s*:)|(?<=[\w)\]])\[["'](\w*)["
 _PLACEHOLDER = re.compile(r"[{*%$<]")
 _SEPARATOR = re.compile(r"[/\\]+")
 _PACKAGE_MANIFESTS = ("setup.py", "setup.cfg", "pyproject.toml", "package.json")  # what they name belongs to a package
-_PROGRAM_START = re.compile(r"#!|.*/?(?:GNUm|[Mm])akefile$")
+_PROGRAM_START = re.compile(rf"#!|.*/?(?:{'|'.join(MAKEFILES)})$")
 
 
 @lru_cache(4_000)  # every text is asked about again for each changed file

@@ -14,16 +14,15 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from trued.proof.reach.reachable_files import FROM_OUTSIDE, computes_modules
-from trued.proof.room.command_drivers import NODE, files_fed, files_run, hides_program
-from trued.proof.room.frozen_files import SHELLS, is_among_tests, is_test
+from trued.proof.room.frozen_files import is_among_tests, is_test
+from trued.proof.room.started_files import NODE, files_fed, files_run, hides_program
 from trued.proof.text.command_parser import recognise_runner, without_wrappers
 from trued.proof.text.commit_texts import as_text
 from trued.proof.text.languages import SCRIPTS
+from trued.proof.text.program_names import JUSTFILES, MAKEFILES, SHELLS
 from trued.proof.text.python_imports import imported_modules, nodes_in
 from trued.proof.text.recipes import (
     BUILD_FILES,
-    JUSTFILES,
-    MAKEFILES,
     TargetRecipe,
     commands_of,
     is_check,
@@ -167,8 +166,10 @@ class _Search:
         if SHELLS.fullmatch(PurePosixPath(words[0]).name) and (code := _code_in(words)):
             if PurePosixPath(words[0]).name.endswith("sh"):
                 return await self._follow(code, place, folders, visited)
-            return [place] if self._is_using_product(code) else []
-        return await self._checks_in(files_run(words, self._blobs, folders), words, place, folders, visited)
+            found = [place] if self._is_using_product(code) else []
+        else:
+            found = []
+        return found + await self._checks_in(files_run(words, self._blobs, folders), words, place, folders, visited)
 
     def _is_using_product(self, code: str) -> bool:
         """Whether code that a command line or a recipe contains may use the product."""

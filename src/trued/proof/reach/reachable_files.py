@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from trued.proof.reach.file_readers import LISTS_FOLDERS, PAGES_AND_SETTINGS
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE, is_script
+from trued.proof.text.program_names import is_interpreter
 
 Read = Callable[[Collection[str]], Awaitable[Mapping[str, str]]]  # paths → their texts on the base
 
@@ -20,7 +21,6 @@ _MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # they may give
 _FILES_THAT_NAME_PROGRAMS = frozenset(
     ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Makefile", "makefile", "Procfile")
 )
-_INTERPRETER = re.compile(r"python(?:\d(?:\.\d+)?)?|node|deno|ruby|perl|php|(?:ba|da|z)?sh")
 # Stems of files that are known by a folder's name.
 _NAMED_BY_FOLDER = frozenset(("__init__", "__main__", "index", "main", "mod", "lib", "package"))
 _WORD = re.compile(r"[\w-]+")
@@ -69,7 +69,7 @@ async def files_of_programs(
     reach, starts = _Reach(read, [path for path in paths if not is_test(path)]), set[str]()
     for words in commands:
         starts |= reach.files_named_in(" ".join(words))
-        if not _INTERPRETER.fullmatch(PurePosixPath(words[0]).name if words else ""):
+        if not (words and is_interpreter(words[0])):
             starts |= _FILES_THAT_NAME_PROGRAMS & reach.paths
     return await reach.closure(starts)
 

@@ -34,6 +34,7 @@ from trued.proof.room.runner_modules import loaded_by, named_as_product
 from trued.proof.text.commit_texts import texts_at
 from trued.proof.text.languages import CODE, is_script
 from trued.proof.text.module_places import may_import
+from trued.proof.text.program_names import MANAGER
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings
 from trued.proof.text.script_imports import relative_paths, without_comments
 from trued.protocols import Workspace
@@ -43,7 +44,7 @@ MOST_READ = 5000  # at most this many files of code are read for the names of fi
 _PAGES_AND_MANIFESTS = (".html", ".htm", ".toml", ".cfg")
 _BUILD_FILES = frozenset((*(name for names in DRIVERS.values() for name in names), "setup.py"))
 _SETTINGS = re.compile(r".+\.(?:config|conf)\.\w+|\.[\w-]+rc(?:\..+)?")
-_PACKAGE_MANAGERS = re.compile(r"(?<![\w.-])(?:npm|npx|pnpm|yarn|bunx?)(?![\w.-])|package\.json")
+_PACKAGE_MANAGERS = re.compile(rf"{MANAGER.pattern}|package\.json")
 _TEST_ENDING = re.compile(r"[._-](?:test|spec)s?\.\w+$")
 _TEST_BEGINNING = re.compile(r"(?:test|spec)s?[._-]")
 _FOLDERS_LOADED_UNASKED = frozenset(("__mocks__", "__tests__"))  # Jest loads the files of these folders by itself

@@ -20,6 +20,7 @@ from trued.proof.room.declared_packages import NO_PACKAGES, AddedPackages
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
+from trued.proof.text.program_names import is_python
 from trued.proof.text.python_imports import modules_asked
 from trued.protocols import Command, CommandResult, Workspace
 from trued.support.plain_text import unix_lines
@@ -34,7 +35,6 @@ _CONTROLS = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _PARTS = re.compile(r"[\w./-]+")  # what may be the name of a module or file
-_PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 _STARTING = ("-m", "-c", "-A", "--app", "--module")  # options with what a program starts
 _APPLICATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(.*\))?")  # as servers name it: `app.main:app`
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
@@ -280,7 +280,7 @@ def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
     for an application, and words that name an application (`module:name`); then each word by itself.
     """
     yield words[:1]
-    if not _PYTHON.fullmatch(posixpath.basename(words[0] if words else "")):
+    if not is_python(posixpath.basename(words[0] if words else "")):
         yield [word for before, word in pairwise(words) if before in _STARTING or _APPLICATION.fullmatch(word)]
         yield from ([word] for word in words[1:])
         return

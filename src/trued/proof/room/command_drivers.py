@@ -2,64 +2,46 @@
 run.
 
 Changed drivers can make a command pass, whatever the product does. So a command that passed on the base must pass twice
-on a head that changed them: with the head's drivers, and with the base's.
+on a head that changed them: with the head's drivers, and with the base's (`trued.proof.room.changed_drivers`).
 """
 
 import posixpath
 import re
-import shutil
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-from trued.proof.room.bench import Bench, nonce
-from trued.proof.room.files_in_room import copy_into, file_digest, remove_path
-from trued.proof.room.frozen_files import DRIVERS, SHELLS
+from trued.proof.room.started_files import CODE, NODE, SCRIPTED, SHELL, files_fed, files_named, files_run, shell_scripts
 from trued.proof.text import node_names, python_names
-from trued.proof.text.command_parser import node_options, package_folder, scripts_started
+from trued.proof.text.command_parser import package_folder, scripts_started
 from trued.proof.text.commit_texts import decoded
+from trued.proof.text.given_code import codes_given, endings_loaded, files_named_in_code, may_load
 from trued.proof.text.module_places import possible_places
+from trued.proof.text.program_names import is_python, names_package_manager
 from trued.proof.text.python_imports import imported_modules
+from trued.proof.text.recipes import BUILD_FILES, text_of_recipes
 from trued.proof.text.script_imports import imported_names
-from trued.proof.text.sourced_files import files_at, sourced_files
+from trued.proof.text.sourced_files import sourced_files
 from trued.protocols import Workspace
 from trued.support.shell_words import shell_words, started_commands
+from trued.support.tables import json_table, table_at
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # at most this many files are followed, and bytes of each are read
 MOST_MODULES = 2000  # with more Python files, it is not found out who else imports a module
 # Files that contain settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
-CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
-NODE = (".js", ".mjs", ".cjs", ".ts")
 PACKAGES = ("__init__.py", "index.js")  # a folder with such a file is a module
-SCRIPTED = (*CODE, ".mk", "")
 _WORD = re.compile(r"[\w.@+/-]+")
 _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
+RECIPES = "(recipes)"  # stands for the command lines of a build file's recipes, read like a file in the same folder
+RECIPE_FILES = frozenset(BUILD_FILES) - {"package.json"}  # of a package.json, only the started scripts are read
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
-INTERPRETER = re.compile(r"(?:ba|da|z|k)?sh|python(?:\d(?:\.\d+)?)?|node|tsx|ts-node|perl|ruby")
-_COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
-_CODE_OPTION = re.compile(r"-\w*c")
 CODE_GIVEN = "(code).py"  # stands for code that a command line gives to Python
-SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 # Ways in which a command line names the folder in which its programs start.
 _FOLDER = re.compile(r"(?:\bcd|(?<!\S)-C|(?<!\S)--(?:prefix|cwd|dir|directory))(?:\s+|=)[\"']?([\w@./-]+)")
-
-
-def _importing_script(path: str, base: "Drivers") -> tuple[str, str] | None:
-    """If a script of the base would import this new file: the script's folder, and the module's name. Otherwise None.
-
-    For example, a script beside a new `configparser.py` would import that file instead of Python's module.
-    """
-    pure = PurePosixPath(path)
-    for folder, names in base.imports.items():
-        inner = pure.relative_to(folder).parts if pure.is_relative_to(folder) else ()
-        if inner and (inner[0].split(".")[0] in names or inner[0] == "node_modules"):
-            return str(folder), inner[0].split(".")[0]
-    return None
 
 
 @dataclass(slots=True)
@@ -102,58 +84,135 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     by their whole names. They are more often the product than a part of the script. Without `product`, they are in
     `beside` instead.
     """
-    blobs = await workspace.blobs(commit)
-    folders = {above for inner in {*map(posixpath.dirname, blobs)} for above in _and_above(inner)}
-    drivers, texts_to_read, seen = Drivers(), [("", command)], set[str]()
-    known_scripts = {("", command)}
-    modules = _ModulesByName(workspace, commit, blobs)
-    while texts_to_read and len(seen) < MOST_FILES:
-        place, text = texts_to_read.pop()
-        drivers.words |= set(_TOOL.findall(text.lower()))
-        package = posixpath.join(posixpath.dirname(place), package_folder(text))
-        if PurePosixPath(place).suffix in SHELL:
-            folder = posixpath.dirname(place) if PurePosixPath(place).name == SCRIPT else ""
-            starts = _folders_started_in(text, {*drivers.folders, folder}) & folders
-            drivers.folders |= {above for start in (folder, *starts) for above in _and_above(start)}
+    search = _Search(workspace, commit, await workspace.blobs(commit), product=product)
+    return await search.drivers_of(command)
+
+
+class _Search:
+    """Follows a command of one commit through the texts of all that it runs, and collects its drivers."""
+
+    def __init__(self, workspace: Workspace, commit: str, blobs: Mapping[str, str], *, product: bool) -> None:
+        self._workspace, self._commit, self._blobs, self._product = workspace, commit, blobs, product
+        self._all_folders = {above for inner in {*map(posixpath.dirname, blobs)} for above in _and_above(inner)}
+        self._drivers = Drivers()
+        self._modules = _ModulesByName(workspace, commit, blobs)
+        self._waiting: list[tuple[str, str]] = []  # the place of a text that is to be read, and the text
+        self._known_lines = set[tuple[str, str]]()  # command lines that are no files, with their places
+        self._seen = set[str]()  # files
+
+    async def drivers_of(self, command: str) -> Drivers:
+        self._follow_lines({("", command)})
+        while self._waiting and len(self._seen) < MOST_FILES:
+            place, text = self._waiting.pop()
+            self._drivers.words |= set(_TOOL.findall(text.lower()))
+            self._add_folders(place, text)
+            self._add_imports(place, text)
+            loaded_by_code = await self._follow_given_code(place, text)
+            await self._add_files(place, text, loaded_by_code)
+            self._follow_lines(await _package_scripts(self._workspace, self._commit, place, text))
+        await self._modules.add_to(self._drivers, product=self._product)
+        self._add_settings_and_builds()
+        return self._drivers
+
+    def _follow_lines(self, lines: set[tuple[str, str]]) -> None:
+        """Read these command lines, too, if they are new: scripts may start each other."""
+        self._waiting += sorted(lines - self._known_lines)
+        self._known_lines |= lines
+
+    def _add_folders(self, place: str, text: str) -> None:
+        """Add the folders in which command lines start programs."""
+        if PurePosixPath(place).suffix not in SHELL:
+            return
+        folder = posixpath.dirname(place) if PurePosixPath(place).name == SCRIPT else ""
+        starts = _folders_started_in(text, {*self._drivers.folders, folder}) & self._all_folders
+        self._drivers.folders |= {above for start in (folder, *starts) for above in _and_above(start)}
+
+    def _add_imports(self, place: str, text: str) -> None:
+        """Record which modules a script imports."""
+        self._modules.importing[place] = text
         if place.endswith(CODE):
-            names = _modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
-            drivers.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
+            names = top_modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
+            self._drivers.imports.setdefault(PurePosixPath(place).parent, set()).update(names)
+
+    async def _follow_given_code(self, place: str, text: str) -> set[str]:
+        """Follow code that command lines give to an interpreter as an argument. Returns the files that code of Node,
+        Perl or Ruby loads; the modules that Python code imports are found later, with those of the scripts."""
+        loaded = set[str]()
         for program, code in _code_given(place, text):
-            if program.startswith("python"):
-                modules.importing[CODE_GIVEN] = f"{modules.importing.get(CODE_GIVEN, '')}\n{_with_paths(code, blobs)}"
-            elif program.endswith("sh") and (place, code) not in known_scripts:
-                known_scripts.add((place, code))
-                texts_to_read.append((place, code))
-        runs, settings = _named(place, text, blobs, drivers.folders, imports=product or "/" in place)
+            loaded |= await _loaded_by_code(self._workspace, self._commit, program, code)
+            if is_python(program):
+                before = self._modules.importing.get(CODE_GIVEN, "")
+                self._modules.importing[CODE_GIVEN] = f"{before}\n{_with_paths(code, self._blobs)}"
+            elif program.endswith("sh"):
+                self._follow_lines({(place, code)})
+        return loaded
+
+    async def _add_files(self, place: str, text: str, loaded_by_code: set[str]) -> None:
+        """Add the files that the text runs or names, and read those that may name others."""
+        drivers, product = self._drivers, self._product
+        runs, settings = _named(place, text, self._blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
-        beside = set(_imported(place, text, blobs)) - runs if is_top_script else set()
-        modules.importing[place] = text
+        beside = set(_imported(place, text, self._blobs)) - runs if is_top_script else set()
+        runs |= loaded_by_code if product else set()
+        beside |= loaded_by_code - runs
         for path in beside:
             drivers.beside.setdefault(path, set()).update(_names_asked(text, path))
         only_named = runs & drivers.settings  # until now
         drivers.settings -= only_named
-        for path in sorted((runs | settings | beside) - seen | only_named):
-            seen.add(path)
+        for path in sorted((runs | settings | beside) - self._seen | only_named):
+            self._seen.add(path)
             if path not in beside:
                 (drivers.runs if path in runs else drivers.settings).add(path)
-            if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
-                texts_to_read.append((path, await _text(workspace, commit, path)))
-        manifest = posixpath.join(package, "package.json")
-        if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
-            script_place = posixpath.join(package, SCRIPT) if package else ""
-            scripts = scripts_started(text, await workspace.read(commit, manifest))
-            new_scripts = {(script_place, script) for script in scripts} - known_scripts  # one may start the other
-            known_scripts |= new_scripts
-            texts_to_read += sorted(new_scripts)
-    await modules.add_to(drivers, product=product)
-    settings_of_tools = {path for path in blobs if drivers.is_settings(path)}
-    drivers.settings |= settings_of_tools
-    drivers.by_name -= settings_of_tools
-    drivers.builds = {
-        path for path in blobs for tool in drivers.words if PurePosixPath(path).name == BUILD_CODE.get(tool)
-    }
-    drivers.settings -= drivers.runs | {*drivers.beside}
-    return drivers
+            if path in runs | beside:
+                self._waiting += await _texts_of_driver(self._workspace, self._commit, path)
+
+    def _add_settings_and_builds(self) -> None:
+        """Add the files that started tools read by themselves."""
+        drivers = self._drivers
+        settings_of_tools = {path for path in self._blobs if drivers.is_settings(path)}
+        drivers.settings |= settings_of_tools
+        drivers.by_name -= settings_of_tools
+        drivers.builds = {
+            path for path in self._blobs for tool in drivers.words if PurePosixPath(path).name == BUILD_CODE.get(tool)
+        }
+        drivers.settings -= drivers.runs | {*drivers.beside}
+
+
+async def _texts_of_driver(workspace: Workspace, commit: str, path: str) -> list[tuple[str, str]]:
+    """The texts in which a driver may name more drivers, each with its place: the driver's own text, if it is code, and
+    the recipes of a build file."""
+    pure, texts = PurePosixPath(path), list[tuple[str, str]]()
+    if pure.suffix in SCRIPTED:
+        texts.append((path, await text_of_driver(workspace, commit, path)))
+    if pure.name in RECIPE_FILES:
+        recipes = text_of_recipes(path, await text_of_driver(workspace, commit, path))
+        texts.append((posixpath.join(posixpath.dirname(path), RECIPES), recipes))
+    return texts
+
+
+async def _package_scripts(workspace: Workspace, commit: str, place: str, text: str) -> set[tuple[str, str]]:
+    """The scripts of a package.json that these command lines start, each with its place. The command lines of other
+    files start none."""
+    package = posixpath.join(posixpath.dirname(place), package_folder(text))
+    manifest = posixpath.join(package, "package.json")
+    if PurePosixPath(place).name not in ("", SCRIPT) or not names_package_manager(text):
+        return set()
+    content = await workspace.read(commit, manifest) if manifest in await workspace.blobs(commit) else None
+    scripts = table_at(json_table(content or b""), "scripts")
+    script_place = posixpath.join(package, SCRIPT) if package else ""
+    return {(script_place, str(script)) for script in scripts_started(scripts, text).values()}
+
+
+async def _loaded_by_code(workspace: Workspace, commit: str, program: str, code: str) -> set[str]:
+    """The files that code of Node, Perl or Ruby loads from a command line: `node -e "require('./tools/check.js')"`. A
+    file that other code loads, too, is the product, and is left out."""
+    blobs = await workspace.blobs(commit)
+    loaded = files_named_in_code(program, code, blobs)
+    others = [path for path in blobs if path.endswith(endings_loaded(program)) and path not in loaded] if loaded else []
+    if len(others) > MOST_MODULES:
+        return set()
+    texts = [decoded(content, MOST_BYTES) for content in (await workspace.read_all(commit, others)).values()]
+    return {path for path in loaded if not any(may_load(program, text, path) for text in texts)}
 
 
 class _ModulesByName:
@@ -189,7 +248,7 @@ class _ModulesByName:
                 is_given = place == CODE_GIVEN or (place in given and _package(path) == _package(place))
                 (given if is_given else drivers.by_name).add(path)
                 drivers.runs |= {path} if product else set()
-                waiting.append((path, await _text(self._workspace, self._commit, path)))
+                waiting.append((path, await text_of_driver(self._workspace, self._commit, path)))
 
     async def _loaded_by(self, place: str, text: str, runs: Collection[str], *, product: bool) -> set[str]:
         """The modules that the script at this place may import, wherever they are, with the packages that contain them.
@@ -203,7 +262,7 @@ class _ModulesByName:
         package = _package(place)
         places = possible_places(place, imported_modules(text))
         places |= {str(folder) for found in {*places, place} for folder in PurePosixPath(found).parents}
-        targets = {path for path in self._paths if path != place and _module_place(path) in places}
+        targets = {path for path in self._paths if path != place and module_place(path) in places}
         own = {path for path in targets if package and path.startswith(f"{package}/")}
         kept = own if product else set[str]()
         aside = {*runs, *targets, place}
@@ -221,7 +280,7 @@ class _ModulesByName:
         if self._texts is None:
             contents = await self._workspace.read_all(self._commit, self._paths)
             self._texts = {path: decoded(content, MOST_BYTES) for path, content in contents.items()}
-        place = _module_place(target)
+        place = module_place(target)
         for path, text in self._texts.items():
             if path in aside or (inside and path.startswith(inside)) or PurePosixPath(place).name not in text:
                 continue
@@ -232,14 +291,14 @@ class _ModulesByName:
         return False
 
 
-async def _text(workspace: Workspace, commit: str, path: str) -> str:
+async def text_of_driver(workspace: Workspace, commit: str, path: str) -> str:
     return decoded(await workspace.read(commit, path) or b"", MOST_BYTES)
 
 
 def _names_asked_of(text: str, path: str) -> set[str]:
     """The names that this text uses from the module at this path. The text may import the module by its whole name, or
     by any last part of it."""
-    parts = _module_place(path).split("/")
+    parts = module_place(path).split("/")
     return {name for at in range(len(parts)) for name in python_names.names_asked(text, ".".join(parts[at:]))}
 
 
@@ -249,7 +308,7 @@ def _package(path: str) -> str:
     return "/".join(parts[: 2 if parts[:1] == ("src",) else 1])
 
 
-def _module_place(path: str) -> str:
+def module_place(path: str) -> str:
     """Where Python finds this module, without its ending."""
     return path.removesuffix("/__init__.py").removesuffix(".py")
 
@@ -281,122 +340,29 @@ def _named(
         run_files |= files_fed(line.strip().lstrip("@-+"), blobs, folders)
     run_files |= sourced_files(text, folders, blobs) if shell else set()
     for match in _INCLUDED.finditer(text):
-        run_files |= {path for word in match.group(1).split() for path in _at(word, folders, blobs)}
+        run_files |= {path for word in match.group(1).split() for path in files_named(word, folders, blobs)}
     if imports:
         run_files |= set(_imported(place, text, blobs))
-    named = {path for word in _WORD.findall(text) for path in _at(word, folders, blobs)}
+    named = {path for word in _WORD.findall(text) for path in files_named(word, folders, blobs)}
     only_named = {path for path in named if not path.endswith(CODE) and "." in PurePosixPath(path).name}
     lines = [line for line in text.splitlines() if not place]
-    only_named |= {path for line in lines for word in shell_words(line) for path in _shell_scripts(word, blobs)}
+    only_named |= {path for line in lines for word in shell_words(line) for path in shell_scripts(word, blobs)}
     return run_files, only_named - run_files
 
 
-def _shell_scripts(word: str, blobs: Mapping[str, str]) -> Iterator[str]:
-    """The shell scripts at this path or directly in this folder, which a program may run (`run-parts DIR`)."""
-    place = posixpath.normpath(word) if word else ""
-    near = (path for path in blobs if path == place or posixpath.dirname(path) == place)
-    yield from (path for path in near if PurePosixPath(path).suffix in SHELL and place != ".")
-
-
-def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
-    """The files that one simple command starts: its build file, script or module, or the main program of a folder.
-
-    An interpreter starts the first code of the project that its words name: whatever stands before it is an option or
-    the value of one. Of any other program that may start another, only the first argument counts.
-    """
-    program = PurePosixPath(words[0]).name
-    build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
-    for name in DRIVERS.get(program, ()):
-        yield from _at(name, {build_folder, *folders}, blobs)
-    starts = [at for at, word in enumerate(words) if _is_interpreter(word)]
-    if starts[:1] > [0]:
-        yield from files_run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
-    is_computed = bool(_COMPUTED.match(words[0]))
-    arguments = words[1:] if _is_interpreter(program) else words[:1]
-    if is_computed or (SHELLS.fullmatch(program) and not _is_interpreter(program)):  # `time tools/check.sh`
-        arguments = [word for word in words[1:] if word == "-m" or not (word.startswith("-") or "=" in word)]
-        arguments = arguments[: 2 if arguments[:1] == ["-m"] else 1]
-    if program == "node":
-        options, files = node_options(arguments)
-        yield from (path for word in options for path in _started_at(word, blobs, folders))
-        arguments = files[:1]
-    for before, word in zip(("", *arguments), arguments, strict=False):
-        if _CODE_OPTION.fullmatch(before):
-            return
-        if (is_computed or program.startswith("python")) and (before == "-m" or word.startswith("-m")) and word != "-m":
-            module_path = word.removeprefix("-m").replace(".", "/")
-            for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
-                yield from _at(module_file, folders, blobs)
-            return
-        found = _started_at(word, blobs, folders)
-        yield from sorted(found)
-        if any(PurePosixPath(path).suffix in SCRIPTED for path in found):
-            return
-
-
-def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
-    """The files that a command line may run although no interpreter has them as its argument. An interpreter without a
-    script of its own may run whatever the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`). A shell also
-    reads files that variables name (`BASH_ENV=FILE`)."""
-    words, commands = shell_words(line), started_commands(line)
-    starts = [command[at:] for command in commands for at, word in enumerate(command) if _is_interpreter(word)][:20]
-    lacking = [rest for rest in starts if all(word.startswith(("-", "$")) for word in rest[1:])]
-    values = [value for word in words for value in word.partition("=")[2].split()]
-    named = {path for word in (*words, *values) for path in _started_at(word, blobs, folders)}
-    in_variables = {path for word in values for path in _started_at(word, blobs, folders)}
-    named = named if any({"-c", "-m"}.isdisjoint(rest) for rest in lacking) else in_variables
-    return (
-        {path for path in named if path.endswith(CODE) and (lacking or not path.endswith(".py"))} if starts else set()
-    )
-
-
-def hides_program(line: str) -> bool:
-    """Whether only the shell knows what this line starts: there are only variables, perhaps after an interpreter."""
-    for command in started_commands(line):
-        starts = [at for at, word in enumerate(command) if _is_interpreter(word)]
-        words = [word for word in command[starts[0] + 1 if starts else 0 :] if not word.startswith("-")]
-        if words and all(map(_COMPUTED.match, words)):
-            return True
-    return False
-
-
-def _is_interpreter(word: str) -> bool:
-    return bool(INTERPRETER.fullmatch(PurePosixPath(word).name))
-
-
 def _code_given(place: str, text: str) -> Iterator[tuple[str, str]]:
-    """The program and its code, for each interpreter in these command lines that gets code as an argument (`-c`). In
-    the command itself, such code may have several lines."""
+    """The program and its code, for each interpreter in these command lines that gets code as an argument. In the
+    command itself, such code may have several lines."""
     lines = {*text.splitlines(), *(() if place else (text,))} if PurePosixPath(place).suffix in SHELL else ()
     for line in sorted(lines):
         for words in started_commands(line.strip().lstrip("@-+")):
-            starts = [at for at, word in enumerate(words) if _is_interpreter(word)][:1]
-            rest = words[starts[0] :] if starts else []
-            options = [at for at, word in enumerate(rest[:-1]) if _CODE_OPTION.fullmatch(word)][:1]
-            yield from ((PurePosixPath(rest[0]).name, rest[at + 1]) for at in options)
+            yield from codes_given(words)
 
 
 def _with_paths(code: str, blobs: Mapping[str, str]) -> str:
     """Python code, with an import of each module whose path it names: `runpy.run_path("tools/lint.py")`."""
-    paths = [path for word in _WORD.findall(code) for path in _at(word, (), blobs) if path.endswith(".py")]
+    paths = [path for word in _WORD.findall(code) for path in files_named(word, (), blobs) if path.endswith(".py")]
     return "\n".join((code, *(f"import {path.removesuffix('.py').replace('/', '.')}" for path in paths)))
-
-
-def _started_at(word: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
-    """The files that run if this word is a program: the file at this path, the main program of the folder there, or
-    what a pattern matches."""
-    mains = (posixpath.join(word, name) for name in ("__main__.py", "index.js"))
-    found = {path for name in (word, *mains) for path in _at(name, folders, blobs)}
-    return found | (files_at(word, folders, blobs) if not {"*", "?", "["}.isdisjoint(word) else set())
-
-
-def _at(word: str, folders: Collection[str], blobs: Mapping[str, str]) -> Iterator[str]:
-    """The files of the commit that a word names: from the top of the project, or from one of these folders."""
-    clean = word.strip("\"'`")
-    if not clean or clean.startswith("/"):
-        return
-    paths = {posixpath.normpath(posixpath.join(folder, clean)) for folder in ("", *folders)}
-    yield from (path for path in sorted(paths) if path in blobs)
 
 
 def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
@@ -421,175 +387,21 @@ def _required(text: str) -> set[str]:
     return {name.removeprefix("./") for name in names}
 
 
-def _module(path: str) -> str:
+def module_name(path: str) -> str:
     """The name by which a script in the same folder imports this module or package."""
     pure = PurePosixPath(path)
     return pure.parent.name if pure.name in PACKAGES else pure.stem
 
 
 def _names_asked(text: str, path: str) -> set[str]:
-    """The names that a script uses from this module in the same folder."""
-    names_asked = node_names.names_asked if path.endswith(NODE) else python_names.names_asked
-    return names_asked(text, _module(path))
+    """The names that a script uses from this module, which is in the same folder, or which Node loads by its path from
+    the top."""
+    if not path.endswith(NODE):
+        return python_names.names_asked(text, module_name(path))
+    from_top = path.rpartition(".")[0]
+    return node_names.names_asked(text, module_name(path)) | node_names.names_asked(text, from_top)
 
 
-def _modules(text: str) -> set[str]:
+def top_modules(text: str) -> set[str]:
     """The first parts of the names of the modules that a Python script imports."""
     return {name.split(".")[0] for name in imported_modules(text)}
-
-
-# -- running a command with the base's drivers -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedDrivers:
-    """The drivers of a command that the head changed, removed or added."""
-
-    paths: frozenset[str]
-    settings: frozenset[str]  # of `paths`, those that may be only settings
-    by_name: frozenset[str]  # of `paths`, those that scripts import by their whole names, and that may be the product
-
-
-async def changed_drivers(bench: Bench, command: str) -> ChangedDrivers:
-    """The drivers of this command that the head changed."""
-    base = await find_drivers(bench.workspace, bench.base, command)
-    head = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
-    on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
-    build_files = {name for family in DRIVERS.values() for name in family}
-    new = [path for path in on_head if path not in on_base]
-    shadows = {path for path in new if _importing_script(path, base)}
-    by_name = {path for path in new if _is_found_first(path, base)} | base.by_name
-    added = shadows | {
-        path
-        for path in new
-        if path in head.settings
-        or base.is_settings(path)
-        or (path in head.runs and PurePosixPath(path).name in build_files)
-    }
-    drivers = {*base.runs, *base.settings, *added, *by_name}
-    changed = {path for path in drivers if on_head.get(path) != on_base.get(path)}
-    changed -= _frozen(bench, changed)
-    return ChangedDrivers(
-        frozenset(changed), frozenset(changed - base.runs - by_name), frozenset(changed & (by_name - shadows))
-    )
-
-
-def _is_found_first(path: str, base: Drivers) -> bool:
-    """Whether Python would load this new file instead of a driver of the base, or before it: a package or a compiled
-    module with its name, or an `__init__.py` above it."""
-    pure = PurePosixPath(path)
-    modules = {_module_place(driver) for driver in base.runs if driver.endswith(".py")}
-    folders = {str(folder) for driver in base.by_name for folder in PurePosixPath(driver).parents} - {"."}
-    stem = pure.name.partition(".")[0]
-    return str(pure.parent) in folders | modules if stem == "__init__" else str(pure.parent / stem) in modules
-
-
-async def drivers_of_change(bench: Bench, command: str, *, settings: bool = True) -> frozenset[str]:
-    """The drivers that the change itself wrote. If a command failed on the base and passes now, they may be the only
-    reason. Modules that are more likely the product than a part of a script do not count. Without `settings`, files
-    that the command runs count, but neither settings of tools nor code that a build runs."""
-    on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
-    base = await find_drivers(bench.workspace, bench.base, command, product=False)
-    head = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
-    drivers = base.runs | head.runs
-    if settings:
-        drivers |= base.tool_settings | head.tool_settings | base.builds | head.builds
-    changed = {path for path in drivers if on_head.get(path) != on_base.get(path)}
-    changed |= {path for path in on_head if path not in on_base and _replaces_module(bench, base, path, on_base)}
-    beside = [path for path in base.beside if on_head.get(path) != on_base[path]]
-    changed |= {path for path in beside if not await _is_product(bench, base, path)}
-    return frozenset(changed - _frozen(bench, changed))
-
-
-def _replaces_module(bench: Bench, base: Drivers, path: str, on_base: Collection[str]) -> bool:
-    """Whether a new file replaces a module that a script of the base imports.
-
-    If only a script at the top of the project imports the module, and no module of that name is on the base or
-    installed, the new file is the product and does not count.
-    """
-    shadowed = _importing_script(path, base)
-    if shadowed is None:
-        return False
-    folder, name = shadowed
-    installed = {package.replace("-", "_") for package in bench.interpreter.versions}
-    modules_on_base = {path.split("/")[0].split(".")[0] for path in on_base}
-    return folder != "." or name in {"node_modules", *bench.interpreter.standard, *installed, *modules_on_base}
-
-
-async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
-    """Whether a module beside a top-level script is the product that the script checks, and not a part of the script.
-
-    It is the product if a requirement mentions it, or mentions a name that the script uses from it. It is also the
-    product if other code of the base imports it, or if its version on the base lacks a name that the script uses.
-    """
-    name, used_names = _module(path), base.beside[path]
-    if bench.words & {name, *used_names} or await _lacks_names(bench, base, path):
-        return True
-    ending = NODE if path.endswith(NODE) else ".py"
-    others = [
-        module
-        for module in await bench.workspace.blobs(bench.base)
-        if module.endswith(ending) and module not in base.runs
-    ]
-    for module in [text for text in others if text not in base.beside][:MOST_FILES]:
-        text = await _text_on_base(bench, module)
-        if node_names.loads_module(text, name) if ending == NODE else name in _modules(text):
-            return True
-    return False
-
-
-async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
-    """Whether the module on the base lacks names that the script uses; False if that is unclear."""
-    used_names = base.beside[path]
-    if not path.endswith(NODE):
-        return python_names.lacks(await _text_on_base(bench, path), used_names)
-    # The names may be in any of these modules, because one may re-export names of another.
-    texts = [await _text_on_base(bench, module) for module in base.beside if module.endswith(NODE)]
-    return bool(used_names.difference(*map(node_names.names_mentioned, texts)))
-
-
-async def _text_on_base(bench: Bench, path: str) -> str:
-    return await _text(bench.workspace, bench.base, path)
-
-
-def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:
-    """Of these paths, the frozen files that are unchanged in the room."""
-    return {path for path in paths if bench.frozen.get(path) and file_digest(bench.room / path) == bench.frozen[path]}
-
-
-@asynccontextmanager
-async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None]:
-    """Put the base's version of these files into the room, and restore the head's after the block."""
-    on_base = await bench.workspace.blobs(bench.base)
-    aside = bench.room.parent / f"drivers-{nonce()[:12]}"
-    aside.mkdir(mode=0o700)
-    moved = {place: aside / str(number) for number, place in enumerate(sorted(_in_the_way(bench.room, paths)))}
-    try:
-        for place, saved in moved.items():
-            place.rename(saved)
-        async with bench.workspace.room(bench.base) as original:
-            for path in paths:
-                if path in on_base:
-                    copy_into(original, bench.room, path)
-        yield
-    finally:
-        for path in paths:
-            remove_path(bench.room / path)
-        for place, saved in moved.items():
-            remove_path(place)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            saved.rename(place)
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _in_the_way(room: Path, paths: Collection[str]) -> set[Path]:
-    """What the head has at these paths (files, folders, links), or in place of a folder that should contain them."""
-    in_the_way: set[Path] = set()
-    for path in paths:
-        place = room
-        for part in PurePosixPath(path).parts:
-            place = place / part
-            if place.is_symlink() or place.is_file() or (place.exists() and place == room / path):
-                in_the_way.add(place)
-                break
-    return in_the_way

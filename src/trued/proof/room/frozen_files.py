@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from trued.model import CommandCheck, Contract, Requirement, TestsCheck
 from trued.proof.text.languages import SCRIPTS, is_script
+from trued.proof.text.program_names import JUSTFILES, MAKEFILES, MANAGERS, PACKAGE_RUNNERS, SHELLS
 from trued.support.shell_words import started_commands
 from trued.support.tables import ini_tables, table_at, toml_table
 
@@ -17,16 +18,16 @@ CONFIGURED = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.c
 
 CUSTOMIZING = ("sitecustomize", "usercustomize")  # loaded by every Python that finds them, before anything else
 DRIVERS = {
-    "make": ("GNUmakefile", "makefile", "Makefile"),
-    "gmake": ("GNUmakefile", "makefile", "Makefile"),
+    "make": MAKEFILES,
+    "gmake": MAKEFILES,
     "tox": ("tox.ini",),
     "nox": ("noxfile.py",),
-    "just": ("justfile", "Justfile", ".justfile"),
+    "just": JUSTFILES,
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "inv": ("tasks.py",),
     "invoke": ("tasks.py",),
     # package.json is not listed, because its scripts and test settings come from the base anyway.
-    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc",)),
+    **dict.fromkeys((*MANAGERS, "npx"), (".npmrc",)),
 }
 # Names of files that only test runners and package managers read.
 _CONFIGURING = re.compile(
@@ -63,7 +64,9 @@ _EXPECTED = re.compile(r"__\w*(?:snapshots|screenshots)__|.+\.(?:test|spec)\.\w+
 FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
 _SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
 _SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
-SHELLS = re.compile(r"(ba|da|z|k)?sh|python(\d(\.\d+)?)?|node|perl|ruby|make|gmake|source|\.|env|exec|time")
+# Programs whose script stays the head's. The script may be the product: if it were frozen, a check would pass although
+# the head broke it. The script is still a driver, so the command must also pass with the base's.
+_NOT_FREEZING = ("nodejs", "tsx", "ts-node", "deno", "php")
 _TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
 _DEFINED = re.compile(rb"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
 
@@ -201,7 +204,7 @@ def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) ->
     is also listed as a path at the top of the project, with the blob "" if the base has no file there:
     `is_shared_setting` needs these names to recognise files that the head adds in any folder."""
     settings: dict[str, str] = {}
-    is_package_script = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
+    is_package_script = bool(re.search(rf"\b({'|'.join((*MANAGERS, *PACKAGE_RUNNERS))})\b", command))
     commands = " ".join((command, *scripts)) if is_package_script else command
     for runner, names in _SHARED.items():
         is_used = runner in commands or (is_package_script and any(name in blobs for name in names))
@@ -288,8 +291,8 @@ def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())
         if any(name in blobs for name in family) or family == (".npmrc",):
             drivers |= {name: blobs.get(name, "") for name in family}
-        script = words[0]
-        if SHELLS.fullmatch(PurePosixPath(words[0]).name):
+        script, program = words[0], PurePosixPath(words[0]).name
+        if SHELLS.fullmatch(program) and program not in _NOT_FREEZING:
             script = next((word for word in words[1:] if not word.startswith("-")), "")
         path = script.removeprefix("./")
         if path in blobs:

@@ -1,9 +1,10 @@
 """Merges package.json of base and head: scripts and test settings from the base, the rest from the head. Pure."""
 
 import json
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from trued.proof.text.command_parser import scripts_started
 
 NAME = "package.json"
 RUNNERS = ("jest", "vitest", "mocha", "ava", "nyc", "c8", "tap")  # keys with settings that only test runners read
@@ -66,13 +67,13 @@ def manifest_of_cases(base: bytes | None, head: bytes, commands: Iterable[str]) 
     return None if merged == head_settings else _as_bytes(merged)
 
 
-def _scripts_started(scripts: dict[str, Any], commands: Iterable[str]) -> dict[str, Any]:
-    """The scripts whose names are words of these command lines, or of other such scripts, and those around them."""
+def _scripts_started(scripts: Mapping[str, Any], commands: Iterable[str]) -> dict[str, Any]:
+    """The scripts that these command lines start, directly or through other scripts."""
     started, texts = dict[str, Any](), [*commands]
     while texts:
-        words = {word for text in texts for word in re.findall(r"[\w:.-]+", text)}
-        names = {f"{around}{word}" for word in words for around in ("", "pre", "post")}
-        newly_started = {name: script for name, script in scripts.items() if name in names and name not in started}
+        newly_started = scripts_started(
+            {name: script for name, script in scripts.items() if name not in started}, "\n".join(texts)
+        )
         texts = [str(script) for script in newly_started.values()]
         started |= newly_started
     return started

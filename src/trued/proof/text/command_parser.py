@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+from typing import Any
 
 from trued.model import FactNote
+from trued.proof.text.program_names import MANAGERS, NODE_PROGRAMS, is_python
 from trued.support.shell_words import sequential_commands, started_commands
-from trued.support.tables import json_table, table_at
 
 SUPPORTED = (
     "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, "
@@ -20,7 +21,6 @@ SUPPORTED = (
 _STARTERS = frozenset(("tox", "nox", "make", "gmake", "just", "task", "inv", "invoke", "sh", "bash", "ant", "rake"))
 DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 # Programs that choose an environment and then start the rest of the line. They are skipped, because the engine itself
 # chooses the environment.
 _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
@@ -59,7 +59,6 @@ _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("cross-env",): frozenset(),
     ("time",): frozenset(),
 }
-_MANAGERS = ("npm", "pnpm", "yarn", "bun")
 _FOLDER_OPTIONS = ("--prefix", "-C", "--cwd", "--dir")  # of package managers: the folder of the package
 # Options of node that take a value.
 _NODE_VALUES = frozenset(
@@ -183,7 +182,7 @@ def _script_words(words: Sequence[str]) -> list[str]:
     words_left = list(words)
     while words_left and _ASSIGNMENT.fullmatch(words_left[0]):
         words_left.pop(0)
-    return words_left if words_left and words_left[0] in _MANAGERS else []
+    return words_left if words_left and words_left[0] in MANAGERS else []
 
 
 def _call_of_steps(steps: list[list[str]], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
@@ -203,13 +202,24 @@ def counted_part(script: str, scripts: Mapping[str, str]) -> str:
     return next((part for part in parts if recognise_runner(part, scripts) is not None), "")
 
 
-def scripts_started(command: str, manifest: bytes | None) -> list[str]:
-    """The texts of the package.json scripts that a command starts."""
-    scripts, words = table_at(json_table(manifest or b""), "scripts"), command.split()
-    if not set(words) & {*_MANAGERS, "npx"}:
-        return []
-    names = {way for word in words for way in (word, f"pre{word}", f"post{word}")}
-    return [str(text) for name, text in scripts.items() if name in names]
+def scripts_started(scripts: Mapping[str, Any], lines: str) -> dict[str, Any]:
+    """Of the scripts of a package.json, those that these command lines name, and those around them (`pretest`,
+    `posttest`). Scripts that these start in turn are left out. `scripts`: name → command line."""
+    return {
+        name: script
+        for name, script in scripts.items()
+        if any(_names(lines, started) for started in _without_hook(name))
+    }
+
+
+def _without_hook(name: str) -> tuple[str, ...]:
+    """The names of the scripts with which a script of this name starts: its own, and `test` for `pretest`."""
+    return name, *(name.removeprefix(hook) for hook in ("pre", "post") if name.startswith(hook))
+
+
+def _names(lines: str, name: str) -> bool:
+    """Whether these command lines name this script. Blanks are not needed around it: `npm run a&&npm run b`."""
+    return name != "" and bool(re.search(rf"(?<![\w:.-]){re.escape(name)}(?![\w:.-])", lines))
 
 
 def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
@@ -236,7 +246,9 @@ def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int)
 
 def _without_wrapper(words: list[str]) -> list[str]:
     """The command that a wrapper starts; nothing if there is no wrapper."""
-    module_words = words[2:] if len(words) > 2 and _is_python(words[0]) and words[1] == "-m" else None
+    module_words = (
+        words[2:] if len(words) > 2 and is_python(PurePosixPath(words[0]).name) and words[1] == "-m" else None
+    )
     if module_words is not None and module_words[0] == "coverage":
         words = module_words
     for wrapper, options_with_value in _WRAPPERS.items():
@@ -256,7 +268,7 @@ def _without_wrapper(words: list[str]) -> list[str]:
 
 def _call_of_script(words: list[str], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
     """The runner that `npm test` and the like start, according to the base's own script."""
-    if not words or words[0] not in _MANAGERS:
+    if not words or words[0] not in MANAGERS:
         return None
     script_words = [word for word in words[1:] if word not in ("-s", "--silent", "--if-present", "run", "run-script")]
     if not script_words:
@@ -274,17 +286,13 @@ def _call_of_script(words: list[str], scripts: Mapping[str, str], depth: int) ->
     return replace(call, before=(*before, *call.before), notes=(note, *call.notes))
 
 
-def _is_python(word: str) -> bool:
-    return bool(_PYTHON.fullmatch(PurePosixPath(word).name))
-
-
 def _call_of_program(words: list[str]) -> RunnerCall | None:
     match words:
-        case [python, *arguments] if _is_python(python):
+        case [python, *arguments] if is_python(PurePosixPath(python).name):
             return _call_of_python(arguments)
         case ["pytest" | "py.test", *arguments]:
             return RunnerCall("pytest", tuple(arguments))
-        case ["node" | "nodejs", *arguments]:
+        case [node, *arguments] if node in NODE_PROGRAMS:
             return _call_of_node(arguments)
         case ["tsx", *arguments]:
             return _call_of_tsx(arguments)

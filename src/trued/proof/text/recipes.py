@@ -10,18 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from trued.proof.text.program_names import JUSTFILES, MAKEFILES, MANAGERS
 from trued.proof.text.python_imports import nodes_in, parse
 from trued.support.shell_words import is_operator, shell_words
 from trued.support.tables import ini_tables, json_table, table_at
 
-MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
-JUSTFILES = ("justfile", "Justfile", ".justfile")
 BUILD_FILES = (*MAKEFILES, *JUSTFILES, "tox.ini", "noxfile.py", "package.json")
 # Program that starts recipes → the files that may hold them.
 STARTERS = {
     **dict.fromkeys(("make", "gmake", "MAKE"), MAKEFILES),
     "just": JUSTFILES,
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("package.json",)),
+    **dict.fromkeys(MANAGERS, ("package.json",)),
 }
 # Names by which a project offers its checks: `check`, `test-api`, `unit_tests`, `typecheck`, `lint`.
 _CHECKS = re.compile(r"(?:.*[-_.:])?(?:\w*(?<!la)(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
@@ -104,7 +103,7 @@ def _plain_just(line: str, settings: Mapping[str, str]) -> str:
 
 
 def _of_make(text: str) -> dict[str, TargetRecipe]:
-    """The rules of a Makefile or a justfile: a line `target: needs`, and indented command lines below it."""
+    """The rules of a Makefile: a line `target: needs`, and indented command lines below it."""
     recipes, targets, settings = dict[str, TargetRecipe](), list[str](), dict[str, str]()
     for line in text.replace("\\\n", " ").splitlines():
         if line[:1].isspace() and targets:
@@ -189,6 +188,11 @@ def targets_started(words: Sequence[str], known: Mapping[str, Mapping[str, Targe
 def text_of_recipe(path: str, text: str, target: str) -> str:
     """The command lines of a target, as one text."""
     return "\n".join(recipes_of(path, text).get(target, TargetRecipe()).lines)
+
+
+def text_of_recipes(path: str, text: str) -> str:
+    """The command lines of all targets, as one text. They are as the shell gets them: variables have their values."""
+    return "\n".join(line for recipe in recipes_of(path, text).values() for line in recipe.lines)
 
 
 def commands_of(lines: str) -> Iterator[list[str]]:

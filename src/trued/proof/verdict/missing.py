@@ -26,7 +26,6 @@ from trued.model import (
 )
 from trued.proof.checks.examples import case_id
 from trued.proof.checks.http import FIXED_PORT
-from trued.proof.checks.programs import is_python
 from trued.proof.hashes import check_hash
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
@@ -34,6 +33,7 @@ from trued.proof.room.chromium import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRI
 from trued.proof.room.declared_packages import PROVIDED_BY, TOOLS, AddedPackages, package_name, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
+from trued.proof.text.program_names import is_python
 from trued.proof.text.python_imports import modules_asked
 from trued.proof.verdict.case_status import IMPORT
 from trued.proof.verdict.failed_cases import NO_WORK

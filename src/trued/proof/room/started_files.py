@@ -1,0 +1,108 @@
+"""Finds the files of the project that one command line starts: scripts, modules, build files. Pure."""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from trued.proof.room.frozen_files import DRIVERS
+from trued.proof.text.command_parser import node_options
+from trued.proof.text.given_code import CODE_OPTION
+from trued.proof.text.program_names import NODE_PROGRAMS, SHELLS, is_interpreter, is_python
+from trued.proof.text.sourced_files import files_at
+from trued.support.shell_words import shell_words, started_commands
+
+CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
+NODE = (".js", ".mjs", ".cjs", ".ts")
+SCRIPTED = (*CODE, ".mk", "")
+SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
+_COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
+_CONFIGURED = ("deno", "php")  # interpreters with an option `-c` that names their settings
+
+
+def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
+    """The files that one simple command starts: its build file, script or module, or the main program of a folder.
+
+    An interpreter starts the first code of the project that its words name: whatever stands before it is an option or
+    the value of one. Of any other program that may start another, only the first argument counts.
+    """
+    program = PurePosixPath(words[0]).name
+    build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
+    for name in DRIVERS.get(program, ()):
+        yield from files_named(name, {build_folder, *folders}, blobs)
+    starts = [at for at, word in enumerate(words) if is_interpreter(word)]
+    if starts[:1] > [0]:
+        yield from files_run(words[starts[0] :], blobs, folders)  # `uv run python tools/lint.py`
+    is_computed = bool(_COMPUTED.match(words[0]))
+    arguments = words[1:] if is_interpreter(program) else words[:1]
+    if is_interpreter(program):
+        yield from files_named(words[0], folders, blobs)  # a program of the project with the name of an interpreter
+    if is_computed or (SHELLS.fullmatch(program) and not is_interpreter(program)):  # `time tools/check.sh`
+        arguments = [word for word in words[1:] if word == "-m" or not (word.startswith("-") or "=" in word)]
+        arguments = arguments[: 2 if arguments[:1] == ["-m"] else 1]
+    if program in NODE_PROGRAMS:
+        options, files = node_options(arguments)
+        yield from (path for word in options for path in _started_at(word, blobs, folders))
+        arguments = files[:1]
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        if CODE_OPTION.fullmatch(before) and program not in _CONFIGURED:
+            return
+        if (is_computed or is_python(program)) and (before == "-m" or word.startswith("-m")) and word != "-m":
+            module_path = word.removeprefix("-m").replace(".", "/")
+            for module_file in (f"{module_path}.py", f"{module_path}/__main__.py"):
+                yield from files_named(module_file, folders, blobs)
+            return
+        found = _started_at(word, blobs, folders)
+        yield from sorted(found)
+        if any(PurePosixPath(path).suffix in SCRIPTED for path in found):
+            return
+
+
+def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
+    """The files that a command line may run although no interpreter has them as its argument. An interpreter without a
+    script of its own may run whatever the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`). A shell also
+    reads files that variables name (`BASH_ENV=FILE`)."""
+    words, commands = shell_words(line), started_commands(line)
+    starts = [command[at:] for command in commands for at, word in enumerate(command) if is_interpreter(word)][:20]
+    lacking = [rest for rest in starts if all(word.startswith(("-", "$")) for word in rest[1:])]
+    values = [value for word in words for value in word.partition("=")[2].split()]
+    named = {path for word in (*words, *values) for path in _started_at(word, blobs, folders)}
+    in_variables = {path for word in values for path in _started_at(word, blobs, folders)}
+    named = named if any({"-c", "-m"}.isdisjoint(rest) for rest in lacking) else in_variables
+    return (
+        {path for path in named if path.endswith(CODE) and (lacking or not path.endswith(".py"))} if starts else set()
+    )
+
+
+def hides_program(line: str) -> bool:
+    """Whether only the shell knows what this line starts: there are only variables, perhaps after an interpreter."""
+    for command in started_commands(line):
+        starts = [at for at, word in enumerate(command) if is_interpreter(word)]
+        words = [word for word in command[starts[0] + 1 if starts else 0 :] if not word.startswith("-")]
+        if words and all(map(_COMPUTED.match, words)):
+            return True
+    return False
+
+
+def _started_at(word: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
+    """The files that run if this word is a program: the file at this path, the main program of the folder there, or
+    what a pattern matches."""
+    mains = (posixpath.join(word, name) for name in ("__main__.py", "index.js"))
+    found = {path for name in (word, *mains) for path in files_named(name, folders, blobs)}
+    return found | (files_at(word, folders, blobs) if not {"*", "?", "["}.isdisjoint(word) else set())
+
+
+def files_named(word: str, folders: Collection[str], blobs: Mapping[str, str]) -> Iterator[str]:
+    """The files of the commit that a word names: from the top of the project, or from one of these folders."""
+    clean = word.strip("\"'`")
+    if not clean or clean.startswith("/"):
+        return
+    paths = {posixpath.normpath(posixpath.join(folder, clean)) for folder in ("", *folders)}
+    yield from (path for path in sorted(paths) if path in blobs)
+
+
+def shell_scripts(word: str, blobs: Mapping[str, str]) -> Iterator[str]:
+    """The shell scripts at this path or directly in this folder, which a program may run (`run-parts DIR`)."""
+    place = posixpath.normpath(word) if word else ""
+    near = (path for path in blobs if path == place or posixpath.dirname(path) == place)
+    yield from (path for path in near if PurePosixPath(path).suffix in SHELL and place != ".")
