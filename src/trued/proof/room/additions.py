@@ -11,8 +11,6 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
-
 from trued.model import FactNote
 from trued.proof.room.bench import Bench
 from trued.proof.room.declared_packages import AddedPackages, missing_requirements, package_name, provides_module
@@ -27,6 +25,7 @@ from trued.proof.room.environment import (
 )
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.virtualenv import BEHIND, registries
+from trued.proof.text.package_names import normal_name
 from trued.protocols import Workspace
 
 NO_REGISTRY = "no environment can be built here"
@@ -53,10 +52,8 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     if environment is None:
         return AddedPackages(unavailable=unavailable, unknown=unknown, unused=unused, notes=(*notes, *failure_notes))
     folder = Path(environment.path).parent.parent
-    before = {"pip", *(str(canonicalize_name(name)) for name in interpreter.versions)}
-    versions = {
-        name: version for name, version in environment.versions.items() if str(canonicalize_name(name)) not in before
-    }
+    before = {"pip", *(normal_name(name) for name in interpreter.versions)}
+    versions = {name: version for name, version in environment.versions.items() if normal_name(name) not in before}
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     declared = "packages that only the change declares, and those that they need,"
     found_note = FactNote(f"{declared} were installed for the checks on the change: {listed}")

@@ -8,15 +8,14 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from packaging.markers import UndefinedEnvironmentName, default_environment
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion
-
+from trued.proof.text.package_names import normal_name
 from trued.proof.text.python_imports import UNREADABLE
 from trued.support.tables import ini_tables, json_table, table_at, toml_table
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "init.sh")
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
@@ -67,9 +66,7 @@ class Declarations:
     def names(self) -> frozenset[str]:
         """The normalised names of the required packages."""
         return frozenset(
-            canonicalize_name(requirement.name)
-            for requirement in map(parse_requirement, self.requirements)
-            if requirement
+            normal_name(requirement.name) for requirement in map(parse_requirement, self.requirements) if requirement
         )
 
 
@@ -157,8 +154,11 @@ def for_tests(names: Collection[str]) -> list[str]:
     return []
 
 
-def parse_requirement(text: str) -> Requirement | None:
+def parse_requirement(text: str) -> "Requirement | None":
     """The parsed requirement; None for paths, URLs and text that cannot be parsed."""
+    # imported here, because it is slow, and many projects require nothing
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
         requirement = Requirement(text)
     except InvalidRequirement:
@@ -169,31 +169,39 @@ def parse_requirement(text: str) -> Requirement | None:
 def package_name(requirement: str) -> str:
     """The normalised name of the required package; "" if it cannot be parsed."""
     parsed = parse_requirement(requirement)
-    return str(canonicalize_name(parsed.name)) if parsed else ""
+    return normal_name(parsed.name) if parsed else ""
 
 
 def missing_requirements(
     requirements: Iterable[str], installed: Mapping[str, str], python: tuple[int, ...]
 ) -> tuple[str, ...]:
     """The requirements that apply to this Python and that no installed version meets."""
+    wanted = tuple(requirements)
+    if not wanted:
+        return ()
+    from packaging.markers import default_environment  # imported here like `Requirement`
+
     surroundings = {
         **{name: str(value) for name, value in default_environment().items()},
         "python_version": ".".join(map(str, python[:2])),
         "python_full_version": ".".join(map(str, python[:3])),
         "extra": "",
     }
-    versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in installed.items()}
-    return tuple(requirement for requirement in requirements if not _is_met(requirement, versions, surroundings))
+    versions = {normal_name(name): version.split(" ")[0] for name, version in installed.items()}
+    return tuple(requirement for requirement in wanted if not _is_met(requirement, versions, surroundings))
 
 
 def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]) -> bool:
+    from packaging.markers import UndefinedEnvironmentName
+    from packaging.version import InvalidVersion
+
     requirement = parse_requirement(text)
     if requirement is None:
         return True
     try:
         if requirement.marker and not requirement.marker.evaluate(dict(surroundings)):
             return True
-        version = versions.get(canonicalize_name(requirement.name))
+        version = versions.get(normal_name(requirement.name))
         return version is not None and requirement.specifier.contains(version, prereleases=True)
     except (UndefinedEnvironmentName, InvalidVersion):
         return True  # a marker or version that cannot be evaluated counts as met
@@ -202,8 +210,8 @@ def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, s
 def provides_module(name: str, module: str) -> bool:
     """Whether a package of this name would provide this module."""
     top = module.split(".")[0]
-    package, module_name = canonicalize_name(name), canonicalize_name(top)
-    if canonicalize_name(PROVIDED_BY.get(top, top)) == package:
+    package, module_name = normal_name(name), normal_name(top)
+    if normal_name(PROVIDED_BY.get(top, top)) == package:
         return True
     return package in (
         f"python-{module_name}",
@@ -371,7 +379,7 @@ def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:
     versions: dict[str, set[str]] = {}
     for name, version in locked:
         if name and version:
-            versions.setdefault(canonicalize_name(name), set()).add(version)
+            versions.setdefault(normal_name(name), set()).add(version)
     for name, package_versions in sorted(versions.items()):
         if len(package_versions) == 1:
             yield f"{name}=={package_versions.pop()}"

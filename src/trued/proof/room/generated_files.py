@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from packaging.utils import canonicalize_name
-
+from trued.proof.text.package_names import normal_name
 from trued.support.tables import table_at, toml_table
 
 VERSION = (
@@ -51,8 +50,8 @@ def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[s
     name = project.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
         return {}
-    versions = {str(canonicalize_name(package)): version for package, version in installed.items()}
-    installed_version = versions.get(canonicalize_name(name))
+    versions = {normal_name(package): version for package, version in installed.items()}
+    installed_version = versions.get(normal_name(name))
     version, computed = project.get("version", (installed_version or "0.0.0").split(" ")[0]), project.get("dynamic")
     if installed_version and isinstance(computed, list) and any(field in _COMPUTED for field in computed):
         return {}
