@@ -248,6 +248,9 @@ OTHER_TERMS: Heads = {
     },
     "a list by all names": {"setup.py": SETUP.replace("\nsetup(", "\nfrom _r import *\nsetup("), "_r.py": ""},
     "a list as a function": {"setup.py": SETUP.replace("\nsetup(", "\ndef REQS(): ...\nsetup(")},
+    "imports beside another version of the project": {
+        "setup.py": "import os\nfrom pathlib import Path\n" + SETUP.replace("name='a'", "name='a', version='2'")
+    },
     "another setup": {"setup.py": SETUP.replace("from setuptools", "from _r"), "_r.py": "def setup(**k): ...\n"},
 }
 SAME_TERMS: Heads = {
@@ -257,9 +260,7 @@ SAME_TERMS: Heads = {
         "tool/pyproject.toml": "[tool.poetry.dependencies]\nnumpy = {version = '2', markers = \"os_name == 'nt'\"}\n"
     },
     "one extra less": {"setup.py": SETUP.replace("[a]", "")},
-    "another version of the project": {
-        "setup.py": "import os\nfrom pathlib import Path\n" + SETUP.replace("name='a'", "name='a', version='2'")
-    },
+    "another version of the project": {"setup.py": SETUP.replace("name='a'", "name='a', version='2'")},
     "optional now": {"web/package.json": NODE.replace('"pad": "1"', "").replace('"lodash"', '"pad": "1", "lodash"')},
     "another range": {"web/package.json": NODE.replace('"lodash": "1"', '"lodash": "2"')},
 }
