@@ -67,6 +67,20 @@ _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_
 _LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1)(?=(?::[^@/]*)?(?:/|$))", re.IGNORECASE)  # this machine
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The change between two commits: the contents of its files, and what the project may import of its own or has
+    declared."""
+
+    workspace: Workspace
+    base: str
+    commit: str
+    before: Mapping[str, bytes]  # path → content of the changed files, on the base
+    after: Mapping[str, bytes]  # the same, on the commit
+    own_modules: OwnModules
+    consumers: Consumers  # of packages, as the base's manifests declare them
+
+
 async def unread_additions(
     workspace: Workspace,
     base: str,
@@ -167,7 +181,8 @@ async def unread_additions(
         *await _files_with_new_programs(workspace, base, starts, known_paths),
     ]
     declared, raised = await _declared_for_more(workspace, base, commit)
-    unknown = await _unknown_imports(workspace, (base, commit), imports, (before, after), (modules, declared))
+    change = _Change(workspace, base, commit, before, after, modules, declared)
+    unknown = await _unknown_imports(change, imports)
     return [
         *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
@@ -193,22 +208,23 @@ def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]
     }
 
 
-async def _imports_of_removed(
-    workspace: Workspace, commit: str, removed: Collection[str], modules: OwnModules
-) -> dict[str, tuple[set[str], bytes]]:
+async def _imports_of_removed(change: _Change) -> dict[str, tuple[set[str], bytes]]:
     """File of the commit → the names in it that stood for removed files of the project, and its content. Now they stand
     for packages."""
+    removed = change.before.keys() - change.after.keys()
     suffixes = (
         *((".py",) if any(path.endswith((".py", ".so", ".pyx")) for path in removed) else ()),
         *(SCRIPTS if any(map(is_script, removed)) else ()),
     )
     names_of_files = {part.split(".")[0] for path in removed for part in PurePosixPath(path).parts}
     found: dict[str, tuple[set[str], bytes]] = {}
-    readers = sorted(path for path in await workspace.blobs(commit) if suffixes and path.endswith(suffixes))
-    for path, content in (await workspace.read_all(commit, readers)).items():
+    readers = sorted(
+        path for path in await change.workspace.blobs(change.commit) if suffixes and path.endswith(suffixes)
+    )
+    for path, content in (await change.workspace.read_all(change.commit, readers)).items():
         text = text_of(content)
         is_named = any(name in text for name in names_of_files)
-        if is_named and (names := modules.removed(path, read_source(path, text))):
+        if is_named and (names := change.own_modules.removed(path, read_source(path, text))):
             found[path] = names, content
     return found
 
@@ -431,13 +447,7 @@ def _declares(path: str, old_text: str, new_text: str) -> bool:
     return not after <= before or any(map(ADDRESS.search, added)) or loads_code(path, added)
 
 
-async def _unknown_imports(
-    workspace: Workspace,
-    commits: tuple[str, str],
-    imports: Mapping[str, Collection[str]],
-    texts: tuple[Mapping[str, bytes], Mapping[str, bytes]],
-    own_and_consumers: tuple[OwnModules, Consumers],
-) -> list[tuple[str, str]]:
+async def _unknown_imports(change: _Change, imports: Mapping[str, Collection[str]]) -> list[tuple[str, str]]:
     """File and name of each unknown import. An import is unknown if the base declares no package for this file that
     provides the name, and if no code of the base for the same people imports the name.
 
@@ -445,17 +455,16 @@ async def _unknown_imports(
     ships with it. If the base's Python code imports a module of the project, that is no use of a package of the same
     name.
 
-    `commits`: the base and the commit. `imports`: path → names. `texts`: path → content of the changed files, on the
-    base and on the commit. `own_and_consumers`: the project's own modules, and the base's consumers of packages.
+    `imports`: path → names.
     """
-    (base, commit), (own_modules, consumers), (before, after) = commits, own_and_consumers, texts
-    orphans = await _imports_of_removed(workspace, commit, before.keys() - after.keys(), own_modules)
-    imports = {**{path: names for path, (names, _) in orphans.items() if path not in after}, **imports}
+    consumers = change.consumers
+    orphans = await _imports_of_removed(change)
+    imports = {**{path: names for path, (names, _) in orphans.items() if path not in change.after}, **imports}
     if not any(imports.values()):
         return []
-    changed = {**{path: content for path, (_, content) in orphans.items()}, **after}
-    declared = await declared_by(workspace, base)
-    linked_packages = (await own_packages(workspace, base, commit)).linked()
+    changed = {**{path: content for path, (_, content) in orphans.items()}, **change.after}
+    declared = await declared_by(change.workspace, change.base)
+    linked_packages = (await own_packages(change.workspace, change.base, change.commit)).linked()
     code = {path: text_of(content) for path, content in changed.items() if path.endswith((".py", *SCRIPTS))}
     developing = DevelopmentFiles(code)
     undeclared: list[_Import] = []
@@ -470,9 +479,7 @@ async def _unknown_imports(
             provided = _is_declared(name, source.parts.get(name, ()), declared if only_types else usable)
             if (name not in linked_packages or not path.endswith(SCRIPTS)) and not provided:
                 undeclared.append(_Import(path, name, source.parts.get(name, {""}), consumer))
-    return (
-        await _imports_missing_in_code(workspace, commits, undeclared, (own_modules, consumers)) if undeclared else []
-    )
+    return await _imports_missing_in_code(change, undeclared) if undeclared else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,31 +493,26 @@ class _Import:
     consumer: tuple[str, bool] | None
 
 
-async def _imports_missing_in_code(
-    workspace: Workspace,
-    commits: tuple[str, str],
-    imports: Collection[_Import],
-    own_and_consumers: tuple[OwnModules, Consumers],
-) -> list[tuple[str, str]]:
+async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]) -> list[tuple[str, str]]:
     """File and name of the imports that no code of the base for the same people has (see `_unknown_imports`).
 
     If the base's scripts import packages that only developers install, then a bundler packs such packages into the
     product. So imports of such packages are left out.
     """
-    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    consumers = change.consumers
     bundled = {
         imported.consumer: consumers.only_for_developers(imported.path)
         for imported in imports
         if is_script(imported.path)
     }
-    on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
+    on_base, on_commit = [await change.workspace.blobs(version) for version in (change.base, change.commit)]
     sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
     prefixes = {imported.name[:2] for imported in imports if imported.name.startswith(SHORT)}
     words = {*prefixes, *(imported.name.rpartition(".")[2] for imported in imports), *chain(*bundled.values())}
     roots: dict[str, set[str]] = {prefix: set() for prefix in prefixes}
     # consumer → name → the parts of it that its code imports; None stands for all code
     used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {None: {}}
-    for path, content in (await workspace.read_all(base, sources)).items():
+    for path, content in (await change.workspace.read_all(change.base, sources)).items():
         text = text_of(content)
         if not any(word in text for word in words):
             continue
@@ -519,7 +521,7 @@ async def _imports_missing_in_code(
         users = [used[None]]
         if not is_for_developers(path, folder):
             users.append(used.setdefault((folder, python), {}))
-        own_names = own_modules.imported_on_base(path, source)
+        own_names = change.own_modules.imported_on_base(path, source)
         for name in source.imports | source.fetches:
             reaches = users if name not in source.types else users[:1]
             for names in reaches if name not in own_names else ():
