@@ -37,6 +37,31 @@ async def test_a_setup_py_that_computes_what_it_requires_may_require_whatever_it
 
 
 @pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("setup", "may_require_six"),
+    [
+        ("setup(name='textkit', author='six', packages=find_packages())\n", False),
+        ("NEEDS = ['flask']\nsetup(name='textkit', license='six', install_requires=NEEDS)\n", False),
+        ('setup(name=\'textkit\', install_requires="""flask\nsix""")\n', True),
+        ("setup(name='textkit', install_requires=['flask[six]'])\n", True),
+        ("import os\nos.system('pip install six')\nsetup(name='textkit')\n", True),
+        ("import six\nsetup(name='textkit')\n", True),
+        ("from helper import *\nsetup(name='textkit', six=1)\n", True),
+        ("setup(name='textkit', **{'x': 'six'})\n", True),
+    ],
+)
+async def test_only_a_setup_py_with_other_code_may_require_whatever_it_names(
+    tmp_path: Path, setup: str, may_require_six: bool
+) -> None:
+    trial = Trial(tmp_path, {"setup.py": f"from setuptools import find_packages, setup\n{setup}"}, [])
+    await trial.workspace.begin()
+    contract = Contract(base=trial.workspace.base, requirements=())
+    modules = frozenset({"six", "textkit"})
+    found = await new_modules(trial.workspace, contract, [lacks(*modules)], modules)
+    assert found == (modules - {"six"} if may_require_six else modules)
+
+
+@pytest.mark.spec("LAW-5")
 async def test_a_manifest_that_cannot_be_parsed_may_declare_whatever_it_names(tmp_path: Path) -> None:
     trial = Trial(tmp_path, {"pyproject.toml": '[project]\ndependencies = [\n  "six>=1",\n'}, [])
     await trial.workspace.begin()

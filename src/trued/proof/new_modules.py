@@ -1,16 +1,29 @@
 """Modules that a head adds to the project. A check that lacks one of them on the base is red there, not unjudged."""
 
+import ast
 import re
+import sys
 from collections.abc import Iterable
 
 from trued.model import Contract, Evidence
 from trued.proof.checks.dependencies import declared_by
-from trued.proof.checks.package_manifests import is_read_whole, own_name
+from trued.proof.checks.package_manifests import (
+    MOST_BYTES,
+    called_name,
+    has_literal_requirements,
+    own_name,
+    unusual_requirements,
+)
 from trued.proof.room.declared_packages import provides_module
 from trued.proof.text.commit_texts import as_text
+from trued.proof.text.python_imports import UNREADABLE
 from trued.protocols import Workspace
 
 SETUP = "setup.py"
+# What a setup.py may call without computing its requirements: functions that only find its own files and texts.
+_PLAIN_CALLS = frozenset(
+    {*("setup", "find_packages", "find_namespace_packages", "open", "read", "read_text", "strip", "Path"), "dirname"}
+)
 _WORD = re.compile(r"[\w.-]+")
 _OWN_NAME = re.compile(r"""\bsetup\(\s*name\s*=\s*["']([\w.-]+)["']""")
 
@@ -32,10 +45,31 @@ async def new_modules(
     # Extras may refer to the project itself: `all = ["textkit[docs]"]`
     entries = [name for name, path in packages.items() if name != own_name(path, texts.get(path, ""))]
     declared = {word for entry in entries for word in _WORD.findall(entry)}  # an entry may also be a whole line
-    if not is_read_whole(SETUP, "", setup := texts.get(SETUP, ""), own_modules=(), known_paths=()):
-        # Such a setup.py may compute what it requires. So each of its words may be a package, except the project's
-        # name.
+    if _may_require_more(setup := texts.get(SETUP, "")):
+        # Each word of such a setup.py may be a package, except the project's name.
         declared |= {*_WORD.findall(setup)} - {*_OWN_NAME.findall(setup)}
     return frozenset(
         module for module in lacking & modules if not any(provides_module(name, module) for name in declared)
     )
+
+
+def _may_require_more(setup: str) -> bool:
+    """Whether a setup.py may require other packages than those that it lists: by a computed list, an extra, a call, or
+    an import that alters `setup`."""
+    try:
+        if len(setup) >= MOST_BYTES or not has_literal_requirements(setup) or unusual_requirements(setup):
+            return True
+        nodes = list(ast.walk(ast.parse(setup)))
+    except UNREADABLE:
+        return True
+    called_names = {called_name(node) for node in nodes if isinstance(node, ast.Call)}
+    return not called_names <= _PLAIN_CALLS or not _imported_in(nodes) <= {"setuptools", *sys.stdlib_module_names}
+
+
+def _imported_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The top-level names of the modules that the nodes import; an import of all names counts apart."""
+    plain = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    froms = [
+        (node.module or "", alias.name) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    ]
+    return plain | {f"{module}.*" if name == "*" else module.split(".")[0] for module, name in froms}

@@ -552,6 +552,76 @@ async def test_a_package_is_found_wherever_manifests_declare_it(head: dict[str, 
     assert (await read(head, BASE)).startswith("declares ")
 
 
+SETUP_PY = (
+    "import os\nfrom setuptools import setup\n\nNEEDS = ['flask']\nVERSION = '1'\n"
+    "setup(name='a', version=VERSION, description='x', packages=['kit'], install_requires=NEEDS,\n"
+    "      long_description=open(os.path.join('README.md')).read(), extras_require={'all': ['rich']})\n"
+)
+DECLARED_LITERALLY = {
+    "another version": SETUP_PY.replace("'1'", "'2'"),
+    "another version in the call": SETUP_PY.replace("VERSION = '1'\n", "").replace("=VERSION", "='2'"),
+    "other words about the project": SETUP_PY.replace("'x'", "'evil things', author='Evil', classifiers=['Evil']"),
+    "another Python": SETUP_PY.replace("name='a'", "name='a', python_requires='>=3.9'"),
+    "own sub-packages": SETUP_PY.replace("['kit']", "['kit', 'kit.sub']"),
+    "another version of a requirement": SETUP_PY.replace("['flask']", "['flask>=2']"),
+    "a requirement without a variable": SETUP_PY.replace("NEEDS = ['flask']\n", "").replace("=NEEDS", "=['flask']"),
+    "a requirement less": SETUP_PY.replace("NEEDS = ['flask']\n", "").replace("install_requires=NEEDS,", ""),
+    "an extra of known packages": SETUP_PY.replace("['rich']", "['rich', 'flask']"),
+    "comments and blanks": SETUP_PY.replace("NEEDS =", "# evil\n\nNEEDS   ="),
+}
+CODE_IN_SETUP = {
+    "an address": SETUP_PY.replace("name='a'", "name='a', dependency_links=['https://x.example/evil.whl']"),
+    "several requirements in one text": SETUP_PY.replace("['flask']", "['flask\\nevil']"),
+    "several requirements in a text without a list": SETUP_PY.replace("['flask']", "'flask\\nevil'"),
+    "options of a command": SETUP_PY.replace("name='a'", "name='a', options={'easy_install': {'index_url': 'x'}}"),
+    "an argument that a plugin reads": SETUP_PY.replace("name='a'", "name='a', pbr=True"),
+    "an entry point": SETUP_PY.replace("name='a'", "name='a', entry_points={'x': ['y = evil:main']}"),
+    "an attribute that is assigned": SETUP_PY.replace("NEEDS =", "setup.__kwdefaults__ = {'x': ['evil']}\nNEEDS ="),
+    "a variable that other code reads": SETUP_PY.replace("os.path.join('README.md')", "VERSION"),
+    "a second name for the requirements": SETUP_PY.replace("NEEDS =", "NEEDS = MORE ="),
+    "a second call": f"{SETUP_PY}setup(name='b')\n",
+    "another file": SETUP_PY.replace("README.md", "evil.md"),
+    "a computed version": SETUP_PY.replace("VERSION = '1'", "VERSION = str(1)"),
+    "an import": f"import re\n{SETUP_PY}",
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("text", DECLARED_LITERALLY.values(), ids=DECLARED_LITERALLY)
+async def test_a_setup_py_may_change_what_it_declares_literally(text: str) -> None:
+    assert text != SETUP_PY
+    assert await read({"setup.py": text}, {"setup.py": SETUP_PY, "kit/__init__.py": ""}) == "proven"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("text", CODE_IN_SETUP.values(), ids=CODE_IN_SETUP)
+async def test_a_setup_py_with_other_code_is_unread(text: str) -> None:
+    assert text != SETUP_PY
+    assert await read({"setup.py": text}, {"setup.py": SETUP_PY, "kit/__init__.py": ""}) == "unread setup.py"
+
+
+@pytest.mark.spec("DAY-9")
+async def test_a_setup_py_whose_base_computes_requirements_stays_unread() -> None:
+    for computed in ("install_requires=open('needs').read()", "**{}", "install_requires=NEEDS + ['flask']"):
+        base = SETUP_PY.replace("install_requires=NEEDS", computed)
+        head = base.replace("'1'", "'2'")
+        assert await read({"setup.py": head}, {"setup.py": base}) == "unread setup.py"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+async def test_a_new_setup_py_may_only_declare() -> None:
+    base = {"requirements.txt": "flask\n", "kit/__init__.py": ""}
+    bare = "from setuptools import setup\n\nsetup()\n"
+    for text in (bare, bare.replace("()", "(name='a', version='1', packages=['kit'], install_requires=['flask'])")):
+        assert await read({"setup.py": text}, base) == "proven"
+    for text in (
+        SETUP_PY,
+        bare.replace("()", "(dependency_links=['https://x.example/evil.whl'])"),
+        f"import os\n{bare}",
+    ):
+        assert (await read({"setup.py": text}, {**base, "list.txt": "rich\n"})) != "proven"
+
+
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize(
     ("name", "target", "found"),

@@ -8,7 +8,8 @@ import ast
 import configparser
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Any
@@ -58,56 +59,68 @@ _REACHES_IN_NODE = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One declaration of a package: whom the package reaches, under which condition, and by which manifest."""
+
+    reach: Reach
+    condition: str
+    manifest: str  # path
+
+
 class Consumers:
     """The packages that the manifests of a commit declare, by the sort of package and the folder of the code."""
 
     def __init__(self, manifests: Mapping[str, str]) -> None:
         """`manifests`: path → text, with all lists to which manifests refer."""
-        # (sort, folder) → package → whom it reaches, and the manifest that says so
-        self.declared: dict[tuple[str, str], dict[str, tuple[Reach, str]]] = {}
-        # the same → package → whom it reaches, under which condition, and the manifest that says so
-        self._terms: dict[tuple[str, str], dict[str, set[tuple[Reach, str, str]]]] = {}
+        # (sort, folder) → package → its declarations; a folder with manifests is a key even if they declare nothing
+        self.declared: dict[tuple[str, str], dict[str, set[Declaration]]] = {}
         entries = {path: list(_entries(path, text)) for path, text in manifests.items()}
         reaches = _reaches_of_lists(entries)
-        for path, declarations in entries.items():
+        for path, written_entries in entries.items():
             place = _SORTS.get(PurePosixPath(path).name, PYTHON), _folder(path)
-            packages, terms = self.declared.setdefault(place, {}), self._terms.setdefault(place, {})
-            for entry, own_reach, condition in declarations:
-                reach = reaches.get(path, own_reach)
+            packages = self.declared.setdefault(place, {})
+            for entry, own_reach, condition in written_entries:
                 if not references_in(path, entry):
-                    terms.setdefault(entry, set()).add((reach, condition, path))
-                if not references_in(path, entry) and (entry not in packages or packages[entry][0] < reach):
-                    packages[entry] = reach, path
+                    declaration = Declaration(reaches.get(path, own_reach), condition, path)
+                    packages.setdefault(entry, set()).add(declaration)
 
     def declared_for_more(self, base: "Consumers") -> Iterator[tuple[str, str]]:
         """Package and manifest, for each package that reaches not only developers, and more people than on the base, or
         under another condition. A declaration counts in all folders below, too. A package is left out if its
         declaration has only moved, from a folder that has no manifest any more."""
-        for (sort, folder), terms in self._terms.items():
-            for package, declarations in terms.items():
-                for reach, condition, path in declarations:
+        for (sort, folder), packages in self.declared.items():
+            for package, declarations in packages.items():
+                for declaration in declarations:
+                    reach = declaration.reach
                     known = base.conditions(sort, folder, package, reach)
-                    is_new = reach > Reach.DEVELOPERS and known.isdisjoint(("", condition))
+                    is_new = reach > Reach.DEVELOPERS and known.isdisjoint(("", declaration.condition))
                     if is_new and not self._has_moved(sort, package, reach, base):
-                        yield package, path
+                        yield package, declaration.manifest
 
     def conditions(self, sort: str, folder: str, package: str, needed: Reach) -> set[str]:
         """The conditions under which the package reaches at least so many people in this folder."""
-        above = [self._terms.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
-        return {condition for terms in above for reach, condition, _ in terms.get(package, ()) if reach >= needed}
+        return {
+            declaration.condition
+            for packages in self._above(sort, folder)
+            for declaration in packages.get(package, ())
+            if declaration.reach >= needed
+        }
 
     def _has_moved(self, sort: str, package: str, reach: Reach, base: "Consumers") -> bool:
         """Whether a folder that declared the package for as many people on the base has no manifest any more."""
         return any(
-            base_sort == sort and (sort, folder) not in self.declared and packages.get(package, (None,))[0] == reach
+            base_sort == sort
+            and (sort, folder) not in self.declared
+            and package in packages
+            and max(declaration.reach for declaration in packages[package]) == reach
             for (base_sort, folder), packages in base.declared.items()
         )
 
     def packages(self, sort: str, folder: str, needed: Reach) -> set[str]:
         """The packages whose reach in this folder is at least `needed`, by its manifests and those of the folders
         above."""
-        declarations = [self.declared.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
-        return {name for packages in declarations for name, (reach, _) in packages.items() if reach >= needed}
+        return _reaching(self._above(sort, folder), needed)
 
     def usable(self, path: str) -> set[str]:
         """The packages that the product's code in this file may use. If no manifest lies above the file, for example
@@ -116,7 +129,7 @@ class Consumers:
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
             return self.packages(sort, folder, Reach.EXTRA)
         every = [packages for (other_sort, _), packages in self.declared.items() if other_sort == sort]
-        return {name for packages in every for name, (reach, _) in packages.items() if reach >= Reach.EXTRA}
+        return _reaching(every, Reach.EXTRA)
 
     def only_for_developers(self, path: str) -> set[str]:
         """The packages that are declared for the code in this file, and that reach only its developers."""
@@ -126,6 +139,20 @@ class Consumers:
         """The folder of the consumer that the code in this file belongs to; "" if there is no manifest for it."""
         above = _folders_above(posixpath.dirname(path))
         return next((folder_above for folder_above in above if (_sort_of(path), folder_above) in self.declared), "")
+
+    def _above(self, sort: str, folder: str) -> list[dict[str, set[Declaration]]]:
+        """What the manifests in this folder declare, and those in each folder above."""
+        return [self.declared.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
+
+
+def _reaching(tables: Iterable[Mapping[str, Collection[Declaration]]], needed: Reach) -> set[str]:
+    """The packages in these tables that some declaration brings to at least so many people."""
+    return {
+        package
+        for packages in tables
+        for package, declarations in packages.items()
+        if any(declaration.reach >= needed for declaration in declarations)
+    }
 
 
 def _sort_of(path: str) -> str:

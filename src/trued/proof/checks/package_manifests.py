@@ -9,7 +9,6 @@ import ast
 import configparser
 import json
 import re
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -80,10 +79,9 @@ OWN_CODE = ("packages", "py-modules", "py_modules")  # settings that list the pr
 ENTRY_POINTS = ("scripts", "gui-scripts", "entry-points", "plugins", "options.entry_points")
 _ENTRY_POINT = re.compile(r"(\w+)[\w.]*:[\w.]+")
 GO_VERBS = ("module", "go", "toolchain", "require", "replace", "exclude", "retract")
-# Functions that a changed setup.py may call, because they only find its own files and texts.
-SETUP_CALLS = frozenset(
-    {*("setup", "find_packages", "find_namespace_packages", "open", "read", "read_text", "strip", "Path"), "dirname"}
-)
+# Arguments of `setup` that a change may write literally: they describe the project, or declare packages.
+SETUP_DECLARATIONS = frozenset({*METADATA, *REQUIREMENTS, *OWN_CODE, "python_requires"})
+_BARE_SETUP = "from setuptools import setup\nsetup()\n"  # with this text, a new setup.py is compared
 
 Setting = tuple[tuple[str, ...], str]  # keys, value; "" for an empty table or list
 
@@ -316,7 +314,7 @@ def is_read_whole(
         if len(new_text) >= MOST_BYTES or name == "Gemfile":
             return False
         if name == "setup.py":
-            return _is_plain_setup(old_text, new_text)
+            return _declares_only(old_text or _BARE_SETUP, new_text)
         if name == "go.mod":
             other_lines = [
                 [line for line in _go_lines(text) if line[0] not in GO_VERBS] for text in (old_text, new_text)
@@ -410,42 +408,90 @@ def _is_harmless(name: str, setting: Setting, own_modules: Collection[str], know
     return False
 
 
-def _is_plain_setup(old_text: str, new_text: str) -> bool:
-    """Whether a setup.py lists all its requirements literally, and newly calls only functions of `SETUP_CALLS`."""
-    module = ast.parse(new_text)
-    nodes = list(ast.walk(module))
+# -- setup.py ----------------------------------------------------------------------------------------------------------
+
+
+def _declares_only(old_text: str, new_text: str) -> bool:
+    """Whether two versions of a setup.py differ at most in what they declare literally, so that `declared_in` reports
+    every package that the newer one adds. Other code may add packages in ways that cannot be listed."""
+    return (
+        has_literal_requirements(new_text)
+        and unusual_requirements(new_text) <= unusual_requirements(old_text)
+        and _code_beside_declarations(old_text) == _code_beside_declarations(new_text)
+    )
+
+
+def has_literal_requirements(setup_py: str) -> bool:
+    """Whether all requirements of this setup.py are written in it literally, and no call takes arguments from a
+    dictionary, which may hold more of them. Raises SyntaxError or ValueError if it cannot be parsed."""
+    module = ast.parse(setup_py)
+    variables = _literal_variables(module)
+    keywords = [node for node in ast.walk(module) if isinstance(node, ast.keyword)]
+    requirements = [keyword.value for keyword in keywords if keyword.arg in REQUIREMENTS]
+    return all(keyword.arg for keyword in keywords) and all(
+        _is_literal(value) or _variable(value) in variables for value in requirements
+    )
+
+
+def unusual_requirements(setup_py: str) -> set[str]:
+    """The requirements in this setup.py that may install more than the package by which they are known: with an extra,
+    or several of them in one text."""
+    entries = {entry for _, value in setup_keywords(setup_py) for entry in texts_in(value)}
+    return {entry for entry in entries if _EXTRAS.match(entry) or len(entry.splitlines()) > 1}
+
+
+def _code_beside_declarations(setup_py: str) -> str:
+    """The syntax tree of a setup.py without what it declares literally: arguments of `setup` that are in
+    `SETUP_DECLARATIONS`, and the variables that hold nothing but the value of one of these."""
+    module = ast.parse(setup_py)
+    variables = _literal_variables(module)
+    values: list[ast.expr] = []
+    for call in [node for node in ast.walk(module) if isinstance(node, ast.Call)]:
+        if called_name(call) == "setup":
+            declarations = [
+                keyword
+                for keyword in call.keywords
+                if keyword.arg in SETUP_DECLARATIONS
+                and (_is_literal(keyword.value) or _variable(keyword.value) in variables)
+            ]
+            call.keywords = [keyword for keyword in call.keywords if keyword not in declarations]
+            values += [keyword.value for keyword in declarations]
+    assignments = [variables[name] for name in map(_variable, values) if name in variables]
+    module.body = [statement for statement in module.body if statement not in assignments]
+    return ast.dump(module)
+
+
+def called_name(call: ast.Call) -> str:
+    """The name of the function or method that is called; "" if it has none."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else _variable(call.func)
+
+
+def _variable(value: ast.expr) -> str:
+    """The name of the variable that an expression consists of; "" for any other expression."""
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _literal_variables(module: ast.Module) -> dict[str, ast.Assign]:
+    """Name → assignment, for each variable with a literal value that the module mentions only once besides, so that no
+    other code can change the value."""
     # every name in the module, whatever binds or uses it: an import, a function, an exception
-    fields = [field for node in nodes if not isinstance(node, ast.Constant) for _, field in ast.iter_fields(node)]
+    nodes = [node for node in ast.walk(module) if not isinstance(node, ast.Constant)]
+    fields = [field for node in nodes for _, field in ast.iter_fields(node)]
     names = [name for field in fields for name in (field if isinstance(field, list) else [field])]
     mentions = Counter(name for name in names if isinstance(name, str))
-    values = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg in REQUIREMENTS]
-    if any(isinstance(value, ast.Name) and mentions[value.id] != 2 for value in values):
-        return False  # a variable with requirements is used more than once, so other code may change it
-    old_nodes = list(ast.walk(ast.parse(old_text)))
-    if not _imported_in(nodes) <= _imported_in(old_nodes) | {"setuptools", *sys.stdlib_module_names}:
-        return False  # what is imported may alter `setup`, or what it gets
-    old_entries = [entry for _, value in setup_keywords(old_text) for entry in texts_in(value)]
-    new_entries = [entry for _, value in setup_keywords(new_text) for entry in texts_in(value)]
-    if not {*filter(_EXTRAS.match, new_entries)} <= {*filter(_EXTRAS.match, old_entries)}:
-        return False
+    assignments = [statement for statement in module.body if isinstance(statement, ast.Assign)]
+    return {
+        name: assignment
+        for assignment in assignments
+        if len(assignment.targets) == 1
+        and mentions[name := _variable(assignment.targets[0])] == 2
+        and _is_literal(assignment.value)
+    }
+
+
+def _is_literal(value: ast.expr) -> bool:
     try:
-        for _, value in setup_keywords(new_text):
-            ast.literal_eval(value)
+        ast.literal_eval(value)
     except (ValueError, TypeError):
         return False
-    before = {ast.dump(node) for node in old_nodes if isinstance(node, ast.Call)}
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    new_calls = [call for call in calls if ast.dump(call) not in before]
-    called_names = {
-        call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "") for call in new_calls
-    }
-    return called_names <= SETUP_CALLS and not any(keyword.arg is None for call in calls for keyword in call.keywords)
-
-
-def _imported_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """The top-level names of the modules that the nodes import; an import of all names counts apart."""
-    plain = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    froms = [
-        (node.module or "", alias.name) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
-    ]
-    return plain | {f"{module}.*" if name == "*" else module.split(".")[0] for module, name in froms}
+    return True

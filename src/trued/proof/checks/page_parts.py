@@ -1,8 +1,12 @@
 """Reads a page or style sheet as a browser does: what it loads from elsewhere, and which code it runs. Pure."""
 
+import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from html.parser import HTMLParser
+from pathlib import PurePosixPath
+
+from trued.proof.checks.source_imports import read_source
 
 ADDRESSED = frozenset(
     (
@@ -16,6 +20,17 @@ _ELSEWHERE = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 _CALLED = ("mailto:", "tel:", "about:")  # addresses from which nothing is loaded
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\r\n\f]?")
 _STYLE_ADDRESS = re.compile(r"url\(\s*[\"']?\s*([^\"')]+)|@import\s+[\"']([^\"']+)", re.IGNORECASE)
+ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
+# A rule that names a file or package: @import "x", @use "x", @plugin "x"
+_STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
+_STYLE_RULE = re.compile(
+    r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*(?:\([\w, ]*\)\s*)?"
+    rf"({_STYLE_NAME}(?:\s*,\s*{_STYLE_NAME})*)"
+)
+# Matches comments, and also strings, because a string may contain what looks like a comment.
+_STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
+_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
+NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
 
 def page_parts(text: str) -> "PageParts | None":
@@ -107,3 +122,60 @@ def style_addresses(text: str) -> set[str]:
 def _addresses_in_rules(text: str) -> Iterator[str]:
     for groups in _STYLE_ADDRESS.findall(text):
         yield from map(_plain, filter(None, groups))
+
+
+def loads_more(path: str, old_text: str, new_text: str) -> bool:
+    """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so."""
+    if _addresses(new_text) - _addresses(old_text):
+        return True
+    if path.endswith((".css", ".scss")):
+        return bool(style_addresses(new_text) - style_addresses(old_text))
+    before, after = page_parts(old_text), page_parts(new_text)
+    if before is None or after is None:
+        return True
+    known_lines = {line for script in before.code for line in read_source("inline.js", script).hidden}
+    new_scripts = [read_source("inline.js", script) for script in after.code - before.code]
+    return bool(after.addresses - before.addresses) or any(
+        source.hidden - known_lines or source.starts for source in new_scripts
+    )
+
+
+def packages_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
+    return _packages_in_page(text) | _packages_in_style(path, unescaped_style(text), files)
+
+
+def _packages_in_page(text: str) -> set[str]:
+    """The packages that scripts in a page import."""
+    page = page_parts(text)
+    return {name for script in page.code for name in read_source("inline.js", script).imports} if page else set()
+
+
+def _packages_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
+    """The packages that rules of a style sheet name. A name counts if no file of the project fits it, because a bundler
+    would then look for a package of that name."""
+    beside, packages = PurePosixPath(path).parent, set[str]()
+    rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda match: match[1] or "", text))
+    quoted_names = [quoted for rule in rules for quoted in re.findall(_STYLE_NAME, rule)]
+    for name in (
+        re.sub(r"^(?i:url)\(", "", quoted).rstrip(")").strip().strip("\"'").removeprefix("~") for quoted in quoted_names
+    ):
+        if not name or name.startswith((".", "/", "http:", "https:", "sass:")):
+            continue
+        target = beside / name
+        # Sass loads a folder by its index
+        targets = (target, target / "index") if path.endswith(".scss") else (target,)
+        variants = [(mark, end) for mark in ("", "_") for end in ("", ".css", ".scss", ".sass")]
+        candidates = {
+            str(candidate.with_name(f"{mark}{candidate.name}{end}")) for candidate in targets for mark, end in variants
+        }
+        if candidates.isdisjoint(files):
+            packages.add("/".join(name.split("/")[: 2 if name.startswith("@") else 1]))
+    return packages
+
+
+def _addresses(text: str) -> set[str]:
+    """The addresses in a page, as a browser reads them."""
+    plain = _XMLNS.sub("", html.unescape(text)).replace("\\", "/")
+    joined = re.sub(r"[\t\r\n]", "", plain)  # browsers ignore these in addresses
+    addresses = {address for address in ADDRESS.findall(plain) if not NAMESPACE.match(address)}
+    return addresses | {address.split("?")[0] for address in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}

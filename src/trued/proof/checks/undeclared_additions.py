@@ -2,7 +2,6 @@
 file, an import, a command, a page. If there are any, the manifests prove too little: a person has to approve the
 requirement."""
 
-import html
 import posixpath
 import re
 from collections.abc import Collection, Mapping
@@ -20,6 +19,7 @@ from trued.proof.checks.dependencies import (
 )
 from trued.proof.checks.development_files import DRIVEN, DevelopmentFiles, is_for_developers
 from trued.proof.checks.harmless_modules import STANDARD
+from trued.proof.checks.own_modules import OwnModules, is_vendored, own_imports
 from trued.proof.checks.package_consumers import Consumers
 from trued.proof.checks.package_manifests import (
     MOST_BYTES,
@@ -39,7 +39,7 @@ from trued.proof.checks.package_words import (
     parsed_data,
     read_names,
 )
-from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
+from trued.proof.checks.page_parts import ADDRESS, NAMESPACE, loads_more, packages_in_markup
 from trued.proof.checks.script_headers import UNKNOWN, first_command, own_manifests
 from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
 from trued.proof.checks.tool_settings import ToolSettings
@@ -64,18 +64,21 @@ _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 # A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
 # nothing.
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
-_ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
-# A rule that names a file or package: @import "x", @use "x", @plugin "x"
-_STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
-_STYLE_RULE = re.compile(
-    r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*(?:\([\w, ]*\)\s*)?"
-    rf"({_STYLE_NAME}(?:\s*,\s*{_STYLE_NAME})*)"
-)
-# Matches comments, and also strings, because a string may contain what looks like a comment.
-_STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
-_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
 _LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1)(?=(?::[^@/]*)?(?:/|$))", re.IGNORECASE)  # this machine
-_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The change between two commits: the contents of its files, and what the project may import of its own or has
+    declared."""
+
+    workspace: Workspace
+    base: str
+    commit: str
+    before: Mapping[str, bytes]  # path → content of the changed files, on the base
+    after: Mapping[str, bytes]  # the same, on the commit
+    own_modules: OwnModules
+    consumers: Consumers  # of packages, as the base's manifests declare them
 
 
 async def unread_additions(
@@ -108,7 +111,7 @@ async def unread_additions(
     )
     known_paths = _known_paths(on_base, after)
     aliases, tools = await _settings_of_scripts(workspace, base, {**before, **after}, after, known_paths)
-    modules = _OwnModules(roots, on_base, on_commit, projects, aliases)
+    modules = OwnModules(roots, on_base, on_commit, projects, aliases)
     links, imports = await workspace.symbolic_links(commit), dict[str, set[str]]()
     heads = {path: pair for path, pair in texts.items() if path not in links}
     on_base_with_folders = with_folders(on_base)
@@ -145,7 +148,7 @@ async def unread_additions(
             own_names = (
                 {*own_modules, *STANDARD.intersection(standard)}
                 if path.endswith(".py")
-                else _own_imports(path, new_source, aliases, on_commit)
+                else own_imports(path, new_source, aliases, on_commit)
             )
             own_names |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
             # A test may ask its own machine.
@@ -168,10 +171,9 @@ async def unread_additions(
             )
             additions += [] if is_understood else [path]
         elif path.endswith(MARKUP):
-            loads_more = _addresses(new_text) - _addresses(old_text) or _loads_more(path, old_text, new_text)
-            additions += [path] if loads_more else []
-            old_packages = _packages_in_markup(path, old_text, on_base)
-            imports[path] = _packages_in_markup(path, new_text, on_commit) - old_packages
+            additions += [path] if loads_more(path, old_text, new_text) else []
+            old_packages = packages_in_markup(path, old_text, on_base)
+            imports[path] = packages_in_markup(path, new_text, on_commit) - old_packages
         elif not path.endswith(READ_AS_CODE):
             other_files[path] = old_text, new_text
     additions += [
@@ -179,7 +181,8 @@ async def unread_additions(
         *await _files_with_new_programs(workspace, base, starts, known_paths),
     ]
     declared, raised = await _declared_for_more(workspace, base, commit)
-    unknown = await _unknown_imports(workspace, (base, commit), imports, (before, after), (modules, declared))
+    change = _Change(workspace, base, commit, before, after, modules, declared)
+    unknown = await _unknown_imports(change, imports)
     return [
         *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
@@ -205,105 +208,23 @@ def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]
     }
 
 
-class _OwnModules:
-    """The project's modules that Python would import in preference to a package of the same name, and the names by
-    which its scripts import files of the project."""
-
-    def __init__(
-        self,
-        roots: Collection[str],
-        on_base: Collection[str],
-        on_commit: Collection[str],
-        projects: Collection[str],
-        aliases: ScriptAliases,
-    ) -> None:
-        self._aliases = aliases
-        self._roots, self._projects = [*map(PurePosixPath, roots or (".", "src"))], [*map(PurePosixPath, projects)]
-        self._paths_on_base, self._paths_on_commit = on_base, on_commit
-        self._folders_of_tests = {PurePosixPath(path).parent for path in on_commit if is_test(path)}
-        self._distributions = _roots_of_distributions(on_base)
-        self._elsewhere = {*self._distributions.values(), *self._projects}
-        known = [path for path in on_base if path in on_commit]
-        self._modules_elsewhere = _modules_in(self._elsewhere, on_base, known)
-        self._modules_by_folders: dict[tuple[frozenset[PurePosixPath], PurePosixPath], frozenset[str]] = {}
-        self._modules_on_base: dict[frozenset[PurePosixPath], frozenset[str]] = {}
-
-    def _folders_of(self, path: str) -> tuple[frozenset[PurePosixPath], PurePosixPath]:
-        """The folders from which this file imports, and the file's own root among them. For a test, modules beside it
-        count. In a repository of several distributions or projects, all modules of the file's own distribution or
-        project count, and modules of the others if the base has them."""
-        above = PurePosixPath(path).parents
-        tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
-        own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
-        own_folders += [
-            project
-            for project in self._projects
-            if project in above or (project.name == "src" and project.parent in above)
-        ]
-        folders = frozenset({*self._roots, *tests, *own_folders})
-        # A file in `src` does not find what lies above `src`, once it is installed.
-        above_file = () if not path or is_test(path) else folders.intersection(above)
-        roots = [folder for folder in above_file if not self._is_package(folder)]
-        own_root = max(roots, key=lambda folder: len(folder.parts), default=PurePosixPath())
-        return folders, own_root
-
-    def beside(self, path: str) -> frozenset[str]:
-        """The modules that this file could import on the commit. A module that the base lacks counts only if it does
-        not lie above the file's own root. A module that was a file or had an `__init__.py` must still be one, because
-        Python prefers an installed package to a mere folder."""
-        folders, own_root = key = self._folders_of(path)
-        if key not in self._modules_by_folders:
-            known = [file for file in self._paths_on_commit if file in self._paths_on_base]
-            modules = self._modules_elsewhere | _modules_in(folders, self._paths_on_base, known)
-            modules |= _modules_in(folders.difference(own_root.parents), self._paths_on_base, self._paths_on_commit)
-            was, is_now = [_modules_in(folders, (), files) for files in (self._paths_on_base, self._paths_on_commit)]
-            self._modules_by_folders[key] = modules - {name for name in was - is_now if not is_test(f"{name}/x.py")}
-        return self._modules_by_folders[key]
-
-    def on_base(self, path: str) -> frozenset[str]:
-        """The modules that this file could import on the base."""
-        folders, _ = self._folders_of(path)
-        if folders not in self._modules_on_base:
-            self._modules_on_base[folders] = _modules_in(
-                {*folders, *self._elsewhere}, self._paths_on_base, self._paths_on_base
-            )
-        return self._modules_on_base[folders]
-
-    def imported_on_base(self, path: str, source: SourceText) -> Collection[str]:
-        """The imports of a file that stood for code of the project on the base."""
-        if path.endswith(".py"):
-            return self.on_base(path)
-        return _own_imports(path, source, self._aliases, self._paths_on_base)
-
-    def removed(self, path: str, source: SourceText) -> set[str]:
-        """The imports of a file that stood for code of the project, which the commit removes."""
-        own = (
-            self.beside(path)
-            if path.endswith(".py")
-            else _own_imports(path, source, self._aliases, self._paths_on_commit)
-        )
-        return source.imports.intersection(self.imported_on_base(path, source)).difference(own)
-
-    def _is_package(self, folder: PurePosixPath) -> bool:
-        return str(folder / "__init__.py") in self._paths_on_base
-
-
-async def _imports_of_removed(
-    workspace: Workspace, commit: str, removed: Collection[str], modules: _OwnModules
-) -> dict[str, tuple[set[str], bytes]]:
+async def _imports_of_removed(change: _Change) -> dict[str, tuple[set[str], bytes]]:
     """File of the commit → the names in it that stood for removed files of the project, and its content. Now they stand
     for packages."""
+    removed = change.before.keys() - change.after.keys()
     suffixes = (
         *((".py",) if any(path.endswith((".py", ".so", ".pyx")) for path in removed) else ()),
         *(SCRIPTS if any(map(is_script, removed)) else ()),
     )
     names_of_files = {part.split(".")[0] for path in removed for part in PurePosixPath(path).parts}
     found: dict[str, tuple[set[str], bytes]] = {}
-    readers = sorted(path for path in await workspace.blobs(commit) if suffixes and path.endswith(suffixes))
-    for path, content in (await workspace.read_all(commit, readers)).items():
+    readers = sorted(
+        path for path in await change.workspace.blobs(change.commit) if suffixes and path.endswith(suffixes)
+    )
+    for path, content in (await change.workspace.read_all(change.commit, readers)).items():
         text = text_of(content)
         is_named = any(name in text for name in names_of_files)
-        if is_named and (names := modules.removed(path, read_source(path, text))):
+        if is_named and (names := change.own_modules.removed(path, read_source(path, text))):
             found[path] = names, content
     return found
 
@@ -351,15 +272,6 @@ async def _settings_of_scripts(
     return ScriptAliases(before), ToolSettings({**before, **new}, known_paths)
 
 
-def _own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Collection[str]) -> set[str]:
-    """The imports of a script that stand for files of the commit (`files`), as the base's settings say."""
-    return {
-        package
-        for package, names in source.named.items()
-        if all(aliases.leads_inside(path, name, files) for name in names) and not _is_vendored(package, files)
-    }
-
-
 def _leads_out(path: str, name: str, on_base: Collection[str], on_commit: Collection[str]) -> bool:
     """Whether a path that the script at `path` imports leads out of the project. An absolute path is the project's own
     only if the base has such a file below a folder that bundlers serve."""
@@ -368,11 +280,6 @@ def _leads_out(path: str, name: str, on_base: Collection[str], on_commit: Collec
         folders = [*PurePosixPath(path).parents, *(folder / "public" for folder in PurePosixPath(path).parents)]
         return not any(str(folder / place.lstrip("/")) in on_base for folder in folders)
     return place.startswith("../") or (not name.startswith(".") and place not in with_folders(on_commit))
-
-
-def _is_vendored(package: str, files: Collection[str]) -> bool:
-    """Whether the project contains a package of that name, which Node loads whatever the settings of tools say."""
-    return any(f"node_modules/{package}/" in path for path in files)
 
 
 def _roots_of_short_name(name: str, files: Collection[str]) -> set[str]:
@@ -390,34 +297,6 @@ def _is_read_at_target(path: str, target: str, files: Collection[str]) -> bool:
     leads_to = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     same_kind = PurePosixPath(leads_to).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
     return (leads_to in files and same_kind) or any(file.startswith(f"{leads_to}/") for file in files)
-
-
-def _roots_of_distributions(on_base: Collection[str]) -> dict[PurePosixPath, PurePosixPath]:
-    """The folders of the base's Python distributions below the top folder, each with the folder of its modules."""
-    manifest_names = ("pyproject.toml", "setup.py", "setup.cfg")
-    manifests = [
-        PurePosixPath(path) for path in on_base if PurePosixPath(path).name in manifest_names and not is_test(path)
-    ]
-    folders = {manifest.parent for manifest in manifests if manifest.parent.name}
-    folders_with_modules = {
-        path.parents[at]
-        for path in map(PurePosixPath, on_base)
-        if path.suffix == ".py"
-        for at in range(len(path.parts))
-    }
-    return {folder: folder / "src" if folder / "src" in folders_with_modules else folder for folder in folders}
-
-
-def _modules_in(folders: Collection[PurePosixPath], on_base: Collection[str], files: Collection[str]) -> frozenset[str]:
-    """The project's modules in these folders of the commit. A folder without `__init__.py` counts only if the base has
-    it, because Python prefers an installed package to it."""
-    modules = set()
-    for file in map(PurePosixPath, files):
-        for folder in {*folders}.intersection(file.parents) if file.suffix in (".py", ".so", ".pyx") else ():
-            inside = file.relative_to(folder).parts
-            if len(inside) == 1 or inside[1:] == ("__init__.py",) or str(file) in on_base:
-                modules.add(inside[0].split(".")[0])
-    return frozenset(modules)
 
 
 def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceText, str]) -> bool:
@@ -464,64 +343,9 @@ def _addresses_in_code(text: str) -> set[str]:
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("//", "/*", "*"))]
     return {
         address
-        for address in _ADDRESS.findall("\n".join(lines))
-        if not _NAMESPACE.match(address) and not _LOCAL.match(address)
+        for address in ADDRESS.findall("\n".join(lines))
+        if not NAMESPACE.match(address) and not _LOCAL.match(address)
     }
-
-
-def _addresses(text: str) -> set[str]:
-    """The addresses in a page, as a browser reads them."""
-    plain = _XMLNS.sub("", html.unescape(text)).replace("\\", "/")
-    joined = re.sub(r"[\t\r\n]", "", plain)  # browsers ignore these in addresses
-    addresses = {address for address in _ADDRESS.findall(plain) if not _NAMESPACE.match(address)}
-    return addresses | {address.split("?")[0] for address in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}
-
-
-def _loads_more(path: str, old_text: str, new_text: str) -> bool:
-    """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so."""
-    if path.endswith((".css", ".scss")):
-        return bool(style_addresses(new_text) - style_addresses(old_text))
-    before, after = page_parts(old_text), page_parts(new_text)
-    if before is None or after is None:
-        return True
-    known_lines = {line for script in before.code for line in read_source("inline.js", script).hidden}
-    new_scripts = [read_source("inline.js", script) for script in after.code - before.code]
-    return bool(after.addresses - before.addresses) or any(
-        source.hidden - known_lines or source.starts for source in new_scripts
-    )
-
-
-def _packages_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
-    return _packages_in_page(text) | _packages_in_style(path, unescaped_style(text), files)
-
-
-def _packages_in_page(text: str) -> set[str]:
-    """The packages that scripts in a page import."""
-    page = page_parts(text)
-    return {name for script in page.code for name in read_source("inline.js", script).imports} if page else set()
-
-
-def _packages_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
-    """The packages that rules of a style sheet name. A name counts if no file of the project fits it, because a bundler
-    would then look for a package of that name."""
-    beside, packages = PurePosixPath(path).parent, set[str]()
-    rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda match: match[1] or "", text))
-    quoted_names = [quoted for rule in rules for quoted in re.findall(_STYLE_NAME, rule)]
-    for name in (
-        re.sub(r"^(?i:url)\(", "", quoted).rstrip(")").strip().strip("\"'").removeprefix("~") for quoted in quoted_names
-    ):
-        if not name or name.startswith((".", "/", "http:", "https:", "sass:")):
-            continue
-        target = beside / name
-        # Sass loads a folder by its index
-        targets = (target, target / "index") if path.endswith(".scss") else (target,)
-        variants = [(mark, end) for mark in ("", "_") for end in ("", ".css", ".scss", ".sass")]
-        candidates = {
-            str(candidate.with_name(f"{mark}{candidate.name}{end}")) for candidate in targets for mark, end in variants
-        }
-        if candidates.isdisjoint(files):
-            packages.add("/".join(name.split("/")[: 2 if name.startswith("@") else 1]))
-    return packages
 
 
 async def _files_with_new_programs(
@@ -620,16 +444,10 @@ def _declares(path: str, old_text: str, new_text: str) -> bool:
     except (ValueError, RecursionError):
         return True
     added = _added_lines(old_text, new_text)
-    return not after <= before or any(map(_ADDRESS.search, added)) or loads_code(path, added)
+    return not after <= before or any(map(ADDRESS.search, added)) or loads_code(path, added)
 
 
-async def _unknown_imports(
-    workspace: Workspace,
-    commits: tuple[str, str],
-    imports: Mapping[str, Collection[str]],
-    texts: tuple[Mapping[str, bytes], Mapping[str, bytes]],
-    own_and_consumers: tuple[_OwnModules, Consumers],
-) -> list[tuple[str, str]]:
+async def _unknown_imports(change: _Change, imports: Mapping[str, Collection[str]]) -> list[tuple[str, str]]:
     """File and name of each unknown import. An import is unknown if the base declares no package for this file that
     provides the name, and if no code of the base for the same people imports the name.
 
@@ -637,17 +455,16 @@ async def _unknown_imports(
     ships with it. If the base's Python code imports a module of the project, that is no use of a package of the same
     name.
 
-    `commits`: the base and the commit. `imports`: path → names. `texts`: path → content of the changed files, on the
-    base and on the commit. `own_and_consumers`: the project's own modules, and the base's consumers of packages.
+    `imports`: path → names.
     """
-    (base, commit), (own_modules, consumers), (before, after) = commits, own_and_consumers, texts
-    orphans = await _imports_of_removed(workspace, commit, before.keys() - after.keys(), own_modules)
-    imports = {**{path: names for path, (names, _) in orphans.items() if path not in after}, **imports}
+    consumers = change.consumers
+    orphans = await _imports_of_removed(change)
+    imports = {**{path: names for path, (names, _) in orphans.items() if path not in change.after}, **imports}
     if not any(imports.values()):
         return []
-    changed = {**{path: content for path, (_, content) in orphans.items()}, **after}
-    declared = await declared_by(workspace, base)
-    linked_packages = (await own_packages(workspace, base, commit)).linked()
+    changed = {**{path: content for path, (_, content) in orphans.items()}, **change.after}
+    declared = await declared_by(change.workspace, change.base)
+    linked_packages = (await own_packages(change.workspace, change.base, change.commit)).linked()
     code = {path: text_of(content) for path, content in changed.items() if path.endswith((".py", *SCRIPTS))}
     developing = DevelopmentFiles(code)
     undeclared: list[_Import] = []
@@ -662,9 +479,7 @@ async def _unknown_imports(
             provided = _is_declared(name, source.parts.get(name, ()), declared if only_types else usable)
             if (name not in linked_packages or not path.endswith(SCRIPTS)) and not provided:
                 undeclared.append(_Import(path, name, source.parts.get(name, {""}), consumer))
-    return (
-        await _imports_missing_in_code(workspace, commits, undeclared, (own_modules, consumers)) if undeclared else []
-    )
+    return await _imports_missing_in_code(change, undeclared) if undeclared else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -678,31 +493,26 @@ class _Import:
     consumer: tuple[str, bool] | None
 
 
-async def _imports_missing_in_code(
-    workspace: Workspace,
-    commits: tuple[str, str],
-    imports: Collection[_Import],
-    own_and_consumers: tuple[_OwnModules, Consumers],
-) -> list[tuple[str, str]]:
+async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]) -> list[tuple[str, str]]:
     """File and name of the imports that no code of the base for the same people has (see `_unknown_imports`).
 
     If the base's scripts import packages that only developers install, then a bundler packs such packages into the
     product. So imports of such packages are left out.
     """
-    (base, commit), (own_modules, consumers) = commits, own_and_consumers
+    consumers = change.consumers
     bundled = {
         imported.consumer: consumers.only_for_developers(imported.path)
         for imported in imports
         if is_script(imported.path)
     }
-    on_base, on_commit = await workspace.blobs(base), await workspace.blobs(commit)
+    on_base, on_commit = [await change.workspace.blobs(version) for version in (change.base, change.commit)]
     sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
     prefixes = {imported.name[:2] for imported in imports if imported.name.startswith(SHORT)}
     words = {*prefixes, *(imported.name.rpartition(".")[2] for imported in imports), *chain(*bundled.values())}
     roots: dict[str, set[str]] = {prefix: set() for prefix in prefixes}
     # consumer → name → the parts of it that its code imports; None stands for all code
     used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {None: {}}
-    for path, content in (await workspace.read_all(base, sources)).items():
+    for path, content in (await change.workspace.read_all(change.base, sources)).items():
         text = text_of(content)
         if not any(word in text for word in words):
             continue
@@ -711,7 +521,7 @@ async def _imports_missing_in_code(
         users = [used[None]]
         if not is_for_developers(path, folder):
             users.append(used.setdefault((folder, python), {}))
-        own_names = own_modules.imported_on_base(path, source)
+        own_names = change.own_modules.imported_on_base(path, source)
         for name in source.imports | source.fetches:
             reaches = users if name not in source.types else users[:1]
             for names in reaches if name not in own_names else ():
@@ -724,7 +534,7 @@ async def _imports_missing_in_code(
         # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
         prefix = imported.name[:2]
         is_own_name = prefix in prefixes and roots[prefix] & _roots_of_short_name(imported.name, on_commit)
-        if is_own_name and not _is_vendored(imported.name, on_commit):
+        if is_own_name and not is_vendored(imported.name, on_commit):
             continue
         packed = bundled.get(imported.consumer, ())
         imports_packed = not used.get(imported.consumer, {}).keys().isdisjoint(packed)
