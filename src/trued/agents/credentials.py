@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from trued.support.lazy_regex import lazy_regex
+
 LONGEST = 256 * 1024  # bytes; a longer file does not contain credentials
 DEEPEST = 20  # levels of nesting; a deeper file does not contain credentials
 MILLISECONDS = 1e11  # a larger number is in milliseconds: in seconds it would be after the year 5000
 FARTHEST = 1e15  # a larger number cannot be a time, even in milliseconds
-NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # fields that a renewal changes
-SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
+NEWER = lazy_regex(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # fields that a renewal changes
+SECRET = lazy_regex(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
 def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:

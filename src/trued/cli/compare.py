@@ -1,7 +1,6 @@
 """The command `compare`: runs one goal with several workflows or agents, or compares existing runs, in a table."""
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from trued.model import Event, PersonAnswer, Question, RunRecord
 from trued.reporting.html import write_comparison
 from trued.reporting.html.format import agent_name
 from trued.reporting.views.comparison import comparison_data
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import default_workflow, descriptors
@@ -48,7 +48,7 @@ app = typer.Typer(rich_markup_mode=None)
 ShowComparison: TypeAlias = Callable[[RunStore, Comparison], None]
 
 NAMED = 24  # maximum length of the run's name that begins each line
-_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # separates ROLE=AGENT pairs; AGENT may be a command line that contains ";"
+_NEXT = lazy_regex(r";\s+(?=[\w.-]+=)")  # separates ROLE=AGENT pairs; AGENT may be a command line that contains ";"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from trued.proof.text.commit_texts import is_unread
 from trued.proof.text.languages import is_script
 from trued.proof.text.python_imports import parse
 from trued.proof.text.script_imports import without_comments
+from trued.support.lazy_regex import lazy_regex
 
 REMOVED, ALTERED = "existing tests are removed", "existing tests are altered"
 DOCUMENTS = (".md", ".rst")
@@ -25,14 +26,14 @@ WHOLE = ""  # stands for the whole file in a set of names of altered functions a
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Names that say how the tests of a module or class are run.
-_STEERING = re.compile(r"pytestmark|__\w+__|collect_ignore(_glob)?")
-_SKIPS = re.compile(r"[sS]kip\w*|importorskip|xfail|deselected|_?exit")
+_STEERING = lazy_regex(r"pytestmark|__\w+__|collect_ignore(_glob)?")
+_SKIPS = lazy_regex(r"[sS]kip\w*|importorskip|xfail|deselected|_?exit")
 # Lines of other languages that keep tests from running: a bare `return`, `process.exit()`, `test.only(…)`.
-_ENDS = re.compile(
+_ENDS = lazy_regex(
     r"return|.*(?:\bprocess\.exit\b|\bos\.Exit\b|\.only\b|\.(?:SkipNow|Skipf?)\(|\b(?:describe|suite|context)\.skip\b).*"
 )
-_NOT_RUN = re.compile(r"(typing\.)?TYPE_CHECKING|__name__ == ['\"]__main__['\"]")
-_SOURCE = re.compile(r"^(?:import|export|const|let|var)\b.*[\"'`]([^\"'`]+)[\"'`]\)?$")
+_NOT_RUN = lazy_regex(r"(typing\.)?TYPE_CHECKING|__name__ == ['\"]__main__['\"]")
+_SOURCE = lazy_regex(r"^(?:import|export|const|let|var)\b.*[\"'`]([^\"'`]+)[\"'`]\)?$")
 
 
 def may_be_file_of_tests(path: str) -> bool:

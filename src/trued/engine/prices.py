@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.model import Rate
+from trued.support.lazy_regex import lazy_regex
 from trued.wire import Price
 
 TABLE = Path(__file__).with_name("prices.toml")  # made by tools/prices.py
@@ -37,7 +38,7 @@ MEANT = {
     },
 }
 # What may follow a model's name without changing its price: a date, a revision, the length of its context.
-_SAME = re.compile(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{2}-\d{2,4}|-\d{3}|-latest|\[\w+\]|-v\d+(?::\d+)?)*")
+_SAME = lazy_regex(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{2}-\d{2,4}|-\d{3}|-latest|\[\w+\]|-v\d+(?::\d+)?)*")
 
 
 def price_of(agent: str, model: str, *, own: Mapping[str, Rate], ceiling: Rate) -> Price:

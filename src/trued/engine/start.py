@@ -26,6 +26,7 @@ from trued.inputs.settings.hub import VARIABLE as HUB_VARIABLE
 from trued.inputs.settings.loader import load_settings
 from trued.model import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
 from trued.run.context import EDITION
+from trued.support.lazy_regex import lazy_regex
 from trued.support.located import read_text
 from trued.workflows.descriptor import Input, WorkflowDescriptor
 from trued.workflows.handoff.feature_list import is_feature_list
@@ -35,7 +36,7 @@ from trued.workspace.git.repository import Repository, blocking_file, open_repos
 from trued.workspace.sandbox.levels import check_agent_network, choose_level
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
-SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
+SPECIFICATION = lazy_regex(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
 # environment variables that lead to a person's windows, buses, terminals, key agents and containers
 SESSION = (
     *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "ICEAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"),

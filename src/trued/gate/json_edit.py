@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = lazy_regex(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 MARK = "\ufeff"
 

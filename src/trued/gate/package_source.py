@@ -1,13 +1,13 @@
 """Where a CI workflow installs trued from: always one exact version, never a name that anybody could register."""
 
 import json
-import re
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.support.user_git import ask_git
 
 PACKAGE = "trued"
@@ -16,10 +16,10 @@ THEN = (
     " --from trued==VERSION once it is published, or a wheel that you commit: --from tools/trued-….whl"
 )
 _COMMIT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
-_GIT = re.compile(rf"git\+https://[\w.~:/-]+@{_COMMIT}")
-_ARCHIVE = re.compile(r"https://[\w.~:/+%-]+#sha256=[0-9a-f]{64}")
-_VERSION = re.compile(r"trued==\d[\w.+!]*")
-_WHEEL = re.compile(r"[\w./-]+\.whl")
+_GIT = lazy_regex(rf"git\+https://[\w.~:/-]+@{_COMMIT}")
+_ARCHIVE = lazy_regex(r"https://[\w.~:/+%-]+#sha256=[0-9a-f]{64}")
+_VERSION = lazy_regex(r"trued==\d[\w.+!]*")
+_WHEEL = lazy_regex(r"[\w./-]+\.whl")
 
 
 def package_source(chosen: str, root: Path) -> str:

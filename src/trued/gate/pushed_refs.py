@@ -1,13 +1,13 @@
 """Parses git's input to a pre-push hook, and selects the commits to judge."""
 
-import re
 from dataclasses import dataclass
 
 from trued.engine.worktree import Checkout
 from trued.errors import BadInput
 from trued.gate.judge import Judge, JudgedTree
+from trued.support.lazy_regex import lazy_regex
 
-_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HASH = lazy_regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 MOST_BYTES = 16 * 2**20  # longer input of git is refused, because cutting it off would leave refs unchecked
 
 

@@ -1,6 +1,5 @@
 """Database: connections to one Postgres that outlive its restarts, with errors as sentences for people."""
 
-import re
 import secrets
 import threading
 import time
@@ -17,6 +16,7 @@ from psycopg.rows import DictRow, dict_row
 
 from trued.errors import BadInput, Busy, StateFailed
 from trued.hub.schema import MIGRATIONS
+from trued.support.lazy_regex import lazy_regex
 
 T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[DictRow]
@@ -38,7 +38,7 @@ QUICK = {
 
 
 # libpq gives no code for a login that the server refuses, but its sentence is always one of these
-_NO_LOGIN = re.compile(
+_NO_LOGIN = lazy_regex(
     r"(?P<password>no password supplied|password authentication failed)"
     r"|authentication failed|no pg_hba\.conf entry|role .* does not exist"
 )

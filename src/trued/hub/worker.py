@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import math
-import re
 import signal
 import socket
 import sys
@@ -30,12 +29,13 @@ from trued.inputs.settings.folders import FILE, user_config
 from trued.inputs.settings.hub import store_address
 from trued.model import RunRecord
 from trued.model.records import ENDED_STATES
+from trued.support.lazy_regex import lazy_regex
 
 __all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
 
 ENDING_S = 30.0  # how long drives may take to end their agents when this worker ends
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # a worker's name; "@" and "#" are reserved
-RUN = re.compile(r"r-[a-z0-9]+")
+NAME = lazy_regex(r"[A-Za-z0-9][\w.-]*")  # a worker's name; "@" and "#" are reserved
+RUN = lazy_regex(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # delay before a run that could not be driven is offered again
 TAKE_S = 1.0  # seconds between two looks at the queue: a run waits at most this long for a worker that has room
 CHECK_S = 300.0  # after this time a refused run is checked again: an agent may have been installed here meanwhile

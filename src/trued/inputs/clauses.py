@@ -3,17 +3,19 @@
 import re
 from collections.abc import Callable, Iterator
 
+from trued.support.lazy_regex import lazy_regex
+
 SHORTEST = 2  # fewest words of a clause; a shorter piece is an item of an enumeration, and stays with the clause before
 MEANINGFUL = 2  # an unquoted remainder counts as a clause if it has at least this many words that mean something
-_ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
-_KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
+_ENDS = lazy_regex(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
+_KEPT = lazy_regex(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
 # A route, a function or a file: GET /books/<id>, `slug(text)`, slug(text), src/slug.js, slug.py
-_NAME = re.compile(
+_NAME = lazy_regex(
     r"`?\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /[^\s`]*`?"
     r"|`?\b[A-Za-z_][\w.]*\([^()`]*\)`?"
     r"|`?(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,4}\b`?"
 )
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_LETTERS = lazy_regex(r"[^\W\d_]{3,}")
 _JOINING = (
     "and but the for with its are has have that this then than also too was can must should shall will may all any"
 )

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Words
 
 
@@ -53,10 +54,10 @@ ID_COLUMNS = frozenset(["chunk", "id", "#", "no", "nr", "number", "key", "chunk 
 SCOPE_COLUMNS = ("scope", "description", "what", "task", "work", "title", "summary", "name", "deliverable", "change")
 FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "files changed", "modules", "where"])
 
-STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: an id wherever it is written
-WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
-JOINTS = re.compile(r"\s+and\s+|\s+or\s+|\s*[&/,+;]\s*")
-ABOUT = re.compile(r"\s(?:about|for|on|behind)\s")
+STRONG_ID = lazy_regex(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: an id wherever it is written
+WEAK_ID = lazy_regex(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
+JOINTS = lazy_regex(r"\s+and\s+|\s+or\s+|\s*[&/,+;]\s*")
+ABOUT = lazy_regex(r"\s(?:about|for|on|behind)\s")
 SEPARATORS = ":.)–—-|"
 NO_FILES = _set("- – — n/a none tbd ?")
 

@@ -2,7 +2,6 @@
 sentence."""
 
 import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 
 from trued.errors import BadInput, TruedError
 from trued.integrations.http import TRIES, Service, redirected, refusal_of, unexpected_answer, unreachable
+from trued.support.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     from github import Github
@@ -18,8 +18,8 @@ NAME = "GitHub"
 API = "https://api.github.com"
 WEB = "https://github.com"
 TOKEN_ENV = "GITHUB_TOKEN"  # noqa: S105 (a variable's name)
-REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
-_SSH = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
+REPOSITORY = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
+_SSH = lazy_regex(r"(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
 
 
 def web_address(api: str) -> str:

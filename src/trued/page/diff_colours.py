@@ -1,6 +1,5 @@
 """Syntax highlighting for diffs: each token gets a CSS class. Tokens stay text and are escaped like all text."""
 
-import re
 import time
 from collections.abc import Iterator
 from functools import lru_cache
@@ -8,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
 from trued.page.work_diff import DiffParts
+from trued.support.lazy_regex import lazy_regex
 
 # File suffix → lexer. Agents choose file names, so only these few lexers may read an agent's text.
 LANGUAGES = {
@@ -26,7 +26,7 @@ LONGEST = 60_000  # characters; a longer diff is not coloured
 HUNK, LINE = 20_000, 400  # characters; a longer hunk, or one with a longer line, stays plain
 WORDS = 2_500  # coloured words in one diff, because each is an element of the page
 WITHIN_S = 0.3  # the time for colouring one diff; after that the rest stays plain
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_LINES = lazy_regex(r"[^\n]*\n|[^\n]+")
 
 Word: TypeAlias = tuple[str, str]  # class ("" for plain text), and text
 ColouredParts: TypeAlias = tuple[tuple[str, tuple[Word, ...]], ...]  # kind of line (+, -, @ or ""), and the words

@@ -1,7 +1,6 @@
 """Reads the state folder for pages: runs, events folded into progress, waits. It writes nothing."""
 
 import json
-import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +41,7 @@ from trued.reporting.views.history import accepted_grades, grades_with_approvals
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.run_rows import all_as_seen, as_seen
 from trued.reporting.views.stats import HistoryFilter, Stats, add_up
+from trued.support.lazy_regex import lazy_regex
 from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
@@ -62,7 +62,7 @@ READ = {
     SealedFileEdited.KIND,
     *(warning.KIND for warning in WARNINGS),
 }
-HASH = re.compile(r"[0-9a-f]{64}")
+HASH = lazy_regex(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
 Made = TypeVar("Made")

@@ -13,11 +13,12 @@ from markupsafe import Markup, escape
 from trued.page.view import PageView
 from trued.reporting.html.format import agent_name, cost, moment
 from trued.reporting.html.render import environment as report_environment
+from trued.support.lazy_regex import lazy_regex
 from trued.support.money import money
 
 # Characters that a browser would obey or not show: control, bidirectional and invisible ones; except newline, tab, and
 # the two joiners that some writing systems and emoji need.
-_UNSEEN = re.compile(
+_UNSEEN = lazy_regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )

@@ -44,6 +44,7 @@ from trued.page.sessions import CODE_S, Sessions
 from trued.page.view import PageView
 from trued.reporting.notifications.notification import notifications
 from trued.support.foreign_json import parse_json
+from trued.support.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     from trued.page.actions import Actions
@@ -55,7 +56,7 @@ AT_ONCE = 8_000
 LAST_S = 5.0  # timeout for sending the final state to open pages
 TRIES = 20  # random ports that are tried: each may be taken on one of the two addresses
 NEWS = 5  # a tab shows at most this many notifications at the same time
-ID = re.compile("[0-9]{1,15}", re.ASCII)
+ID = lazy_regex("[0-9]{1,15}", re.ASCII)
 NO_PAGES = ("/live", "/pieces", "/waits")  # addresses that the script requests; no person reads their error messages
 # Errors of a machine without IPv6. They are ignored, because no other process can listen there, either.
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)

@@ -17,8 +17,9 @@ from trued.proof.run_check import run_check
 from trued.proof.scanner import Scanner, discard_event
 from trued.proof.text.program_names import MANAGERS
 from trued.protocols import Emit, Workspace
+from trued.support.lazy_regex import lazy_regex
 
-_SCRIPTS = re.compile(rf"\b(?:{'|'.join(MANAGERS)})\b")
+_SCRIPTS = lazy_regex(rf"\b(?:{'|'.join(MANAGERS)})\b")
 WITHIN_S = 900.0
 LINES = 6  # this many lines at the end of two outputs are compared; a failure's reason is usually among them
 ON_BASE = "it fails on the base in the same way:"

@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 ATTRIBUTES = ".gitattributes"
-_CONVERTING = re.compile(r"(?:ident|crlf|eol=crlf|crlf=.+|filter=.+|working-tree-encoding=.+)")
-_AFFECTING = re.compile(r"[-!]?(?:ident|crlf|eol|text|binary|filter|working-tree-encoding)(?:=.*)?")
+_CONVERTING = lazy_regex(r"(?:ident|crlf|eol=crlf|crlf=.+|filter=.+|working-tree-encoding=.+)")
+_AFFECTING = lazy_regex(r"[-!]?(?:ident|crlf|eol|text|binary|filter|working-tree-encoding)(?:=.*)?")
 _MACRO = "[attr]"  # begins a line that defines a macro: one name for several attributes
 _IDENT = b"$Id"  # git inserts the file's hash after this text
 

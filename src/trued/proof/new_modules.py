@@ -1,7 +1,6 @@
 """Modules that a head adds to the project. A check that lacks one of them on the base is red there, not unjudged."""
 
 import ast
-import re
 import sys
 from collections.abc import Iterable
 
@@ -18,14 +17,15 @@ from trued.proof.room.declared_packages import provides_module
 from trued.proof.text.commit_texts import as_text
 from trued.proof.text.python_imports import UNREADABLE
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 SETUP = "setup.py"
 # What a setup.py may call without computing its requirements: functions that only find its own files and texts.
 _PLAIN_CALLS = frozenset(
     {*("setup", "find_packages", "find_namespace_packages", "open", "read", "read_text", "strip", "Path"), "dirname"}
 )
-_WORD = re.compile(r"[\w.-]+")
-_OWN_NAME = re.compile(r"""\bsetup\(\s*name\s*=\s*["']([\w.-]+)["']""")
+_WORD = lazy_regex(r"[\w.-]+")
+_OWN_NAME = lazy_regex(r"""\bsetup\(\s*name\s*=\s*["']([\w.-]+)["']""")
 
 
 async def new_modules(

@@ -4,7 +4,6 @@ Clean rooms contain nothing that is held out. This scan is a second barrier, in 
 some other way.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,14 +13,15 @@ from trued.model.events.proof import TextWithheld
 from trued.proof.room.held_out import hidden_tests, is_held_out
 from trued.proof.text.commit_texts import text_files
 from trued.protocols import Emit, Workspace
+from trued.support.lazy_regex import lazy_regex
 from trued.support.redaction import forms
 
 WITHHELD = "its output is withheld, because it may quote something that is held out"
 SHORTEST = 8  # characters: shorter values occur in many texts by chance
 LINE = 16  # characters; shorter lines of a held-out file are ignored, because they are brackets, calls and single words
 MOST_LINES = 20_000  # at most this many lines of held-out files are searched for
-_IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
-_LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
+_IMPORTS = lazy_regex(r"(?:from|import|package|use|require)\b")
+_LITERAL = lazy_regex(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
 
 
 def discard_event(event: JournalEvent) -> None:

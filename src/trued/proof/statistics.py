@@ -25,6 +25,7 @@ from trued.proof.run_check import run_check
 from trued.proof.scanner import Scanner, discard_event
 from trued.proof.text.command_parser import RunnerCall, node_options
 from trued.protocols import Emit, Workspace
+from trued.support.lazy_regex import lazy_regex
 
 WITHIN_S = 300.0  # the longest that measuring may take
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
@@ -33,7 +34,7 @@ MOST_OUTPUT = 16 * 2**20
 OLDEST = (3, 10)  # the oldest Python that the engine's own coverage.py supports
 NOT_PRODUCT = ("setup.py", "noxfile.py", "tasks.py")  # Python files that are not part of the product
 NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
-_LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
+_LINES = lazy_regex(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
 
 
 async def measure_tests(

@@ -62,6 +62,7 @@ from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.verdict.case_status import Base, Head, on_base, on_head
 from trued.proof.verdict.judge import is_superseded
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table, table_at, toml_table
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
@@ -73,8 +74,8 @@ FEW_HELPERS, LONGEST_S = 4, 1800.0
 _DECLARING = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "scripts", "version")
 REPLACES = "takes the place of another module"
 PYPROJECT = "pyproject.toml"
-_LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
-_DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
+_LOCKS = lazy_regex(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
+_DOCUMENTS = lazy_regex(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
 
 
 class UnguardedCode:

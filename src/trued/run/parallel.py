@@ -1,7 +1,6 @@
 """Parallel: parts of a run that work concurrently, each from a position of its own, and how they are merged."""
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -11,11 +10,12 @@ from trued.model.events.run import MergeConflict, PartMerged
 from trued.run.branch import Branch
 from trued.run.state import Position, Unmerged
 from trued.support.hashing import digest
+from trued.support.lazy_regex import lazy_regex
 from trued.support.redaction import in_json
 
 # A conflict marker: exactly seven signs, with no word characters before them.
-_MARK = re.compile(r"\W*?(?<![<=>|])(?:(<{7})(?!<)|(>{7})(?!>)|(\|{7})(?!\|)|(={7})(?!=)\W*$)")
-_TWO = re.compile(r"[<>|]{2}")
+_MARK = lazy_regex(r"\W*?(?<![<=>|])(?:(<{7})(?!<)|(>{7})(?!>)|(\|{7})(?!\|)|(={7})(?!=)\W*$)")
+_TWO = lazy_regex(r"[<>|]{2}")
 WIDE = 200  # characters: longer lines are not searched for markers
 GIVEN_UP = "{path}: two versions were to be merged: one was kept unchanged, the other dropped ({part})"
 SIDE_CHARS = 6_000  # most characters of each side of a file in the merging agent's brief; its clone has all of it

@@ -1,18 +1,18 @@
 """SetUpCache: what a project's set-up installed in one clone, cached for the next clones of the same run."""
 
 import os
-import re
 import shutil
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from trued.support.hashing import digest
+from trued.support.lazy_regex import lazy_regex
 
 INSTALLED = (".venv", "node_modules")  # folders that installers fill
 # Files that may declare packages. A pattern that is too wide costs a needless installation; one that is too narrow
 # would keep outdated packages.
-DECLARING = re.compile(r"(?:[^/]+/)?(?:Pipfile|setup\.py|[^/]+\.(?:txt|toml|lock|lockb|json|ya?ml|cfg))")
+DECLARING = lazy_regex(r"(?:[^/]+/)?(?:Pipfile|setup\.py|[^/]+\.(?:txt|toml|lock|lockb|json|ya?ml|cfg))")
 
 
 def set_up_key(blobs: Mapping[str, str], script: str, owned: tuple[str, ...]) -> str:

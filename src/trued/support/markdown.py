@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from trued.support.lazy_regex import lazy_regex
+
 if TYPE_CHECKING:  # at run time, imported when the first text is parsed: most commands parse none
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
 
 BREAKS = ("<br>", "<br/>", "<br />")
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+LINE = lazy_regex(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 NESTED = 60  # the parser goes no deeper
 TEXTS = ("inline", "fence", "code_block", "html_block")
-BOLD_LABEL = re.compile(r"(?:\*\*|__)[^*\n]{1,60}(?::(?:\*\*|__)|(?:\*\*|__):)")
-PLAIN_LABEL = re.compile(r"[A-Z][\w /-]{0,40}:(?:\s|$)")
+BOLD_LABEL = lazy_regex(r"(?:\*\*|__)[^*\n]{1,60}(?::(?:\*\*|__)|(?:\*\*|__):)")
+PLAIN_LABEL = lazy_regex(r"[A-Z][\w /-]{0,40}:(?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)

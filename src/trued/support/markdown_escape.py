@@ -3,17 +3,18 @@
 import re
 from collections.abc import Iterator
 
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import plain, plain_line
 from trued.support.plurals import counted
 
 LONGEST = 500  # characters of one cell
 MOST_LINES = 80
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$^=-])")
-_CALLING = re.compile(r"([@#])(?=\w)")
-_LINKING = re.compile(r"(?i)\b(https?|ftp|mailto|www|gh|xmpp)(?=[:.-])")
-_CLOSING = re.compile(r"(?i)\b(clos(?:es?|ed)|fix(?:es|ed)?|resolv(?:es?|ed))(?=[:\s]+\S*(?:#|gh-)?\d)")
-_ITEM = re.compile(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)")
-_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
+_SPECIAL = lazy_regex(r"([\\`*_{}\[\]()#+.!|~$^=-])")
+_CALLING = lazy_regex(r"([@#])(?=\w)")
+_LINKING = lazy_regex(r"(?i)\b(https?|ftp|mailto|www|gh|xmpp)(?=[:.-])")
+_CLOSING = lazy_regex(r"(?i)\b(clos(?:es?|ed)|fix(?:es|ed)?|resolv(?:es?|ed))(?=[:\s]+\S*(?:#|gh-)?\d)")
+_ITEM = lazy_regex(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)")
+_HEADING = lazy_regex(r"#{1,6}\s+(.*?)\s*#*")
 
 
 def escaped(text: str, longest: int = LONGEST) -> str:

@@ -14,7 +14,9 @@
 
 import re
 
-_CONTROL = re.compile(
+from trued.support.lazy_regex import lazy_regex
+
+_CONTROL = lazy_regex(
     "\x1b\\[[0-?]*[ -/]*[@-~]?"  # CSI
     "|\x9b[0-?]*[ -/]*[@-~]?"
     "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
@@ -26,9 +28,9 @@ _CONTROL = re.compile(
 )
 
 _CONTROL_CODES = (*range(32), *range(127, 160), 0x2028, 0x2029)  # the last two end a line in browsers and editors
-_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_BRACKETS = lazy_regex(r"\[([^\[\]]*)\]")
 SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, as is usual, and of the scope in its parentheses
-_ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
+_ACTED_ON = lazy_regex(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 
 def plain(text: str) -> str:

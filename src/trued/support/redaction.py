@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import plain
 
 SHORTEST = 8  # fewest characters of a secret that is replaced; a shorter one could be an ordinary word
@@ -15,7 +16,7 @@ LONGEST_LINE = 64 * 1024  # longer lines are cut, so that an endless line cannot
 OVERLAP = 1024  # characters kept back when a line is cut, so that a key which begins before the cut is recognised
 
 # Strings that look like keys. The lengths are bounded, because `Stream` sees only a part of a long line at a time.
-_SHAPES = re.compile(
+_SHAPES = lazy_regex(
     r"""(?<![A-Za-z0-9_-])(?:
       sk-ant-[A-Za-z0-9_-]{20,400}                        # Anthropic
     | sk-(?:proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,400}  # OpenAI, OpenRouter
@@ -35,10 +36,10 @@ _SHAPES = re.compile(
     )""",
     re.VERBOSE,
 )
-_SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?|CREDENTIALS?|AUTH)(?:$|_)", re.I)
-_PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
-_HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_SECRET_NAME = lazy_regex(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?|CREDENTIALS?|AUTH)(?:$|_)", re.I)
+_PASSWORD = lazy_regex(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
+_HEADER = lazy_regex(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
+_PRIVATE_KEY = lazy_regex(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _KEY_LINES = 200  # at most this many lines are held back until a private key ends; every private key is shorter
 
 

@@ -1,10 +1,11 @@
 """Splits shell command lines into words, without running them: enough to know which programs they start."""
 
-import re
 import shlex
 
+from trued.support.lazy_regex import lazy_regex
+
 _OPERATORS = frozenset("();<>|&")
-_ASSIGNMENT = re.compile(r"\w+=")
+_ASSIGNMENT = lazy_regex(r"\w+=")
 
 
 def shell_words(command: str) -> list[str]:

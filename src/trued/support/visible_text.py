@@ -4,11 +4,13 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from trued.support.lazy_regex import lazy_regex
+
 # Characters that Python calls printable, although a terminal or browser shows nothing or a blank for them.
-_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-_FOREIGN = re.compile("[\u0370-\u052f]")  # Greek and Cyrillic
+_BLANK = lazy_regex("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_FOREIGN = lazy_regex("[\u0370-\u052f]")  # Greek and Cyrillic
 _LOOK_ALIKES = frozenset("аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅԌԚԜονιγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
-_WORD = re.compile(r"\w+")
+_WORD = lazy_regex(r"\w+")
 
 
 def visible(text: str) -> str:

@@ -1,6 +1,5 @@
 """WorkflowDescriptor: everything that shared code has to know about one workflow. It names modules and imports none."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -23,14 +23,14 @@ Flow: TypeAlias = "Callable[[Run, Goal], Awaitable[Outcome]]"
 CallRange: TypeAlias = tuple[int, int]  # fewest and most calls
 Reference: TypeAlias = str  # "package.module:name", loaded when it is used
 
-REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+REFERENCE = lazy_regex(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 REFERENCES = (  # the fields of a descriptor that are references
     *("flow", "check_input", "estimate", "view"),
     *("spared_roles", "replies", "handbook", "reopen", "continuations"),
 )
-FOLDER = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w-]+")
+FOLDER = lazy_regex(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w-]+")
 AGAIN = "repair the package that provides it, or uninstall it"
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+NAME = lazy_regex(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class Input(StrEnum):

@@ -16,6 +16,7 @@ from trued.agents.driver.reply_format import BrokenReply, parse_final_reply
 from trued.agents.driver.session_log import SessionLog, count_request, usage_since
 from trued.agents.driver.strict_schema import from_strict, to_strict
 from trued.agents.driver.transcript import SHOWN, Transcript
+from trued.support.lazy_regex import lazy_regex
 from trued.wire import Capabilities, Order, Usage
 
 AUTH, SCHEMA = ".codex/auth.json", ".codex/answer.schema.json"
@@ -34,7 +35,7 @@ FEATURES = (
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
     *("unbounded_connection_retries", "workspace_dependencies"),
 )
-AGAIN = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.*)\)", re.DOTALL)
+AGAIN = lazy_regex(r"Reconnecting\.\.\. \d+/\d+ \((.*)\)", re.DOTALL)
 TOOLS = {"command_execution": "shell", "file_change": "apply_patch"}
 STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +14,7 @@ from trued.agents.driver.program import Program, Stop
 from trued.agents.driver.provider_errors import Refusal
 from trued.agents.driver.session_log import SessionLog, count_request
 from trued.agents.driver.transcript import Transcript
+from trued.support.lazy_regex import lazy_regex
 from trued.wire import Capabilities, Order, Usage
 
 SETTINGS, POLICY, OAUTH = ".gemini/settings.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
@@ -28,9 +28,9 @@ TOOLS = {
     "browser": (),
 }
 STARTERS = ("invoke_agent",)
-FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
+FAILED, WAITS = lazy_regex(r"Attempt \d+ failed"), lazy_regex(r"Retrying after (\d{1,12})ms")
 LONGEST_WAIT_MS = 20_000  # Gemini is stopped before a longer wait, so that the engine frees the slot
-AT_SIGN = re.compile(r"(?<!\\)@")
+AT_SIGN = lazy_regex(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
 QUIET: dict[str, Any] = {

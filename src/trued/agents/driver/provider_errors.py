@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from trued.support.lazy_regex import lazy_regex
+
 HEAD, TAIL = 4_000, 16_000  # characters at both ends of a long text; only they are searched for the cause
 LONGEST = 300  # characters, at most, of the sentence shown to people
 PROSE = 700  # characters; a longer text of the agent is not a provider's notice
@@ -135,7 +137,7 @@ BY_STATUS = {
     425: "overloaded",
     429: "rate",
 }
-STATUS = re.compile(
+STATUS = lazy_regex(
     r"(?:\bstatus(?:[ _]?code)?|\berror(?: code)?|\bhttp(?:/\d\.\d| status)?|\bcode|\brejected|\bfailed)"
     r"[\"']?\s?[:=]?\s?[\"'(\[]{0,2}([45]\d\d)(?![\d.])"
     r"|^[\s✗✖✕×■⚠⎿\[(]{0,6}([45]\d\d)(?![\d.])|\[([45]\d\d)[ \]]"
@@ -198,7 +200,7 @@ def _status(low: str) -> int:
 
 # -- prose ------------------------------------------------------------------------------------------------------------
 
-NOTICES = re.compile(
+NOTICES = lazy_regex(
     r"(?:"
     r"\W{0,6}(?:api )?error:? ?\(?(?:code:? ?)?[45]\d\d\b.{0,40}[{·:]"
     r"|\W{0,6}api error: (?:unable to connect|connection error|request (?:timed out|rejected)|\[?\{)"
@@ -220,8 +222,8 @@ def _is_notice(flat: str) -> bool:
 
 # -- text -------------------------------------------------------------------------------------------------------------
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,12}[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f\u2500-\u257f]|[\u200b-\u200f\u202a-\u202e]")
-MESSAGE = re.compile(r"[\"']message[\"']\s?:\s?(?:\"([^\"]{4,600})|'([^']{4,600}))")
+ESCAPES = lazy_regex(r"\x1b\[[0-9;?]{0,12}[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f\u2500-\u257f]|[\u200b-\u200f\u202a-\u202e]")
+MESSAGE = lazy_regex(r"[\"']message[\"']\s?:\s?(?:\"([^\"]{4,600})|'([^']{4,600}))")
 
 
 def _flatten(text: str) -> str:

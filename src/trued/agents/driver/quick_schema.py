@@ -9,8 +9,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from trued.support.lazy_regex import lazy_regex
+
 DEPTH = 60  # a reply that is nested deeper, or a schema that refers to itself, is left to `jsonschema`
-DEFINITION = re.compile(r"#/\$defs/([\w.-]+)")
+DEFINITION = lazy_regex(r"#/\$defs/([\w.-]+)")
 SAYS_NOTHING = frozenset({"$defs", "title", "description", "default"})  # keywords that do not restrict the value
 
 # `True` and `1` are equal in Python and not in JSON, so the exact type is compared.

@@ -10,12 +10,13 @@ from typing import Any
 
 from trued.agents.driver.program import failed_report
 from trued.agents.driver.quick_schema import surely_fits
+from trued.support.lazy_regex import lazy_regex
 from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
 SHOWN = 10  # errors that are listed; more do not help
 EXCERPT = 120
 FENCE = "```"
-FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+FENCED = lazy_regex(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 AskAgent = Callable[[Order], Awaitable[Report]]
 

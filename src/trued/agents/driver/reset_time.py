@@ -9,6 +9,8 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
+from trued.support.lazy_regex import lazy_regex
+
 FARTHEST_S = 32 * 86400.0  # the longest wait, for a monthly quota; a time further away must be a mistake
 PASSED_S = 900.0  # a time of day that passed this recently is not tomorrow's: "resets 3pm", read at 3:10 pm, is old
 
@@ -19,7 +21,7 @@ UNIT = (
 )
 PART = rf"(?:\d{{1,9}}(?:\.\d{{1,12}})?\s?|(?:an?|one)\s){UNIT}"
 DURATION = rf"{PART}(?:,?\s?(?:and\s)?{PART}){{0,5}}"
-PARTS = re.compile(rf"(\d{{1,9}}(?:\.\d{{1,12}})?|an?(?=\s)|one(?=\s))\s?({UNIT})", re.IGNORECASE)
+PARTS = lazy_regex(rf"(\d{{1,9}}(?:\.\d{{1,12}})?|an?(?=\s)|one(?=\s))\s?({UNIT})", re.IGNORECASE)
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -32,28 +34,28 @@ ZONES = {  # common abbreviations, in summer and winter; ambiguous ones are left
 
 # -- patterns: words that announce a time, then the time. All repeats are bounded, so that matching is always quick.
 
-STAMP = re.compile(
+STAMP = lazy_regex(
     r"(?:limit reached\s?\||(?:(?<![a-z-])resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
     r"(\d{10,13})(?!\d)",
     re.IGNORECASE,
 )
-WRITTEN = re.compile(
+WRITTEN = lazy_regex(
     r"(?:resets?[_-]?at|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?(20\d\d-\d\d-\d\dt[\d:.]{5,15}(?:z|[+-]\d\d:?\d\d)?)",
     re.IGNORECASE,
 )
-NUMBER = re.compile(
+NUMBER = lazy_regex(
     r"(?:retry[_-]?after|(?<![a-z-])resets?[_-]in)([_-]?(?:seconds|secs|ms))?[\"']?\s?[:=]\s?[\"']?(\d{1,9}(?:\.\d{1,9})?)(?![\d.a-z:/-])",
     re.IGNORECASE,
 )
-DELAY = re.compile(rf"(?:retry[_-]?delay|retry[_-]?after)[\"']?\s?[:=]\s?[\"']?({DURATION})", re.IGNORECASE)
-AFTER = re.compile(
+DELAY = lazy_regex(rf"(?:retry[_-]?delay|retry[_-]?after)[\"']?\s?[:=]\s?[\"']?({DURATION})", re.IGNORECASE)
+AFTER = lazy_regex(
     rf"(?:again|retry|resets?|wait|available|access|renews?)(?: again)?(?: in| after| for)?"
     rf"(?: about| approximately| another| up to)?\s~?({DURATION})",
     re.IGNORECASE,
 )
 # the program's own plan to retry (it ended before that): read only if the text contains no other time
-PLANNED = re.compile(rf"retrying in\s({DURATION})", re.IGNORECASE)
-CLOCK = re.compile(
+PLANNED = lazy_regex(rf"retrying in\s({DURATION})", re.IGNORECASE)
+CLOCK = lazy_regex(
     r"(?:again|resets?|access|available|until|renews?|retry)\s?(?:at|on|after|by)?\s"
     r"(?:(?P<iso>\d{4}-\d\d-\d\d)[t ]?"
     r"|(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s(?P<year>20\d\d))?"

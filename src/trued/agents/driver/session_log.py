@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.transcript import Transcript
+from trued.support.lazy_regex import lazy_regex
 from trued.wire import Order, Usage
 
 MOST = 16 * 1024 * 1024  # bytes read at a time, at most; no known line is longer
@@ -19,7 +20,7 @@ OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # the errors that a line of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 # Session ids that are safe in a path: any other id could be a pattern or lead out of HOME.
-NAME = re.compile(r"[\w-]+", re.ASCII)
+NAME = lazy_regex(r"[\w-]+", re.ASCII)
 
 Fold = Callable[[dict[str, Any], Transcript], None]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trued.agents.driver.program import Stop
+from trued.support.lazy_regex import lazy_regex
 from trued.wire import EmitAgentEvent, Order, Usage, add_usage, with_cost
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ ASKED = 500  # characters of a tool's argument in a question to a person, which 
 # Larger figures are impossible and rejected: tokens or dollars of one call, or epoch seconds. Tools can write into the
 # agent's stream, and agents can claim anything.
 MOST = 10**11
-SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are safe on a command line
+SESSION = lazy_regex(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are safe on a command line
 
 
 @dataclass

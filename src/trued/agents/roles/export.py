@@ -13,8 +13,9 @@ from trued.agents.roles.without_engine import adapt_role, answer_instructions
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support import atomic_files
+from trued.support.lazy_regex import lazy_regex
 
-MARK = re.compile(r"^# exported by trued; unchanged while this fits: ([0-9a-f]{16})\n", re.M)
+MARK = lazy_regex(r"^# exported by trued; unchanged while this fits: ([0-9a-f]{16})\n", re.M)
 LONGEST = {"github": 30_000}  # tool → maximum characters of a prompt
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.support.located import Located, read_yaml
 from trued.support.located.spots import Spot
 
 BEGIN = "begin the file with --- , name, description and tools, and a second ---"
-FIELD = re.compile(r"([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$")
+FIELD = lazy_regex(r"([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$")
 WORD = r"[A-Za-z][\w-]*"
-SIMPLE = re.compile(rf"([a-z]+): (?:([A-Za-z](?:[\w .,;'()-]*[\w.')])?)|\[({WORD}(?:, {WORD})*)\])", re.ASCII)
-MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that some YAML parsers do not read as text
+SIMPLE = lazy_regex(rf"([a-z]+): (?:([A-Za-z](?:[\w .,;'()-]*[\w.')])?)|\[({WORD}(?:, {WORD})*)\])", re.ASCII)
+MEANING = lazy_regex(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that some YAML parsers do not read as text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from trued.agents.roles.export import Export, read_existing
 from trued.agents.roles.other_tools import RoleFormat
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 
 FILES = {"claude": "CLAUDE.md", "github": "AGENTS.md", "opencode": "AGENTS.md"}
 COMMANDS = {  # tool → pattern for the path of a command's file; its group is the command's name
-    "claude": re.compile(r"/\.claude/commands/([^/]+)\.md$"),
-    "github": re.compile(r"/\.github/prompts/([^/]+)\.prompt\.md$"),
-    "opencode": re.compile(r"/\.opencode/command/([^/]+)\.md$"),
+    "claude": lazy_regex(r"/\.claude/commands/([^/]+)\.md$"),
+    "github": lazy_regex(r"/\.github/prompts/([^/]+)\.prompt\.md$"),
+    "opencode": lazy_regex(r"/\.opencode/command/([^/]+)\.md$"),
 }
-DESCRIPTION = re.compile(r'^description: "?(.*?)"?$', re.M)
+DESCRIPTION = lazy_regex(r'^description: "?(.*?)"?$', re.M)
 BEGIN, END = "<!-- trued roles: begin", "<!-- trued roles: end -->"
-SECTION = re.compile(
+SECTION = lazy_regex(
     rf"^{re.escape(BEGIN)}; unchanged while this fits: ([0-9a-f]{{16}}) -->\n(.*?)^{re.escape(END)}$", re.M | re.S
 )
 

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import errno
 import os
-import re
 import shlex
 import signal
 import socket
@@ -18,6 +17,7 @@ from trued.agents.driver.program import Listener, LogLine, Program, ProgramExit,
 from trued.agents.supervisor.home_files import write_home_files
 from trued.agents.supervisor.record import TAIL_BYTES, CallRecord
 from trued.support import processes
+from trued.support.lazy_regex import lazy_regex
 from trued.support.path_sets import lies_inside, outermost_paths
 from trued.support.redaction import Stream
 from trued.wire import Order
@@ -38,9 +38,9 @@ PACKAGES = {
     "opencode-ai": "opencode",
     "@qwen-code/qwen-code": "qwen",
 }
-PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
+PACKAGE = lazy_regex(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
 WORDS = 8  # words at the start of a command line that are searched for the program that it runs
-RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
+RUNNERS = lazy_regex(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
 class Launcher:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,9 +13,10 @@ from trued.agents.spool import borrowed_login
 from trued.agents.supervisor.home_files import write_home_files
 from trued.agents.supervisor.record import CallRecord
 from trued.errors import StateFailed
+from trued.support.lazy_regex import lazy_regex
 from trued.wire import Order
 
-WORDS = re.compile(r"[a-z]{1,15}(?:[ _-][a-z]{1,15}){0,2}")
+WORDS = lazy_regex(r"[a-z]{1,15}(?:[ _-][a-z]{1,15}){0,2}")
 
 
 @contextlib.contextmanager

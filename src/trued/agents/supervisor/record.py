@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trued.support.foreign_json import parse_json
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import plain
 from trued.support.redaction import Redactor
 
 EVENTS_BYTES = 4 * 1024 * 1024  # the largest events.jsonl: as much as a talkative agent writes in a day
 # The command lines of one call that go into its report, and the characters of each: enough to see what the agent ran.
 COMMANDS, COMMAND_CHARS = 200, 500
-SHELL = re.compile(
+SHELL = lazy_regex(
     r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
 )
 TAIL_BYTES = 64 * 1024  # this much of the end of stdout and of stderr is kept, for debugging

@@ -1,14 +1,13 @@
 """Decide which blocks of a plan are its chunks, once the whole plan is read. The other blocks become criteria or unread
 text."""
 
-import re
-
 from trued.inputs import vocabulary
 from trued.inputs.plans.outline import Draft, Outline, PlanSection
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import List, Table
 
-NUMBER = re.compile(r"\d+")
-OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherever the plan lists it
+NUMBER = lazy_regex(r"\d+")
+OF_PHASE = lazy_regex(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherever the plan lists it
 
 
 def chunks_of(outline: Outline) -> list[Draft]:

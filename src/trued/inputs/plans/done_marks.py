@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from trued.inputs import vocabulary
 from trued.inputs.plans.plan import parse_plan
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Block, Heading, List, Paragraph, Table, TableRow, parse
 
 TICKS = "✅✔☑"
-CHECKED = re.compile(r"\[[xX]\]")
-DONE = re.compile(r"(?:done|implemented|completed?|finished|shipped|landed|merged)\b", re.IGNORECASE)
+CHECKED = lazy_regex(r"\[[xX]\]")
+DONE = lazy_regex(r"(?:done|implemented|completed?|finished|shipped|landed|merged)\b", re.IGNORECASE)
 
 
 def marked_done(text: str, file: str) -> tuple[str, ...]:

@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
+from trued.support.lazy_regex import lazy_regex
 
 ROOTS = ("src", "lib")  # folders that are no part of a Python module's name
-_ROUTE = re.compile(
+_ROUTE = lazy_regex(
     r"""\b(?:app|router|api|bp|blueprint|server)\.(route|get|post|put|patch|delete)\(\s*(['"])(/[^'"\s]*)\2([^)]*)""",
     re.IGNORECASE,
 )
-_METHODS = re.compile(r"methods\s*=\s*\[\s*['\"](\w+)")
-_EXPORTED = re.compile(r"^export\s+(?:async\s+)?function\s+(\w+)\s*\(([^)]*)\)", re.MULTILINE)
+_METHODS = lazy_regex(r"methods\s*=\s*\[\s*['\"](\w+)")
+_EXPORTED = lazy_regex(r"^export\s+(?:async\s+)?function\s+(\w+)\s*\(([^)]*)\)", re.MULTILINE)
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 

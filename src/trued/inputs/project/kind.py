@@ -1,6 +1,5 @@
 """Detect a project's languages, and how it is built, tested and started; [commands] overrides what is detected."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +19,7 @@ from trued.inputs.project.manifests import (
 )
 from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table
 
 DEEP = 2  # how many levels of folders are searched for projects: packages/web is on the second
@@ -27,8 +27,8 @@ MOST = 4  # the commands of at most this many projects are joined; with more, th
 LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
 STEPS = ("build", "test", "start")
 TARGETS = {"build": ("build",), "test": ("test", "check"), "start": ("start", "run", "serve")}
-_NODE_TEST = re.compile(r"(?:[^/]+/)*[^/]+\.test\.[cm]?[jt]s|(?:test|tests)/(?:[^/]+/)*[^/]+\.[cm]?js")
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NODE_TEST = lazy_regex(r"(?:[^/]+/)*[^/]+\.test\.[cm]?[jt]s|(?:test|tests)/(?:[^/]+/)*[^/]+\.[cm]?js")
+_UNSEEN = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class ProjectKind(Value):

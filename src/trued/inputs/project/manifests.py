@@ -15,16 +15,17 @@ from trued.proof.room.declared_packages import (
     groups_for_tests,
 )
 from trued.proof.room.project_folders import ASIDE
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table, parse_toml, table_at, toml_table
 
 Read: TypeAlias = Callable[[str], str | None]
 
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make looks for them
 PLACEHOLDER = "no test specified"  # `npm init` writes it into a test script that only fails
-_TARGET = re.compile(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)
+_TARGET = lazy_regex(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)
 _READ = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "yarn.lock")
-_WORD = re.compile(r"[A-Za-z0-9]")  # how a requirement begins; an option of pip begins with "-"
-_PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
+_WORD = lazy_regex(r"[A-Za-z0-9]")  # how a requirement begins; an option of pip begins with "-"
+_PINNED = lazy_regex(r"^[^#\n]*--hash=", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

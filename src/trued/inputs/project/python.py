@@ -7,19 +7,20 @@ from typing import Any
 
 from trued.inputs.project.manifests import Inside, Project
 from trued.proof.room.declared_packages import FAMILIES, LISTS
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import table_at, toml_table
 
 LOOKED = 8  # test files that are read; one is nearly always enough
 PACKAGES = 6  # a command names at most this many packages; if there are more, it names the whole folder
 STARTED = ("main.py", "app.py")
 DEPENDENCY_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")
-TEST_FILE = re.compile(r"(?:[^/]+/)*(?:test_[^/]*|[^/]*_test)\.py")
-_PROGRAM = re.compile(r"([A-Za-z_]\w*)/__main__\.py")  # a package beside the manifest runs without being installed
-_PACKAGE = re.compile(r"([A-Za-z_]\w*)/__init__\.py")
+TEST_FILE = lazy_regex(r"(?:[^/]+/)*(?:test_[^/]*|[^/]*_test)\.py")
+_PROGRAM = lazy_regex(r"([A-Za-z_]\w*)/__main__\.py")  # a package beside the manifest runs without being installed
+_PACKAGE = lazy_regex(r"([A-Za-z_]\w*)/__init__\.py")
 _ASIDE = frozenset(("bench", "benchmarks", "docs", "examples", "migrations", "scripts", "test", "tests", "tools"))
-_PYTEST = re.compile(r"^(?:import pytest|from pytest|(?:async )?def test_|class Test\w*(?:\(\))?:)", re.MULTILINE)
-_DECLARED = re.compile(r"^[^#\n]*(?<![\w-])pytest(?![\w.-])", re.MULTILINE)
-_GUARD = re.compile(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
+_PYTEST = lazy_regex(r"^(?:import pytest|from pytest|(?:async )?def test_|class Test\w*(?:\(\))?:)", re.MULTILINE)
+_DECLARED = lazy_regex(r"^[^#\n]*(?<![\w-])pytest(?![\w.-])", re.MULTILINE)
+_GUARD = lazy_regex(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
 
 
 class PythonCommands:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
+from trued.support.lazy_regex import lazy_regex
+
 CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
 
 TEXT_LIMIT = 50_000  # only this many characters of a command line are read
@@ -36,9 +38,9 @@ BEFORE = {  # program that starts another program → how many of its own argume
     "{": 0,
 }
 VALUED = frozenset(("-u", "-n", "-s", "-k", "-C", "-I", "-P"))  # options of the programs in BEFORE that take a value
-_HERE = re.compile(r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
-_PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*")
+_HERE = lazy_regex(r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")
+_ASSIGNED = lazy_regex(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+_PYTHON = lazy_regex(r"python[\d.]*|pypy[\d.]*")
 _MARKS = "();<>|&`\n"
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from trued.inputs.project.manifests import PackageManifest, Read, make_targets, makefile_of
 from trued.model import Serve
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table
 
 PORT = "PORT"  # the environment variable that most platforms and frameworks use
@@ -17,15 +18,15 @@ SCRIPTS = ("start", "serve", "dev", "preview")  # scripts of package.json, the m
 TARGETS = ("serve", "start", "run", "dev")  # targets of a Makefile
 SITES = ("", "public", "site", "www", "web")  # folders searched for a static site
 # Servers that take their port only from the command line.
-_PORT_OPTION = re.compile(r"(?:^|[\s/])(?:vite|astro|ng|webpack|webpack-dev-server|parcel)(?:\s|$)")
-_SHELL = re.compile(r"[|&;<>`(){}\[\]*?~#\n]|\$(?!\{?PORT\b)")
-_PORT_WORD = re.compile(r"\$\{PORT(?::-\d+)?\}|\$PORT\b")
-_READS_PORT = re.compile(r"(?:environ(?:\.get)?|getenv)\s*[\[(]\s*[\"'](\w*PORT)[\"']|process\.env\.(\w*PORT)\b")
-_ASGI = re.compile(r"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?(?:FastAPI|Starlette|Quart|Litestar)\(", re.MULTILINE)
-_WSGI = re.compile(r"^(\w+)\s*(?::[^=\n]+)?=\s*(?:flask\.)?Flask\(", re.MULTILINE)
-_FACTORY = re.compile(r"^def (create_app|make_app)\(", re.MULTILINE)
-_MAIN = re.compile(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
-_ASIDE = re.compile(r"\..*|(?:test|example|doc|script|tool|fixture|migration)s?|node_modules|vendor|venv|dist|build")
+_PORT_OPTION = lazy_regex(r"(?:^|[\s/])(?:vite|astro|ng|webpack|webpack-dev-server|parcel)(?:\s|$)")
+_SHELL = lazy_regex(r"[|&;<>`(){}\[\]*?~#\n]|\$(?!\{?PORT\b)")
+_PORT_WORD = lazy_regex(r"\$\{PORT(?::-\d+)?\}|\$PORT\b")
+_READS_PORT = lazy_regex(r"(?:environ(?:\.get)?|getenv)\s*[\[(]\s*[\"'](\w*PORT)[\"']|process\.env\.(\w*PORT)\b")
+_ASGI = lazy_regex(r"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?(?:FastAPI|Starlette|Quart|Litestar)\(", re.MULTILINE)
+_WSGI = lazy_regex(r"^(\w+)\s*(?::[^=\n]+)?=\s*(?:flask\.)?Flask\(", re.MULTILINE)
+_FACTORY = lazy_regex(r"^def (create_app|make_app)\(", re.MULTILINE)
+_MAIN = lazy_regex(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
+_ASIDE = lazy_regex(r"\..*|(?:test|example|doc|script|tool|fixture|migration)s?|node_modules|vendor|venv|dist|build")
 
 
 @dataclass(frozen=True, slots=True)

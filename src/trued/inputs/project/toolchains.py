@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from trued.inputs.project.manifests import Inside, Project
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import toml_table
 
 GRADLE = ("build.gradle", "build.gradle.kts")
 SETTINGS = ("settings.gradle", "settings.gradle.kts")
 READ = ("go.mod", "Cargo.toml", "pom.xml", *GRADLE)  # files whose text is needed, not only their presence
 LANGUAGES = {"go": "Go", "rust": "Rust", "java": "Java"}
-_COMMAND = re.compile(r"cmd/[^/]+/main\.go")
-_BINARY = re.compile(r"src/bin/[^/]+(?:\.rs|/main\.rs)")
+_COMMAND = lazy_regex(r"cmd/[^/]+/main\.go")
+_BINARY = lazy_regex(r"src/bin/[^/]+(?:\.rs|/main\.rs)")
 
 _ByFolder: TypeAlias = Mapping[str, set[str]]
 

@@ -1,7 +1,6 @@
 """Turns every sentence of the user into a requirement, unless a requirement in the user's file covers it."""
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
@@ -23,11 +22,12 @@ from trued.model import (
     Requirements,
     Source,
 )
+from trued.support.lazy_regex import lazy_regex
 
 PREFIXES = ("ship", "goal", "constraint", "text")
 KINDS = (*PREFIXES, "acceptance")  # tickets say "acceptance" where plans say "ship", so `ship:` matches both
 # Ids that only the engine gives: to the user's sentences, to parts of them that no case quotes, and to existing tests.
-_ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
+_ENGINES_OWN = lazy_regex(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
 
 def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:

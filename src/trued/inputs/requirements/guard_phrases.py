@@ -2,6 +2,8 @@
 
 import re
 
+from trued.support.lazy_regex import lazy_regex
+
 _STILL = (
     r"(?:still |continue to |keep on |must |should |shall |have to |all |always |stays? |remains? |are |is |be |to )*"
 )
@@ -36,12 +38,12 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         rf"{_EVERY}dependenc(?:y|ies) {_STILL}unchanged",
     ),
 }
-_COMPILED = {kind: [re.compile(pattern, re.IGNORECASE) for pattern in every] for kind, every in PATTERNS.items()}
+_COMPILED = {kind: [lazy_regex(pattern, re.IGNORECASE) for pattern in every] for kind, every in PATTERNS.items()}
 
-NUMBERED = re.compile(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)  # FR-001
+NUMBERED = lazy_regex(r"[*_`(\[]{0,4}((?:FR|NFR|SC|AC|REQ|TR|UX)[-_]?\d+[a-z]?)(?![^\W_])", re.IGNORECASE)  # FR-001
 
 # "`make lint` passes": the whole sentence names a command and says that it succeeds.
-_PASSES = re.compile(
+_PASSES = lazy_regex(
     r"(?:the command |run(?:s|ning)? )?(?:`([^`\n\0]{2,300})`|([^`\n\0]{2,300}?)),? (?:still |must |should |always )*"
     r"(?:pass(?:es)?|succeeds?|works?|(?:is|stays|be|stay) green|runs? (?:green|clean(?:ly)?)"
     r"|exits? (?:with )?(?:code )?`?0`?)[.!]?",

@@ -4,6 +4,8 @@ import html
 import re
 import unicodedata
 
+from trued.support.lazy_regex import lazy_regex
+
 _NAMES = {chr(code): unicodedata.name(chr(code), "") for code in (*range(0x2580, 0x2C00), *range(0x1F4F0, 0x1F800))}
 _OPEN_SIGNS = "".join(
     sign for sign, name in _NAMES.items() if re.fullmatch(r"BALLOT BOX|WHITE (?:(?:MEDIUM|LARGE) )?SQUARE", name)
@@ -24,14 +26,14 @@ _ANY_BOX = (
 # What may number an item: "1.", "b)", "1.1", "C-1:", "1A".
 _NUMBER = r"(?:(?=[\w-]*\d)\w{1,4}(?:[.-]\w{1,3})*[.):]*|\w{1,4}[.)])(?=[\s*_])"
 _TAG = r"</?(?!(?i:input)\b)\w[^>\n]*>"
-_BEGINS = re.compile(
+_BEGINS = lazy_regex(
     rf"(?:{_TAG}|[^\w\[\uff3b\u3010<{_SIGNS}]|{_NUMBER}|(?!{_ANY_BOX})[<])*?{_ANY_BOX}[*_~`=:\u2013\u2014]*\s*"
 )
-_OPEN = re.compile(rf"(?<!\S){_OPEN_BOX}(?!\S)")
-_ENDS = re.compile(rf"\s{_TICKED_BOX}[\s|*_]*$")
-_ENTITY = re.compile(r"&#?\w{1,30};")
-_SHORT_CODE = re.compile(r"(?<![\w:]):\w*(?:check|cross|box|square)\w*:(?![\w:])")  # ":white_check_mark:"
-_CODE = re.compile(r"`+[^`]*`+")
+_OPEN = lazy_regex(rf"(?<!\S){_OPEN_BOX}(?!\S)")
+_ENDS = lazy_regex(rf"\s{_TICKED_BOX}[\s|*_]*$")
+_ENTITY = lazy_regex(r"&#?\w{1,30};")
+_SHORT_CODE = lazy_regex(r"(?<![\w:]):\w*(?:check|cross|box|square)\w*:(?![\w:])")  # ":white_check_mark:"
+_CODE = lazy_regex(r"`+[^`]*`+")
 
 
 def without_box(line: str) -> str | None:

@@ -1,13 +1,13 @@
 """Reads list items to which the specification's format gives no meaning: each is a requirement, unless it plainly asks
 for nothing."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from trued.inputs.requirements.guard_phrases import NUMBERED
 from trued.inputs.specifications.boxes import without_box_in_prose
 from trued.inputs.specifications.unread_lines import bare
 from trued.inputs.vocabulary import JOINTS, is_header_field, is_status_field, section_kind, title_words
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Block, Heading, Item, Paragraph
 
 LABEL = 7  # the level of a label: below every heading
@@ -20,8 +20,8 @@ ASIDES = frozenset(
         *("content quality", "feature readiness", "requirement completeness", "review acceptance checklist"),
     )
 )
-_REMARK = re.compile(r"[*_]*\([^)]*\)[*_]*")  # such as "(mandatory)"
-_LINK = re.compile(r"!?\[[^\]]*\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)|<?https?://\S+")
+_REMARK = lazy_regex(r"[*_]*\([^)]*\)[*_]*")  # such as "(mandatory)"
+_LINK = lazy_regex(r"!?\[[^\]]*\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)|<?https?://\S+")
 
 
 def is_aside(title: str) -> bool:

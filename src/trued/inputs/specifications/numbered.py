@@ -4,8 +4,9 @@ import re
 
 from trued.inputs.requirements.guard_phrases import NUMBERED
 from trued.inputs.specifications.unread_lines import bare
+from trued.support.lazy_regex import lazy_regex
 
-LISTED = re.compile(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
+LISTED = lazy_regex(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.IGNORECASE)  # not "FR-001 and others"
 
 
 def numbered_words(line: str) -> str | None:

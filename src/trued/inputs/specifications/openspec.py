@@ -13,19 +13,20 @@ from trued.inputs.specifications.numbered import number_of, numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import section_kind
 from trued.model import Check, Requirement, Requirements
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Table, parse, split_lines
 
 # Between "requirement" or "scenario" and the colon, there may be a number or a short name. A dash counts as a colon,
 # and after a number the colon may be missing.
-TITLE = re.compile(
+TITLE = lazy_regex(
     r"([*_]*)(requirement|scenario)(?=[\s*_:\uff1a])[*_]*"
     r"\s*(?:[\w.()#-]{0,12}\s*[:\uff1a\u2013\u2014-]+|[\w.()#-]*\d[\w.()#-]*)\s*(\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 TITLE_WORDS = 3  # a longer title may ask for something itself
-HOLDS = re.compile(r"\brequirements\b", re.IGNORECASE)
-DELTA = re.compile(r"((?:(?:added|modified|removed|renamed)(?:\W+and)?\W+)+)requirements")
-RENAME = re.compile(r"\W*(?:from|to)\b", re.IGNORECASE)
+HOLDS = lazy_regex(r"\brequirements\b", re.IGNORECASE)
+DELTA = lazy_regex(r"((?:(?:added|modified|removed|renamed)(?:\W+and)?\W+)+)requirements")
+RENAME = lazy_regex(r"\W*(?:from|to)\b", re.IGNORECASE)
 
 
 class OpenSpec:

@@ -12,6 +12,7 @@ from trued.inputs.specifications.numbered import numbered_words
 from trued.inputs.specifications.unread_lines import refuse_open_comment, unread_items
 from trued.inputs.vocabulary import is_header_field, section_kind, title_words
 from trued.model import Check, Requirement, Requirements
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import (
     Heading,
     Item,
@@ -25,8 +26,8 @@ from trued.support.markdown import (
     split_lines,
 )
 
-PLACE = re.compile(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
-STORY = re.compile(r"user story\s+(\d+)\b", re.IGNORECASE)
+PLACE = lazy_regex(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
+STORY = lazy_regex(r"user story\s+(\d+)\b", re.IGNORECASE)
 # Headings whose contents are requirements even without a number; other sections are about the work.
 ASKING = {
     "edge case": "edge",

@@ -4,15 +4,16 @@ import re
 from collections.abc import Callable, Iterator
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import open_comment, split_lines, without_comments
 
 _MARK = r"(?:[-*+]|[^\w\s`\[(<#|>&:])(?=[\s\[])|\(?(?:\d{1,4}|[A-Za-z]|[ivxIVX]{1,5})[.)](?=[\s\[])"
-_LEAD = re.compile(rf"(?:<(?!(?i:input))/?\w[^>\n]*>|[\s>|#]|{_MARK})*")
-_BULLET = re.compile(rf"([\s>]*)(?:{_MARK})\s")
-_RULE = re.compile(r"[\s>|:-]*|\s*(?:```|~~~).*|\s*</?\w[^>]*>\s*")  # an empty line, a table's rule, a fence, a tag
-_OTHER = re.compile(r"[\s>]*[#|]")  # a heading or a table
-_TAGS = re.compile(r"(?:<(?!(?i:input))/?\w[^<>\n]*>\s*)+")
-_INPUT = re.compile(r"<input\b[^<>]*>", re.IGNORECASE)
+_LEAD = lazy_regex(rf"(?:<(?!(?i:input))/?\w[^>\n]*>|[\s>|#]|{_MARK})*")
+_BULLET = lazy_regex(rf"([\s>]*)(?:{_MARK})\s")
+_RULE = lazy_regex(r"[\s>|:-]*|\s*(?:```|~~~).*|\s*</?\w[^>]*>\s*")  # an empty line, a table's rule, a fence, a tag
+_OTHER = lazy_regex(r"[\s>]*[#|]")  # a heading or a table
+_TAGS = lazy_regex(r"(?:<(?!(?i:input))/?\w[^<>\n]*>\s*)+")
+_INPUT = lazy_regex(r"<input\b[^<>]*>", re.IGNORECASE)
 
 
 def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None]) -> Iterator[tuple[str, int]]:

@@ -6,7 +6,9 @@ from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 
-_TAG = re.compile(r"<img\b[^>]{0,2000}?\bsrc\s*=\s*[\"']([^\"'\s>]+)", re.IGNORECASE)
+from trued.support.lazy_regex import lazy_regex
+
+_TAG = lazy_regex(r"<img\b[^>]{0,2000}?\bsrc\s*=\s*[\"']([^\"'\s>]+)", re.IGNORECASE)
 
 
 def picture_references(text: str) -> list[tuple[str, int]]:

@@ -3,31 +3,32 @@
 import re
 
 from trued.model import BrowserCheck, Criterion
+from trued.support.lazy_regex import lazy_regex
 
-_QUOTED = re.compile(r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)|‘([^’\n]{1,200})’")
-_PAGE = re.compile(
+_QUOTED = lazy_regex(r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)|‘([^’\n]{1,200})’")
+_PAGE = lazy_regex(
     r"`(/[^\s`]*)`|(?:(?<=page )|(?<=on )|(?<=at ))(/)(?=[\s,;.]|$)|(?<![\w/.:~`-])(/[\w~%][\w\-./~%?=&+,@]*)"
 )
-_FILE = re.compile(r"\.(?!html?$|php$)\w{1,8}$")
-_SEES = re.compile(
+_FILE = lazy_regex(r"\.(?!html?$|php$)\w{1,8}$")
+_SEES = lazy_regex(
     r"\b(?:shows?|shown|displays?|displayed|sees?|seen|visible|appears?|reads?|says?|contains?|lists?|renders?|"
     r"hides?|hidden|disappears?|gone|removed)\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(
+_NOT = lazy_regex(
     r"\b(?:not|no longer|never|without|instead of|rather than|hides?|hidden|disappears?|gone|removed|nor|no)\b|"
     r"n['’]t\b",
     re.IGNORECASE,
 )
 # These words may ask for more than opening one page, so a criterion with one of them gets no check.
-_DOUBT = re.compile(
+_DOUBT = lazy_regex(
     r"\b(?:if|when|whenever|while|unless|until|after|before|once|click(?:s|ed|ing)?|press\w*|hover\w*|select\w*|enter\w*|"
     r"typ(?:e|es|ed|ing)|submit\w*|log(?:s|ged)?|sign(?:s|ed)?|or|either|may|might|could|except|only|mobile|tablet|"
     r"title|placeholder|alt|attribute|tooltip|json|api|endpoint|status|header|response|returns?|redirect\w*|each|every|"
     r"any|other|similar|like|times?|twice)\b|e\.g\.",
     re.IGNORECASE,
 )
-_HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a placeholder, not the text itself
+_HOLE = lazy_regex(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a placeholder, not the text itself
 
 
 def page_check(criterion: Criterion) -> BrowserCheck | None:

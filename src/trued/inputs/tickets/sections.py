@@ -8,6 +8,7 @@ from trued.inputs.sentences import sentences, sentences_of
 from trued.inputs.tickets.images import picture_references
 from trued.inputs.vocabulary import bare_title, file_names, section_kind, title_words
 from trued.model import Criterion, Source
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Words, parse, split_lines
 
 TicketPart: TypeAlias = Literal[
@@ -29,15 +30,15 @@ _AREAS = frozenset(["area", "areas", "component", "components", "module", "modul
 _WRONG = frozenset(["actual", "current", "reproduce", "reproduction", "observed", "happens"])
 _ASKED = frozenset(["requirement", "requirements", "requested", "wanted", "story", "stories"])
 _TITLES = ("summary", "title")
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
-_PATH = re.compile(r"[\w./~-][^\n]*\.(?:png|jpe?g|gif|webp|svg)", re.IGNORECASE)
-_PICTURES_ONLY = re.compile(r"(?:\s*(?:\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|<img\b[^>]*>))+\s*", re.IGNORECASE)
-_CODE = re.compile(r"`([^`\n]+)`")
-_SHOWN_NAME = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>|https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
-_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\)")
-_PLACE = re.compile(r"[\w.@*-]*/[\w./@*~%?=&-]*|[\w-]+\.\w{1,5}(?!\w)")
+_ADDRESS = lazy_regex(r"https?://[^\s<>\"'`)\]]+")
+_PATH = lazy_regex(r"[\w./~-][^\n]*\.(?:png|jpe?g|gif|webp|svg)", re.IGNORECASE)
+_PICTURES_ONLY = lazy_regex(r"(?:\s*(?:\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|<img\b[^>]*>))+\s*", re.IGNORECASE)
+_CODE = lazy_regex(r"`([^`\n]+)`")
+_SHOWN_NAME = lazy_regex(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>|https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
+_LINK = lazy_regex(r"\[([^\]\n]*)\]\([^)\n]*\)")
+_PLACE = lazy_regex(r"[\w.@*-]*/[\w./@*~%?=&-]*|[\w-]+\.\w{1,5}(?!\w)")
 _NAME = "\0"  # replaces a name while the words beside the name are examined
-_LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*")
+_LABEL = lazy_regex(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*")
 
 
 def part_of(title: str) -> TicketPart | None:

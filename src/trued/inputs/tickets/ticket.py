@@ -10,6 +10,7 @@ from trued.inputs.tickets.sections import Parts, TicketPart, is_hint, part_of
 from trued.inputs.vocabulary import is_header_field
 from trued.model import Criterion, Source, Ticket
 from trued.protocols import TrackerIssue
+from trued.support.lazy_regex import lazy_regex
 from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.plain_text import plain_line
@@ -17,8 +18,8 @@ from trued.support.plain_text import plain_line
 LIMIT = 256 * 1024  # characters of a ticket; trackers allow fewer
 BRACKETS = 5000  # most "[" in a ticket: each may begin a link, and many keep every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
-KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
-FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # only capitals: notes-2.md is no ticket
+KEY = lazy_regex(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
+FILE_KEY = lazy_regex(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # only capitals: notes-2.md is no ticket
 TEACH = "write a header with key and summary, or a heading and sentences below it"
 # Part of a ticket → the names that its header field or JSON key may have.
 NAMES = {
@@ -49,7 +50,7 @@ MISSING = {
     "pictures": "pictures of the expected behaviour",
     "preview": "preview URL",
 }
-_FIX = re.compile(
+_FIX = lazy_regex(
     r"\b(?:fix(?:es|ed)?|bugs?|broken|breaks?|wrong(?:ly)?|crash(?:es|ed)?|fails?|failing|error|incorrect|regression|"
     r"missing|hotfix|defect|(?:do|does|is|are|can|was|did)(?:n't|n’t| not)|cannot|no longer|never)\b",
     re.IGNORECASE,

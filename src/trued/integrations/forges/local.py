@@ -8,11 +8,12 @@ from urllib.parse import quote
 from trued.errors import BadInput
 from trued.protocols import ForgePullRequest, PullRequestProposal
 from trued.support.atomic_files import write
+from trued.support.lazy_regex import lazy_regex
 from trued.support.user_git import ask_git
 
 FILE = "pull-request.md"
 PICTURES = "pictures"
-_MARK = re.compile(r"<!-- pull request (\{.*\}) -->\n")
+_MARK = lazy_regex(r"<!-- pull request (\{.*\}) -->\n")
 
 
 class LocalForge:

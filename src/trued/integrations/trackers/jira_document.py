@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from trued.support.lazy_regex import lazy_regex
+
 Node: TypeAlias = Mapping[str, Any]
 Pictures: TypeAlias = Mapping[str, str]  # name of an attached file → its address
 
@@ -11,7 +13,7 @@ DEPTH = 60  # nested blocks are read down to this level: nobody nests deeper by 
 LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
 RUNS = ("text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "mediaInline", "placeholder")
 # Text that Markdown would take for the start of a block.
-_SIGN = re.compile(r"^(\s*)(#{1,6}\s|[-+*]\s|>|\||```|~~~|-{3,}\s*$|={3,}\s*$)", re.MULTILINE)
+_SIGN = lazy_regex(r"^(\s*)(#{1,6}\s|[-+*]\s|>|\||```|~~~|-{3,}\s*$|={3,}\s*$)", re.MULTILINE)
 
 
 def markdown_of_document(document: Node, pictures: Pictures) -> str:

@@ -4,22 +4,23 @@ import re
 from collections import deque
 from collections.abc import Collection, Mapping
 
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import unix_lines
 
 # Lengths are bounded: matching a long text with unclosed markup must not take minutes.
-_HEADING = re.compile(r"^\s*h([1-6])\.\s+(.*)$")
-_ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
+_HEADING = lazy_regex(r"^\s*h([1-6])\.\s+(.*)$")
+_ITEM = lazy_regex(r"^\s*([*#-]+)\s+(.*)$")
 _FENCES = ("code", "noformat")
 _QUOTATIONS = ("quote", "panel")
 _BLOCKS = (*_FENCES, *_QUOTATIONS)
 MOST_UNENDED = 20  # at most this many marks of quotations that nothing ends are treated as plain text
 # The mark of a block, at any place in a line; text in {{code}} is skipped.
-_MARK = re.compile(rf"\{{\{{(?:(?!\{{\{{).){{1,500}}?\}}\}}|(?<!\\)\{{({'|'.join(_BLOCKS)})(?::([^}}]{{0,500}}))?\}}")
-_PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")
-_LINK = re.compile(r"\[(?:([^|\[\]\n]{1,300})\|)?((?:https?|mailto|ftp)[^|\[\]\s]{1,2000})(?:\|[^\[\]\n]{0,300})?\]")
-_BOLD = re.compile(r"(?<![\w*\\])\*(?=\S)([^*\n]{1,500}?)(?<=\S)\*(?![\w*])")
-_CODE = re.compile(r"\{\{((?:(?!\{\{).){1,500}?)\}\}")
-_COLOUR = re.compile(r"\{color(?::[^}]*)?\}|\{anchor:[^}]*\}")
+_MARK = lazy_regex(rf"\{{\{{(?:(?!\{{\{{).){{1,500}}?\}}\}}|(?<!\\)\{{({'|'.join(_BLOCKS)})(?::([^}}]{{0,500}}))?\}}")
+_PICTURE = lazy_regex(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")
+_LINK = lazy_regex(r"\[(?:([^|\[\]\n]{1,300})\|)?((?:https?|mailto|ftp)[^|\[\]\s]{1,2000})(?:\|[^\[\]\n]{0,300})?\]")
+_BOLD = lazy_regex(r"(?<![\w*\\])\*(?=\S)([^*\n]{1,500}?)(?<=\S)\*(?![\w*])")
+_CODE = lazy_regex(r"\{\{((?:(?!\{\{).){1,500}?)\}\}")
+_COLOUR = lazy_regex(r"\{color(?::[^}]*)?\}|\{anchor:[^}]*\}")
 _KINDS = {"*": "- ", "-": "- ", "#": "1. "}
 
 

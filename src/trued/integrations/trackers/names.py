@@ -1,6 +1,5 @@
 """Recognise the name of a ticket: `#12`, `owner/name#12`, `SHOP-7`, the address of its page, a file."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,9 +9,10 @@ from trued.errors import BadInput
 from trued.integrations.github import API, REPOSITORY, repository_of, web_address
 from trued.integrations.jira import CLOUD
 from trued.model import Settings
+from trued.support.lazy_regex import lazy_regex
 
-KEY = re.compile(r"[A-Z][A-Z0-9_]{1,19}-[1-9]\d{0,9}")
-NUMBER = re.compile(r"#?([1-9]\d{0,9})")
+KEY = lazy_regex(r"[A-Z][A-Z0-9_]{1,19}-[1-9]\d{0,9}")
+NUMBER = lazy_regex(r"#?([1-9]\d{0,9})")
 FILES = (".md", ".markdown", ".txt", ".json")
 
 

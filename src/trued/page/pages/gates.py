@@ -12,9 +12,10 @@ from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 from trued.support.foreign_json import parse_json
+from trued.support.lazy_regex import lazy_regex
 
 TAIL = 256 * 1024  # bytes at the end of each record that are read
-HASH = re.compile("[0-9a-f]{40,64}", re.ASCII)
+HASH = lazy_regex("[0-9a-f]{40,64}", re.ASCII)
 MOST = 2_000  # lines of all gates together that are shown, the newest
 
 

@@ -1,7 +1,5 @@
 """Tokens, money and time by role and agent, the limits on them, and what subscriptions report."""
 
-import re
-
 from trued.engine.limits import limits_in_force
 from trued.engine.spending_by_limit import spending_lines
 from trued.page.pages.common import run_page
@@ -10,9 +8,10 @@ from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.spending_by_agent import spent as by_role
 from trued.reporting.html.spending_by_agent import spent_by_all
+from trued.support.lazy_regex import lazy_regex
 
 LINES = 200  # each list has at most this many lines
-_COMMAS = re.compile(r"(?<=\d),(?=\d{3})")
+_COMMAS = lazy_regex(r"(?<=\d),(?=\d{3})")
 STEERABLE = ("running", "queued", "limited", "interrupted", "waiting", "planned")  # states in which limits still count
 
 

@@ -17,6 +17,7 @@ from trued.proof.room.declared_packages import is_dependency_manifest, provides_
 from trued.proof.room.project_folders import project_folders
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.proof.text.program_names import is_python
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table, table_at, toml_table
 
 NODE = ("node", "nodejs")
@@ -24,14 +25,14 @@ NODE = ("node", "nodejs")
 # value.
 _WITHOUT_VALUE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
 # Node has hundreds of options, some of which load code; these common ones do not.
-_NODE_OPTION = re.compile(
+_NODE_OPTION = lazy_regex(
     r"--(?:no-warnings|no-deprecation|enable-source-maps|experimental-strip-types|experimental-vm-modules|use-strict"
     r"|trace-warnings|trace-uncaught|stack-trace-limit=\d+|max-old-space-size=\d+|unhandled-rejections=[a-z-]+)"
 )
 # Other programs that run a file of the project → the word that must precede the file.
 _OTHER_PROGRAMS = {"ruby": "", "perl": "", "php": "", "tsx": "", "ts-node": "", "bun": "", "deno": "run", "go": "run"}
 _CARGO = ("cargo", "run")
-_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_MODULE = lazy_regex(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SCRIPTS = ("setup.py", "setup.cfg")
 _ROOTS = ("src", "lib", "python")  # folders that modules are imported from, besides the root
 _PACKAGE_FOLDERS = ("site-packages", "dist-packages")

@@ -18,10 +18,11 @@ from trued.proof.cases.entry_points import (
     why_outside_project,
 )
 from trued.proof.cases.mutants import NOTHING, PLAIN_HEADERS, Shown, passing_mutant
+from trued.support.lazy_regex import lazy_regex
 
 TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # a stub raises these, too
-PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # a placeholder in a line of the interface
-NAMED_PLACE = re.compile(r"[A-Z][A-Z0-9_]+")  # a placeholder as usage lines write it: `count FILE`
+PLACE = lazy_regex(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # a placeholder in a line of the interface
+NAMED_PLACE = lazy_regex(r"[A-Z][A-Z0-9_]+")  # a placeholder as usage lines write it: `count FILE`
 
 
 # -- one case ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from trued.proof.checks.source_imports import read_source
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.script_aliases import is_settings
 from trued.proof.text.script_imports import imported_names
+from trued.support.lazy_regex import lazy_regex
 
 DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
 _AT_THE_TOP = ("tasks.py", "dodo.py")  # further down, a module of the product may have such a name
@@ -24,10 +25,10 @@ _FOLDERS = frozenset(
         *("cypress", "stories", "tasks"),
     }
 )
-_NAMES_FOR_DEVELOPERS = re.compile(
+_NAMES_FOR_DEVELOPERS = lazy_regex(
     r"[\w.-]*\.(?:config|conf|stories|bench|setup)\.\w+|\.[\w-]+rc\.\w+|(?:gulp|grunt)file\.\w+", re.IGNORECASE
 )
-_PYTHON_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import\b([^\n#;(]*(?:\([^)]*\))?)", re.MULTILINE)
+_PYTHON_IMPORT = lazy_regex(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import\b([^\n#;(]*(?:\([^)]*\))?)", re.MULTILINE)
 
 
 class DevelopmentFiles:

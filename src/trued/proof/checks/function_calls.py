@@ -3,7 +3,6 @@
 import builtins
 import json
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +25,7 @@ from trued.proof.room import node
 from trued.proof.room.bench import Bench, channel_records, keepable_text, nonce, probe_text
 from trued.protocols import CommandResult
 from trued.support.foreign_json import parse_json
+from trued.support.lazy_regex import lazy_regex
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings", "--input-type=module")
 # The script comes over stdin, so that the sandbox contains no file of the engine.
@@ -35,8 +35,8 @@ MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)
 START_S = 30.0  # seconds in which the interpreter must start on a busy machine; cases have their own time limits
 LONGEST_S = 1e9  # if the process reports a duration of more seconds than this, the record is forged
 _NAME = r"[A-Za-z_$][\w$]*"
-_TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_NODE_TARGET = re.compile(rf"[^:\0]+\.[cm]?[jt]s:{_NAME}(\.{_NAME})*")
+_TARGET = lazy_regex(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_NODE_TARGET = lazy_regex(rf"[^:\0]+\.[cm]?[jt]s:{_NAME}(\.{_NAME})*")
 _PYTHON_ONLY = ("$tuple", "$frozenset")
 
 

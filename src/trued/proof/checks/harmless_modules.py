@@ -8,6 +8,8 @@ import builtins
 import re
 import sys
 
+from trued.support.lazy_regex import lazy_regex
+
 # Python's own modules, also those that some versions lack.
 STANDARD = frozenset(sys.stdlib_module_names) | {
     *("aifc", "asynchat", "asyncore", "audioop", "cgi", "cgitb", "chunk", "crypt", "distutils", "imghdr", "imp"),
@@ -103,8 +105,8 @@ _VARIABLES = frozenset(
         *("PYTHONUTF8", "PYTHONVERBOSE", "PYTHONLEGACYWINDOWSFSENCODING", "PYTHONLEGACYWINDOWSSTDIO"),
     }
 )
-_VARIABLE = re.compile(r"_PYTHON_\w+|PYTHON[A-Z]+\d?")
-_PRIVATE = re.compile(r"_[a-z]")  # private classes (`argparse._SubParsersAction`) name types
+_VARIABLE = lazy_regex(r"_PYTHON_\w+|PYTHON[A-Z]+\d?")
+_PRIVATE = lazy_regex(r"_[a-z]")  # private classes (`argparse._SubParsersAction`) name types
 _LOADING_PARTS = ("logging.config", "xml.sax", "xml.dom", "xml.parsers")
 
 

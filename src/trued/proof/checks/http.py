@@ -27,6 +27,7 @@ from trued.proof.room.services import with_services
 from trued.proof.text.commit_texts import MOST_CODE_BYTES, MOST_FILES, as_text, best_reading
 from trued.proof.text.python_imports import modules_asked
 from trued.protocols import CommandResult, Server
+from trued.support.lazy_regex import lazy_regex
 
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # polling interval while the server starts
@@ -77,9 +78,9 @@ MOST_LAYERS = 8  # encodings of one body; people use one or two
 MOST_MEMBERS = 500  # of one gzip body: most have one, and each further one costs a copy of the rest
 _UNREADABLE = ("br", "zstd")  # encodings that browsers decode, but the standard library does not
 FIXED_PORT = "its command names a port: write `{port}` in its place"
-_PORT = re.compile(r"(?:.*[:=])?\d{4,5}")
-_METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PORT = lazy_regex(r"(?:.*[:=])?\d{4,5}")
+_METHOD = lazy_regex(r"[A-Za-z][A-Za-z-]{0,30}")
+_HEADER = lazy_regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,33 +5,34 @@ import re
 from collections.abc import Iterator
 
 from trued.proof.checks.harmless_modules import HARMLESS_IN_PROCESS
+from trued.support.lazy_regex import lazy_regex
 
-_MENTIONED_MODULE = re.compile(
+_MENTIONED_MODULE = lazy_regex(
     r"(?:\bfrom|\brequire\s*\(|\bimport\s*\(|\bimport)\s*(?P<quote>[\"'`])(?:node:)?process(?P=quote)"
 )
 # The ways to import the module that are understood: its names; all of it, under one name; one of its members.
-_FROM_MODULE = re.compile(
+_FROM_MODULE = lazy_regex(
     r"\b(?:import\s+(?:(?P<whole>[\w$]+)\s*,?\s*)?(?:\*\s*as\s+(?P<all>[\w$]+)|\{(?P<names>[^}]*)\})?\s*from\s*"
     r"|(?:const|let|var)\s*(?:(?P<own>[\w$]+)|\{(?P<parts>[^}]*)\})\s*=\s*require\s*\(\s*)"
     r"(?P<quote>[\"'`])(?:node:)?process(?P=quote)(?:\s*\)\s*(?:\.(?P<member>[\w$]+))?)?"
 )
 _GLOBALS = r"(?:globalThis|global|window|self)"
-_OF_GLOBALS = re.compile(rf"(?<![.\w$]){_GLOBALS}\s*\??\.\s*$")
-_WORDS = re.compile(r"(?<!\bawait)(?<!\breturn)(?<=[\w$,.])\s*$")  # before `process` as a word of prose
-_FROM_GLOBALS = re.compile(rf"(?<![\w$])process(?![\w$])[^;]{{0,300}}\}}\s*=\s*{_GLOBALS}\s*(?:[;,\n)]|$)")
-_PARTS_OF_OBJECT = re.compile(r"\{([^{}]*)\}\s*=\s*$")
-_STUBBED = re.compile(r"\(\s*process\s*,\s*([\"'`])([\w$]+)\1")  # `jest.spyOn(process, "exit")`
+_OF_GLOBALS = lazy_regex(rf"(?<![.\w$]){_GLOBALS}\s*\??\.\s*$")
+_WORDS = lazy_regex(r"(?<!\bawait)(?<!\breturn)(?<=[\w$,.])\s*$")  # before `process` as a word of prose
+_FROM_GLOBALS = lazy_regex(rf"(?<![\w$])process(?![\w$])[^;]{{0,300}}\}}\s*=\s*{_GLOBALS}\s*(?:[;,\n)]|$)")
+_PARTS_OF_OBJECT = lazy_regex(r"\{([^{}]*)\}\s*=\s*$")
+_STUBBED = lazy_regex(r"\(\s*process\s*,\s*([\"'`])([\w$]+)\1")  # `jest.spyOn(process, "exit")`
 # The project's own function or variable of that name, at the top level of the file.
-_OWN = re.compile(
+_OWN = lazy_regex(
     r"^(?:export\s+)?(?:default\s+)?(?:(?:async\s+)?function\s*\*?\s+process\b"
     rf"|(?:const|let|var)\s+process\s*=(?!\s*(?:require|{_GLOBALS})\b))",
     re.MULTILINE,
 )
 # What may come before an object that is used as a value, and after it. Words of a text have neither.
-_BEFORE_VALUE = re.compile(
+_BEFORE_VALUE = lazy_regex(
     r"(?:[=(,\[?|{!<>]|&&|\.\.\.|(?<=[\w$\"')\]])\s*:|(?<![\w$.])(?:return|await|yield|export\s+default))\s*$"
 )
-_AFTER_VALUE = re.compile(r"\s*(?:[),;}\]]|:|\|\||\?\?|=(?!=)|(?:as|satisfies|instanceof)\b|\n|$)")
+_AFTER_VALUE = lazy_regex(r"\s*(?:[),;}\]]|:|\|\||\?\?|=(?!=)|(?:as|satisfies|instanceof)\b|\n|$)")
 # endings of files called `process`
 _ENDINGS = (
     "cjs",

@@ -11,12 +11,13 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
-from trued.proof.checks.package_manifests import declared_in, normal_name, own_name, table_in
+from trued.proof.checks.package_manifests import declared_in, named_package, own_name, table_in
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import table_at
 
 MANIFESTS = ("package.json", "pyproject.toml", "Cargo.toml")
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-_RANGE = re.compile(r"(\^|~|>=|=|v)?(\d+)\.(\d+)\.(\d+)")
+_VERSION = lazy_regex(r"(\d+)\.(\d+)\.(\d+)")
+_RANGE = lazy_regex(r"(\^|~|>=|=|v)?(\d+)\.(\d+)\.(\d+)")
 
 
 class OwnPackages:
@@ -34,7 +35,7 @@ class OwnPackages:
 
     def provides(self, manifest: str, entry: str) -> bool:
         """Whether this manifest of the commit takes the package that this entry declares from the project itself."""
-        name = normal_name(entry)
+        name = named_package(entry)
         if (PurePosixPath(manifest).name, name) not in self._folders:
             return False
         declared = self._entries(manifest, name)
@@ -52,7 +53,7 @@ class OwnPackages:
 
     def _entries(self, manifest: str, name: str) -> list[str]:
         entries = declared_in(manifest, self._texts.get(manifest, ""), exact=True)
-        return sorted(entry for entry in entries if normal_name(entry) == name)
+        return sorted(entry for entry in entries if named_package(entry) == name)
 
     def _is_from_project(self, manifest: str, name: str, entry: str) -> bool:
         kind = PurePosixPath(manifest).name
@@ -93,7 +94,7 @@ class OwnPackages:
     def _is_taken_by_uv(self, manifest: str, name: str) -> bool:
         """Whether uv is told to take the package from the workspace."""
         sources = self._table(manifest, "tool", "uv", "sources")
-        values = [value for key, value in sources.items() if normal_name(str(key)) == name]
+        values = [value for key, value in sources.items() if named_package(str(key)) == name]
         return values == [{"workspace": True}]
 
     def _members(self, name: str, kind: str) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from trued.proof.checks.package_manifests import (
     extras_of,
     is_package_manifest,
     lines_in,
-    normal_name,
+    named_package,
     packages_in,
     references_in,
     setup_cfg_values,
@@ -31,6 +31,7 @@ from trued.proof.checks.package_manifests import (
     table_in,
     texts_in,
 )
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import table_at
 
 PYTHON, NODE = "python", "node"
@@ -38,7 +39,7 @@ _SORTS = {"package.json": NODE, "Cargo.toml": "cargo", "go.mod": "go", "Gemfile"
 # Every other manifest is a list of packages.
 _MAIN_MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", *_SORTS)
 _FOLDERS_OF_LISTS = ("requirements", "reqs", "deps")  # folders with the lists of the folder above
-_FOR_DEVELOPERS = re.compile(
+_FOR_DEVELOPERS = lazy_regex(
     r"(?:^|[-_./])(?:dev|devel|develop|development|tests?|testing|lint|linting|docs?|types?|typing|ci|bench|benchmarks?"
     r"|examples?|qa|format|style|checks?|coverage|constraints?|release|tools?)(?:[-_.]|$)",
     re.IGNORECASE,
@@ -196,7 +197,7 @@ def _entries(path: str, text: str) -> Iterator[tuple[str, Reach, str]]:
     try:
         for reach, written_entries in _entries_by_reach(path, name, text):
             for entry in written_entries:
-                for package in (normal_name(entry), *extras_of(entry)):
+                for package in (named_package(entry), *extras_of(entry)):
                     if package and package not in NOT_PACKAGES:
                         yield package, reach, condition_of(entry)
     except (ValueError, SyntaxError, configparser.Error, RecursionError):

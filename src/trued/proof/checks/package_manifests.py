@@ -18,24 +18,26 @@ from typing import Any
 
 from trued.proof.checks.package_words import new_words
 from trued.proof.room.declared_packages import values_by_name
+from trued.proof.text.package_names import normal_package_name
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table, table_at, toml_table
 
 MOST_BYTES = 2_000_000  # at most this many bytes of a manifest are read
 TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml", "package.json")
-LIST_NAMES = re.compile(
+LIST_NAMES = lazy_regex(
     r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)"
 )
-_DECLARES = re.compile(r"(?!.*(?:constraint|override|built)).*dependencies|dependency-groups|requires", re.IGNORECASE)
+_DECLARES = lazy_regex(r"(?!.*(?:constraint|override|built)).*dependencies|dependency-groups|requires", re.IGNORECASE)
 # Keys of tables that say where a package comes from (name → source).
-_REDIRECTS = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)
-_NAME = re.compile(r"\s*([A-Za-z0-9@][\w./@-]*)")
-_EXTRAS = re.compile(r"\s*[\w.-]+\s*\[[^\]]+\]")
+_REDIRECTS = lazy_regex(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)
+_NAME = lazy_regex(r"\s*([A-Za-z0-9@][\w./@-]*)")
+_EXTRAS = lazy_regex(r"\s*[\w.-]+\s*\[[^\]]+\]")
 # Keys of a package's table that say where it is installed: those of Poetry, and the names of markers in a Pipfile.
-_CONDITION = re.compile(r"markers?|python\w*|platform\w*|os_name|sys_platform|implementation\w*")
-_GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
+_CONDITION = lazy_regex(r"markers?|python\w*|platform\w*|os_name|sys_platform|implementation\w*")
+_GEM = lazy_regex(r"\bgem[\s(]+[\"']([^\"']+)")
 # A line that names other lists, or a folder of the project.
-_NAMES_LISTS = re.compile(r"(?:-r|-c|--requirement|--constraint)[\s=]*([^\s:]+)|file:\s*(.+)")
-_NAMES_FOLDER = re.compile(r"(?:(?:-e|--editable)[\s=]*)?(\.[\w./-]*)(?:\[[\w,\s-]*\])?")
+_NAMES_LISTS = lazy_regex(r"(?:-r|-c|--requirement|--constraint)[\s=]*([^\s:]+)|file:\s*(.+)")
+_NAMES_FOLDER = lazy_regex(r"(?:(?:-e|--editable)[\s=]*)?(\.[\w./-]*)(?:\[[\w,\s-]*\])?")
 REQUIREMENTS = ("install_requires", "setup_requires", "tests_require", "extras_require", "requires")
 NOT_PACKAGES = frozenset({"python"})  # poetry lists the interpreter among the packages
 PIPENV_OWN = ("source", "requires", "scripts", "pipenv")  # every other table of a Pipfile lists packages
@@ -77,7 +79,7 @@ ISORT_LOADS: dict[str, tuple[str, ...]] = {
 }
 OWN_CODE = ("packages", "py-modules", "py_modules")  # settings that list the project's own folders and modules
 ENTRY_POINTS = ("scripts", "gui-scripts", "entry-points", "plugins", "options.entry_points")
-_ENTRY_POINT = re.compile(r"(\w+)[\w.]*:[\w.]+")
+_ENTRY_POINT = lazy_regex(r"(\w+)[\w.]*:[\w.]+")
 GO_VERBS = ("module", "go", "toolchain", "require", "replace", "exclude", "retract")
 # Arguments of `setup` that a change may write literally: they describe the project, or declare packages.
 SETUP_DECLARATIONS = frozenset({*METADATA, *REQUIREMENTS, *OWN_CODE, "python_requires"})
@@ -108,7 +110,9 @@ def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
         return frozenset(" ".join(line.split()) for line in text.splitlines() if line.strip())
     if exact:
         return frozenset(" ".join(entry.split()) for entry in entries)
-    return frozenset(name for entry in entries for name in (normal_name(entry), _address(entry)) if name) - NOT_PACKAGES
+    return (
+        frozenset(name for entry in entries for name in (named_package(entry), _address(entry)) if name) - NOT_PACKAGES
+    )
 
 
 def references_in(path: str, entry: str) -> tuple[str, ...]:
@@ -124,7 +128,7 @@ def own_name(path: str, text: str) -> str:
     key = {"Cargo.toml": "package", "pyproject.toml": "project"}.get(name)
     own_table = table_at(data, key) if key else data
     name_value = own_table.get("name") or table_at(data, "tool", "poetry").get("name")
-    return normal_name(name_value) if isinstance(name_value, str) and name_value else ""
+    return named_package(name_value) if isinstance(name_value, str) and name_value else ""
 
 
 def table_in(path: str, text: str) -> dict[str, Any]:
@@ -136,7 +140,7 @@ def table_in(path: str, text: str) -> dict[str, Any]:
 def _address(entry: str) -> str:
     """`name @ address` if the entry has an address, else "". The same name from another address is another package."""
     name, at, address = entry.partition(" @ ")
-    return f"{normal_name(name)} @ {address.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
+    return f"{named_package(name)} @ {address.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
 
 
 def entries_in(name: str, text: str, *, exact: bool = False) -> Iterable[str]:
@@ -276,12 +280,12 @@ def lines_in(text: str) -> Iterator[str]:
             yield bare
 
 
-def normal_name(entry: str) -> str:
+def named_package(entry: str) -> str:
     """The normalised name of the package (PEP 503); an option, address or reference stays unchanged."""
     match = _NAME.match(entry)
     if entry.startswith(("-", "file:")) or "://" in entry.split(" @ ")[0] or not match:
         return " ".join(entry.split())
-    return match[1] if "/" in match[1] else re.sub(r"[-_.]+", "-", match[1]).lower()
+    return match[1] if "/" in match[1] else normal_package_name(match[1])
 
 
 def condition_of(entry: str) -> str:
@@ -296,7 +300,7 @@ def condition_of(entry: str) -> str:
 def extras_of(entry: str) -> list[str]:
     """Each extra of an entry as `package[extra]`, which is a package of its own."""
     extras = re.match(r"\s*([\w.-]+)\s*\[([^\]]+)\]", entry)
-    return [f"{normal_name(extras[1])}[{extra.strip()}]" for extra in extras[2].split(",")] if extras else []
+    return [f"{named_package(extras[1])}[{extra.strip()}]" for extra in extras[2].split(",")] if extras else []
 
 
 # -- what else changed -------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Any
 from trued.errors import BadInput
 from trued.proof.text.program_names import MAKEFILES
 from trued.proof.text.python_imports import nodes_in
+from trued.support.lazy_regex import lazy_regex
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
 PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed_data` finds lists of packages
@@ -27,21 +28,21 @@ DOCUMENTS = (
 # These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
 MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Words of SQL by which a database loads code or starts a program, and commands of its shell, which begin a line.
-_LOADS_CODE = re.compile(
+_LOADS_CODE = lazy_regex(
     r"\b(?:extension|load\w*|install|program|language|assembly|library|module|plugin|import|packages?|attach|execute|"
     r"exec|call|do|xp_\w+|sp_\w+|system)\b|^\s*[\\.!]",
     re.IGNORECASE,
 )
 # Files that only git, editors and people read.
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
-MAKE = re.compile(rf"{'|'.join(MAKEFILES)}|.*\.mk")
+MAKE = lazy_regex(rf"{'|'.join(MAKEFILES)}|.*\.mk")
 COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # here, as in makefiles, a line that begins with # is a comment
-_RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
-_OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
-_NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
-_COMMENT = re.compile(r"(?:^|\s)#")
+_RULE = lazy_regex(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
+_OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
+_NUMBER = lazy_regex(r"v?\d+(?:\.\d+)*")
+_COMMENT = lazy_regex(r"(?:^|\s)#")
 _PUNCTUATION_AROUND = "\"'`()[]{},;:"
-_QUOTED = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
+_QUOTED = lazy_regex(r"[\"'`]([^\"'`\n]+)[\"'`]")
 
 
 def new_words(

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import PurePosixPath
 
 from trued.proof.checks.source_imports import read_source
+from trued.support.lazy_regex import lazy_regex
 
 ADDRESSED = frozenset(
     (
@@ -16,21 +17,21 @@ ADDRESSED = frozenset(
 )
 MOST_UNCLOSED = 200
 _SHOWN_AS_PICTURE = ("img", "source", "link", "input", "video", "image")
-_ELSEWHERE = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
+_ELSEWHERE = lazy_regex(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 _CALLED = ("mailto:", "tel:", "about:")  # addresses from which nothing is loaded
-_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\r\n\f]?")
-_STYLE_ADDRESS = re.compile(r"url\(\s*[\"']?\s*([^\"')]+)|@import\s+[\"']([^\"']+)", re.IGNORECASE)
-ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
+_ESCAPE = lazy_regex(r"\\([0-9a-fA-F]{1,6})[ \t\r\n\f]?")
+_STYLE_ADDRESS = lazy_regex(r"url\(\s*[\"']?\s*([^\"')]+)|@import\s+[\"']([^\"']+)", re.IGNORECASE)
+ADDRESS = lazy_regex(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
 _STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
-_STYLE_RULE = re.compile(
+_STYLE_RULE = lazy_regex(
     r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*(?:\([\w, ]*\)\s*)?"
     rf"({_STYLE_NAME}(?:\s*,\s*{_STYLE_NAME})*)"
 )
 # Matches comments, and also strings, because a string may contain what looks like a comment.
-_STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
-_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
-NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
+_STYLE_COMMENT = lazy_regex(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
+_XMLNS = lazy_regex(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
+NAMESPACE = lazy_regex(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
 
 def page_parts(text: str) -> "PageParts | None":

@@ -1,7 +1,6 @@
 """Reads the head of a script: its first line, which names the program that runs it, and its own manifest (PEP 723).
 Pure."""
 
-import re
 from pathlib import PurePosixPath
 
 from trued.proof.checks.package_manifests import is_package_manifest
@@ -9,17 +8,18 @@ from trued.proof.checks.package_words import DATA_FILES, DOCUMENTS, INERT, MARKU
 from trued.proof.checks.source_imports import GO_AND_RUST, Words
 from trued.proof.text.languages import SCRIPTS
 from trued.proof.text.program_names import NODE_PROGRAMS, is_python
+from trued.support.lazy_regex import lazy_regex
 
 UNKNOWN: Words = ("",)  # a command of which nothing is known
-_SHELL = re.compile(r"(?:ba|da|z|k|a)?sh")
+_SHELL = lazy_regex(r"(?:ba|da|z|k|a)?sh")
 _OTHERS = ("perl", "ruby", "awk", "gawk")  # they load a package only if the text of the script says so
 # In other folders, and below `/proc`, may be a program of the project.
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin")
 # An option that needs no value names nothing. A value would be the script itself, which follows these words.
-_OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
-_SHELL_OPTION = re.compile(r"-[efuvx]+o?|pipefail")
+_OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
+_SHELL_OPTION = lazy_regex(r"-[efuvx]+o?|pipefail")
 _SPLITTING = ("-S", "--split-string")  # options of `env`, for a first line of more than two words
-_MANIFEST_START = re.compile(r"#[ \t]*///[ \t]*[\w-]+")
+_MANIFEST_START = lazy_regex(r"#[ \t]*///[ \t]*[\w-]+")
 
 
 def first_command(path: str, text: str) -> Words | None:

@@ -31,6 +31,7 @@ from trued.proof.checks.node_process import lines_using_process
 from trued.proof.text.python_imports import UNREADABLE
 from trued.proof.text.python_scopes import bound_names, is_bound
 from trued.proof.text.script_imports import LONG_COMMENT, imported_names
+from trued.support.lazy_regex import lazy_regex
 
 # Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
 GO_AND_RUST = (".go", ".rs")
@@ -55,7 +56,7 @@ PLAIN_IMPORTLIB = (
     *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
     *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
 )
-_STARTS_BY_OS = re.compile(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
+_STARTS_BY_OS = lazy_regex(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
 PASSIVE_IN_SUBPROCESS = (
     "PIPE",
     "DEVNULL",
@@ -78,7 +79,7 @@ MODULES_AS_ATTRIBUTES = frozenset(
     (*READ_BY_USE, *LOADER_MODULES, "runpy", "pkgutil", "zipimport", "ctypes", "pdb", "codeop", "timeit", "pydoc")
 )
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
-_OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
+_OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
 # Comments, strings and regular expressions of JavaScript. They are removed before the rest is searched.
 _JS_STRING = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`"
 # Words after which a slash begins a regular expression. The last three can also be names of variables.
@@ -87,21 +88,21 @@ _BEFORE_PATTERN = (
     *("of", "await", "yield"),
 )
 _AFTER_WORD = "|".join(rf"(?<=(?<![\w$.]){word})" for word in _BEFORE_PATTERN)
-_JS_ASIDE = re.compile(
+_JS_ASIDE = lazy_regex(
     rf"//[^\n]*|/\*.*?\*/|{_JS_STRING}"
     rf"|(?:(?<=[(,=:\[!&|?{{;+*%~^-])(?<!\+\+)(?<!--)|(?<==>)|\A|{_AFTER_WORD})\s*"
     r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n]){0,500}+\]|[^/\\\n\[]){1,1000}+/\w*",
     re.DOTALL,
 )
-_AMBIGUOUS = re.compile(
+_AMBIGUOUS = lazy_regex(
     r"[)\]]\s*+/(?![/*])[^/\n\"'`]*+[\"'`][^/\n]*+/"
 )  # after `if (x)`, this may begin a regular expression
 # The same, where only a parser could tell: after a comment, or a word that may be a name.
-_UNCERTAIN = re.compile(r"(?:\*/|(?<![\w$.])(?:of|await|yield))\s*+/(?![/*])[^/\n]*/|[\u2028\u2029]|\r(?!\n)")
-_IN_PARTS = re.compile(rf"(?:{_JS_STRING})(?:\s*\+\s*(?:{_JS_STRING}))+", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:u\{0*([0-9a-fA-F]{2})\}|u00([0-9a-fA-F]{2})|x([0-9a-fA-F]{2})|([acdeg-mo-qswyzA-Z_$]))")
+_UNCERTAIN = lazy_regex(r"(?:\*/|(?<![\w$.])(?:of|await|yield))\s*+/(?![/*])[^/\n]*/|[\u2028\u2029]|\r(?!\n)")
+_IN_PARTS = lazy_regex(rf"(?:{_JS_STRING})(?:\s*\+\s*(?:{_JS_STRING}))+", re.DOTALL)
+_ESCAPE = lazy_regex(r"\\(?:u\{0*([0-9a-fA-F]{2})\}|u00([0-9a-fA-F]{2})|x([0-9a-fA-F]{2})|([acdeg-mo-qswyzA-Z_$]))")
 _NO_FUNCTION = r"\s*:\s*(?:\d|\"\"|true\b|false\b|null\b|\{|\[)"
-_REQUIRES = re.compile(
+_REQUIRES = lazy_regex(
     rf"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|{_NO_FUNCTION})"
     rf"|\bimport\s*\((?!\s*\"\"\s*[,)])|\beval\b(?!{_NO_FUNCTION})"
     r"|\b(?:createRequire|_load|getBuiltinModule|dlopen|execve|mainModule|_linkedBinding)\b"
@@ -112,10 +113,10 @@ _REQUIRES = re.compile(
     r"|\bset(?:Timeout|Interval)\s*\(\s*\"\"|\b(?:globalThis|global|window|process)\s*\[\s*(?!\"\"\s*\])"
 )
 # A function can be made of a text by `Function`, which is also the `constructor` of every function.
-_FUNCTION_MAKER = re.compile(r"(?<![\w$])(?:constructor|Function)(?![\w$])")
+_FUNCTION_MAKER = lazy_regex(r"(?<![\w$])(?:constructor|Function)(?![\w$])")
 # Uses of these that make no function of a text: what comes before the word, and what comes after it.
 _MAKES_NO_FUNCTION = tuple(
-    (re.compile(rf"(?:{before})$"), re.compile(after))
+    (lazy_regex(rf"(?:{before})$"), lazy_regex(after))
     for before, after in (
         (r"(?<![.\w$])constructor", r"\s*\("),  # of a class
         (r"\.constructor", r"\s*(?:[!=]==?|(?:\?\s*)?\.name\b)"),
@@ -127,35 +128,35 @@ _MAKES_NO_FUNCTION = tuple(
         (r"(?<![.\w$])Function", r"\.prototype\b"),
     )
 )
-_FUNCTION_MAKER_QUOTED = re.compile(r"([\"'`])(?:constructor|Function|dlopen|execve|getBuiltinModule)\1")
-_COMPARED = re.compile(r"(?:[!=]==?|\bcase|\b(?:describe|it|test|suite|context)(?:\.\w+)?\s*\()\s*$")
-_COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
-_NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
-_TYPES = re.compile(
+_FUNCTION_MAKER_QUOTED = lazy_regex(r"([\"'`])(?:constructor|Function|dlopen|execve|getBuiltinModule)\1")
+_COMPARED = lazy_regex(r"(?:[!=]==?|\bcase|\b(?:describe|it|test|suite|context)(?:\.\w+)?\s*\()\s*$")
+_COMPUTED = lazy_regex(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
+_NAMED_REQUIRE = lazy_regex(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
+_TYPES = lazy_regex(
     r"^[ \t]*(?:import|export)\s+type\s[^;'\"]{0,500}?\bfrom\s*(?:\"[^\"\n]+\"|'[^'\n]+')", re.MULTILINE
 )
 # A comment may load types or a library for JSX.
-_REQUIRED_BY_COMMENT = re.compile(r"/// *<reference\s+types=[\"']([^\"'\n]+)[\"']|@jsxImportSource\s+([\w@./-]+)")
-_GLOB = re.compile(r"\bimport\s*\.\s*meta\s*\.\s*glob\w*\s*[^;()]*\([^;()]*")
+_REQUIRED_BY_COMMENT = lazy_regex(r"/// *<reference\s+types=[\"']([^\"'\n]+)[\"']|@jsxImportSource\s+([\w@./-]+)")
+_GLOB = lazy_regex(r"\bimport\s*\.\s*meta\s*\.\s*glob\w*\s*[^;()]*\([^;()]*")
 # A string that leads into a package. A pattern of files to leave out, such as `**/node_modules/**`, names none.
-_INTO_PACKAGES = re.compile(r"[\"'`]([^\"'`\n]*\bnode_modules/[\w@][^\"'`\n]*)[\"'`]")
+_INTO_PACKAGES = lazy_regex(r"[\"'`]([^\"'`\n]*\bnode_modules/[\w@][^\"'`\n]*)[\"'`]")
 # What bundlers take for a module. They look beside the script first, and then among the packages.
-_PLACED = re.compile(r"\bnew\s+URL\s*\(\s*[\"'`](?!\w+:)([^\"'`\n]+)[\"'`]\s*,\s*import\s*\.\s*meta")
-_CHILD_PROCESS = re.compile(r"[\"'`](?:node:)?child_process[\"'`]")
-_CHILD_PROCESS_IMPORT = re.compile(
+_PLACED = lazy_regex(r"\bnew\s+URL\s*\(\s*[\"'`](?!\w+:)([^\"'`\n]+)[\"'`]\s*,\s*import\s*\.\s*meta")
+_CHILD_PROCESS = lazy_regex(r"[\"'`](?:node:)?child_process[\"'`]")
+_CHILD_PROCESS_IMPORT = lazy_regex(
     r"(?:import\s*\{([\w\s,]+)\}\s*from\s*|(?:const|let|var)\s*\{([\w\s,]+)\}\s*=\s*require\s*\(\s*)"
     r"[\"'`](?:node:)?child_process[\"'`]"
 )
-_STARTS_COMPILED = re.compile(
+_STARTS_COMPILED = lazy_regex(
     r"os/exec|\.Command(?:Context)?\(|StartProcess|process::\s*(?:\{[^}]*)?Command|\bCommand::new|libc::"
 )
-_COMPILED_WORDS = re.compile(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)\"([^;]*)")
+_COMPILED_WORDS = lazy_regex(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)\"([^;]*)")
 # Go: comments and strings; imports, alone or in a group, with their strings set aside; directives to the toolchain.
-_GO_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`|'(?:\\.|[^'\\\n])+'", re.DOTALL)
-_GO_IMPORT = re.compile(r"\bimport\s*(?:\(([^()]*)\)|([\w.]*\s*\0\d+\0))")
-_GO_IMPORTED = re.compile(r"(?<![\w.])([\w.]*+)\s*\0(\d+)\0")
-_GO_DIRECTIVE = re.compile(r"//go:(?!(?:build|embed|noinline|nosplit|norace|noescape|debug|fix)\b)")
-_LEADS_OUT_OF_RUST = re.compile(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\basm!|cargo::?\w+")
+_GO_ASIDE = lazy_regex(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`|'(?:\\.|[^'\\\n])+'", re.DOTALL)
+_GO_IMPORT = lazy_regex(r"\bimport\s*(?:\(([^()]*)\)|([\w.]*\s*\0\d+\0))")
+_GO_IMPORTED = lazy_regex(r"(?<![\w.])([\w.]*+)\s*\0(\d+)\0")
+_GO_DIRECTIVE = lazy_regex(r"//go:(?!(?:build|embed|noinline|nosplit|norace|noescape|debug|fix)\b)")
+_LEADS_OUT_OF_RUST = lazy_regex(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\basm!|cargo::?\w+")
 # Node's built-in modules, by their short names.
 NODE_OWN = frozenset(
     {

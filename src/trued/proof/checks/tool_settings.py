@@ -18,34 +18,35 @@ from trued.proof.text.script_aliases import (
     relative_imports,
     values_in,
 )
+from trued.support.lazy_regex import lazy_regex
 
 # A script that imports one of these may define short names. Tests import `vitest` itself.
-_BUNDLER = re.compile(
+_BUNDLER = lazy_regex(
     r"(?<![a-z])(?:esbuild|vite|vitest/\w+|webpack|rollup|rolldown|rspack|rsbuild|parcel|tsup|babel|swc)(?![a-z])"
 )
 # Values in the settings of a tool in which strings name code that the tool loads. First what short names and files
 # stand for, then lists of code, then objects whose keys name plugins.
-_MEANINGS = re.compile(
+_MEANINGS = lazy_regex(
     r"(?<![\w$])[\"']?(?:(?:alias|aliases|moduleNameMapper|transform)[\"']?\s*[:=]\s*|alias(?:es)?\s*(?=\())"
 )
-_LISTS_OF_CODE = re.compile(
+_LISTS_OF_CODE = lazy_regex(
     r"(?<![\w$])[\"']?(?:(?:plugins?|presets?|extends|setupFiles\w*|globalSetup|globalTeardown|snapshotSerializers"
     r"|resolver|\w*[rR]unner)[\"']?\s*[:=]\s*|extends\s*(?=\())"
 )
-_OBJECTS_OF_PLUGINS = re.compile(r"(?<![\w$])[\"']?plugins[\"']?\s*[:=]\s*(?=[^\s\[])")
+_OBJECTS_OF_PLUGINS = lazy_regex(r"(?<![\w$])[\"']?plugins[\"']?\s*[:=]\s*(?=[^\s\[])")
 _STRING = r"(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`)"
-_QUOTED_KEY = re.compile(rf"(?<=[{{,])\s*{_STRING}\s*:")
+_QUOTED_KEY = lazy_regex(rf"(?<=[{{,])\s*{_STRING}\s*:")
 # An option of a plugin, unless it may say where the plugin is.
-_OPTION = re.compile(
+_OPTION = lazy_regex(
     rf"[{{,]\s*(?![\"']?(?:resolve|path|package|module|require|use)\b)(?:{_STRING}|[\w$]+)\s*:\s*{_STRING}(?=\s*[,}}])"
 )
-_NESTED = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)")
+_NESTED = lazy_regex(r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)")
 # A string that has the form of a package's name: with a scope, or with the kind of the tool's part in it.
-_LIKE_A_PACKAGE = re.compile(
+_LIKE_A_PACKAGE = lazy_regex(
     r"@[a-z0-9~][\w.~-]*/.+|(?:.*[-/])?(?:loader|plugin|preset|config|environment|jest)-.+"
     r"|.+-(?:loader|plugin|preset|config|jest)"
 )
-_PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-]+)?")
+_PACKAGE_NAME = lazy_regex(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-]+)?")
 
 
 class ToolSettings:

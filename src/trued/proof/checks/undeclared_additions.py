@@ -50,21 +50,22 @@ from trued.proof.text.commit_texts import decoded, is_unread, without_utf_16
 from trued.proof.text.languages import CODE, SCRIPTS, WITH_MANIFESTS, is_script
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 SHORT = ("@/", "~/")  # these begin no package's name, so they stand for a folder, by the settings of some tool
 READ_AS_CODE = (".py", *SCRIPTS, *GO_AND_RUST)
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
-_ABOUT_PROJECT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
+_ABOUT_PROJECT = lazy_regex(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
 # Folders for code of others.
-_VENDORED = re.compile(r"_?vendor(?:ed)?|third[-_]?party|site-packages|node_modules", re.IGNORECASE)
+_VENDORED = lazy_regex(r"_?vendor(?:ed)?|third[-_]?party|site-packages|node_modules", re.IGNORECASE)
 # Names under which several packages bring modules of their own.
 SHARED = frozenset(("google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib"))
 _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 # A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
 # nothing.
-_SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
-_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1)(?=(?::[^@/]*)?(?:/|$))", re.IGNORECASE)  # this machine
+_SNAPSHOT = lazy_regex(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
+_LOCAL = lazy_regex(r"https?://(?:localhost|127\.0\.0\.1)(?=(?::[^@/]*)?(?:/|$))", re.IGNORECASE)  # this machine
 
 
 @dataclass(frozen=True, slots=True)

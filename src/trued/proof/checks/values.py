@@ -21,6 +21,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trued.support.lazy_regex import lazy_regex
+
 _TAGS = {"$tuple": "t", "$iterator": "g"}
 DEEPEST_WISH = 100  # the most levels of nesting in an expected value; deeper JSON could not be parsed again
 MOST_WISHED = 24 << 20  # the most bytes of JSON in a case; an answer that equals it always fits through the channel
@@ -34,10 +36,10 @@ _CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # answer
 _NUMBERED = {10: "i", 11: "f", 12: "b", 13: "o"}
 LONGEST_KEY = 2000  # hexadecimal digits; Python refuses to print longer numbers as decimals
 _SCALARS = {
-    "i": re.compile(r"-?[0-9a-f]+"),
-    "f": re.compile(r"-?(inf|nan|[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"),
-    "b": re.compile(r"[0-9a-f]*"),  # whether the digits come in pairs is checked when they are parsed
-    "o": re.compile(r".*", re.DOTALL),
+    "i": lazy_regex(r"-?[0-9a-f]+"),
+    "f": lazy_regex(r"-?(inf|nan|[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"),
+    "b": lazy_regex(r"[0-9a-f]*"),  # whether the digits come in pairs is checked when they are parsed
+    "o": lazy_regex(r".*", re.DOTALL),
 }
 UNDEFINED = ["o", "undefined"]  # only Node can answer this: the name of a Python object's class includes its module
 _BAGS = {"$set": "s", "$frozenset": "z"}

@@ -9,18 +9,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from trued.support.lazy_regex import lazy_regex
+
 PACKAGE = "the package"  # something that may alter any declaration of the package
 # A string, a rune or a comment that is not closed reaches to the end, so that reading takes linear time.
 _STRING = r"\"(?:\\[^\n]|[^\"\\\n])*\"?|`[^`]*`?|'(?:\\[^\n]|[^'\\\n])*'?"
-_STRINGS = re.compile(_STRING)
-_TOKEN = re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_STRING}|\w+|[^\S\n]+|\n\s*|.", re.DOTALL)
-_DIRECTIVE = re.compile(r"//(?:go:|export\b|\s*\+build\b)[^\n]*")  # a comment that has an effect
+_STRINGS = lazy_regex(_STRING)
+_TOKEN = lazy_regex(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_STRING}|\w+|[^\S\n]+|\n\s*|.", re.DOTALL)
+_DIRECTIVE = lazy_regex(r"//(?:go:|export\b|\s*\+build\b)[^\n]*")  # a comment that has an effect
 _DECLARATION_KEYWORDS = frozenset(("func", "type", "var", "const", "import"))
 _UNFINISHED_ENDS = frozenset("=+-*/%&|^<>!,:~([{")  # after these, a declaration continues on the next line
-_FUNCTION = re.compile(r"func\s+(?:\(\s*(?:\w+\s+)?\*?\s*(\w+)\s*(?:\[[^\]]*\])?[\s,]*\)\s*)?(\w+)")
-_NAMED_DECLARATION = re.compile(r"(?:type|var|const)\s+(\w+)\b(?!\s*,)")
-_IMPORT = re.compile(r"([\w.]*)\s*(\"[^\"\n]*\"|`[^`]*`)")
-_CLAUSE = re.compile(r"package\s+\w+")
+_FUNCTION = lazy_regex(r"func\s+(?:\(\s*(?:\w+\s+)?\*?\s*(\w+)\s*(?:\[[^\]]*\])?[\s,]*\)\s*)?(\w+)")
+_NAMED_DECLARATION = lazy_regex(r"(?:type|var|const)\s+(\w+)\b(?!\s*,)")
+_IMPORT = lazy_regex(r"([\w.]*)\s*(\"[^\"\n]*\"|`[^`]*`)")
+_CLAUSE = lazy_regex(r"package\s+\w+")
 _PREDECLARED = frozenset(
     (
         *("append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min", "new"),
@@ -30,7 +32,7 @@ _PREDECLARED = frozenset(
     )
 )
 _UNUSABLE_NAMES = frozenset(("_", "init"))  # nothing can use them
-_WORD = re.compile(r"\w+")
+_WORD = lazy_regex(r"\w+")
 
 
 class _GoFile(NamedTuple):

@@ -8,7 +8,6 @@ base's code.
 
 import ast
 import builtins
-import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -18,6 +17,7 @@ from trued.proof.reach.stores_of_python import ANY_NAME, GLOBAL, stored_names
 from trued.proof.text.commit_texts import is_unread
 from trued.proof.text.python_imports import UNREADABLE
 from trued.proof.text.python_names import last_name
+from trued.support.lazy_regex import lazy_regex
 
 MODULE = ANY_NAME
 # Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted. So a new
@@ -69,7 +69,7 @@ DECORATORS = frozenset(
 _NO_GETTERS = DECORATORS - {"property", "cached_property"}  # reading what is below these runs nothing
 PROPERTIES = ("setter", "getter", "deleter")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_WORD = re.compile(r"\w+")
+_WORD = lazy_regex(r"\w+")
 
 
 def altered_names(

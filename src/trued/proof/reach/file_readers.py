@@ -15,26 +15,27 @@ from pathlib import PurePosixPath
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE
 from trued.proof.text.program_names import MAKEFILES
+from trued.support.lazy_regex import lazy_regex
 
 # Other files that name code or data of the product: pages and templates, manifests and settings.
 PAGES = (".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb")
 SETTINGS = (".xml", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml")
 PAGES_AND_SETTINGS = (*PAGES, *SETTINGS)
-LISTS_FOLDERS = re.compile(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(?:Sync)?|iter_modules|walk_packages)\b")
-_COMMENTS = re.compile(r"(?:^[ \t]*(?:#(?!!)|//|/\*|\*(?=[ /])|<!--)|[ \t](?:#|//)[ \t]).*$", re.MULTILINE)
-_DOCSTRINGS = re.compile(r"""^[ \t]*[rRuUbB]*(\"{3}|'{3})[\s\S]*?\1""", re.MULTILINE)
-_WORD = re.compile(r"[\w.@+~-]+")
+LISTS_FOLDERS = lazy_regex(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(?:Sync)?|iter_modules|walk_packages)\b")
+_COMMENTS = lazy_regex(r"(?:^[ \t]*(?:#(?!!)|//|/\*|\*(?=[ /])|<!--)|[ \t](?:#|//)[ \t]).*$", re.MULTILINE)
+_DOCSTRINGS = lazy_regex(r"""^[ \t]*[rRuUbB]*(\"{3}|'{3})[\s\S]*?\1""", re.MULTILINE)
+_WORD = lazy_regex(r"[\w.@+~-]+")
 # A text in quotes, and a `+` before it, which joins it to another text.
-_LITERAL = re.compile(
+_LITERAL = lazy_regex(
     r"(\+[ \t]*)?(?<!\\)(?:"
     + "|".join(rf"{quote}([^{quote}\\\n]*(?:\\.[^{quote}\\\n]*)*){quote}" for quote in "\"'`")
     + ")"
 )
-_KEYS = re.compile(r"""(?:[{,]\s*["'](\w*)["'](?=\s*:)|(?<=[\w)\]])\[["'](\w*)["']\])""")  # names of values, no paths
-_PLACEHOLDER = re.compile(r"[{*%$<]")
-_SEPARATOR = re.compile(r"[/\\]+")
+_KEYS = lazy_regex(r"""(?:[{,]\s*["'](\w*)["'](?=\s*:)|(?<=[\w)\]])\[["'](\w*)["']\])""")  # names of values, no paths
+_PLACEHOLDER = lazy_regex(r"[{*%$<]")
+_SEPARATOR = lazy_regex(r"[/\\]+")
 _PACKAGE_MANIFESTS = ("setup.py", "setup.cfg", "pyproject.toml", "package.json")  # what they name belongs to a package
-_PROGRAM_START = re.compile(rf"#!|.*/?(?:{'|'.join(MAKEFILES)})$")
+_PROGRAM_START = lazy_regex(rf"#!|.*/?(?:{'|'.join(MAKEFILES)})$")
 
 
 @lru_cache(4_000)  # every text is asked about again for each changed file

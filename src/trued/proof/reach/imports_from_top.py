@@ -4,20 +4,20 @@ In a check, every program finds the modules in these two places. A project that 
 folder, does not find them.
 """
 
-import re
 import sys
 from collections.abc import Collection, Mapping
 
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.project_folders import SHARED, file_of_module, names_in
 from trued.proof.text.python_imports import dotted_modules_asked, strings_in
+from trued.support.lazy_regex import lazy_regex
 
 _LOADS = r"import_module|__import__|find_spec|load_module|resolve_name|run_module|run_path|spec_from_\w+"
-_BY_NAME = re.compile(rf"\b(?:{_LOADS}|exec|eval)\b")
+_BY_NAME = lazy_regex(rf"\b(?:{_LOADS}|exec|eval)\b")
 # The name of a module, or code, that is computed.
-_COMPUTED = re.compile(rf"(?:\b(?:{_LOADS})|(?<![\w.])(?:exec|eval))\((?!\s*[\"'][^\"']*[\"']\s*[,)])")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_NAME = re.compile(r"[A-Za-z_][\w.]*")
+_COMPUTED = lazy_regex(rf"(?:\b(?:{_LOADS})|(?<![\w.])(?:exec|eval))\((?!\s*[\"'][^\"']*[\"']\s*[,)])")
+_WORD = lazy_regex(r"[A-Za-z_]\w*")
+_NAME = lazy_regex(r"[A-Za-z_][\w.]*")
 
 
 def first_imports_from_top(

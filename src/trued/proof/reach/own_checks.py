@@ -32,29 +32,30 @@ from trued.proof.text.recipes import (
 )
 from trued.proof.text.script_imports import relative_paths
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
 # A module after `-m`, or the path of a script, perhaps below a folder that a variable names. The last alternative only
 # skips everything else that looks like a path.
-STARTS = re.compile(
+STARTS = lazy_regex(
     r"-m[ \t]+([\w.]+)|(?:(?<![^\s\"'(./])|[\w-]++/)((?:[\w-]++/)*+[\w-]++\.(?:py|[cm]?[jt]s|sh))(?![\w.])"
     r"|[\w-][\w/-]*+"
 )
-_IMPORTS = re.compile(r"\b(?:import|from)\s+([\w.]+)")
+_IMPORTS = lazy_regex(r"\b(?:import|from)\s+([\w.]+)")
 # A shell script checks something if it compares texts or numbers, and if the result decides how it ends.
-_COMPARES = re.compile(
+_COMPARES = lazy_regex(
     r"(?:\btest|\[)[ \t][^\n]*[ \t](?:==?|!=|=~|-(?:eq|ne|lt|le|gt|ge))[ \t]|\b(?:diff|cmp)[ \t]|\bgrep[ \t]+-\w*q"
 )
-_ENDS_BY_RESULT = re.compile(r"^[ \t]*set[ \t]+-\w*e|\bexit[ \t]+(?:[1-9]|\"?\$)", re.MULTILINE)
+_ENDS_BY_RESULT = lazy_regex(r"^[ \t]*set[ \t]+-\w*e|\bexit[ \t]+(?:[1-9]|\"?\$)", re.MULTILINE)
 # A program that names a runner starts it, or has tests that this runner would find.
-STARTS_RUNNER = re.compile(
+STARTS_RUNNER = lazy_regex(
     r"\b(?:pytest|unittest|nose2?|tox|nox|vitest|jest|mocha|run_tests|get_runner)\b|[\"' ]--test\b|\bgo\b.{1,6}\btest\b"
 )
-STARTS_PROCESSES = re.compile(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn\w*|pexpect|runpy)\b")
+STARTS_PROCESSES = lazy_regex(r"\b(?:subprocess|os\.system|os\.exec\w*|os\.spawn\w*|pexpect|runpy)\b")
 _NO_COMMANDS = (*SCRIPTS, ".go", ".md", ".rst", ".txt")
-_WORD = re.compile(r"\w+")
-_CODE_OPTION = re.compile(r"-\w*c|-e|--eval")
-_SHELL_PROGRAM = re.compile(r"\b(?:ba|da|z|k)?sh\b")
+_WORD = lazy_regex(r"\w+")
+_CODE_OPTION = lazy_regex(r"-\w*c|-e|--eval")
+_SHELL_PROGRAM = lazy_regex(r"\b(?:ba|da|z|k)?sh\b")
 _INSTALLS = ("setup.py", "noxfile.py", "tasks.py")  # programs that build and install, or start recipes
 
 

@@ -10,6 +10,7 @@ from trued.proof.reach.file_readers import LISTS_FOLDERS, PAGES_AND_SETTINGS
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE, is_script
 from trued.proof.text.program_names import is_interpreter
+from trued.support.lazy_regex import lazy_regex
 
 Read = Callable[[Collection[str]], Awaitable[Mapping[str, str]]]  # paths → their texts on the base
 
@@ -23,23 +24,23 @@ _FILES_THAT_NAME_PROGRAMS = frozenset(
 )
 # Stems of files that are known by a folder's name.
 _NAMED_BY_FOLDER = frozenset(("__init__", "__main__", "index", "main", "mod", "lib", "package"))
-_WORD = re.compile(r"[\w-]+")
-_IMPORT_LINE = re.compile(r"^.*\b(?:import|from|require)\b.*$", re.MULTILINE)
+_WORD = lazy_regex(r"[\w-]+")
+_IMPORT_LINE = lazy_regex(r"^.*\b(?:import|from|require)\b.*$", re.MULTILINE)
 # A module whose name is computed.
-_COMPUTED_PYTHON_IMPORT = re.compile(r"\b(?:import_module|__import__)\(\s*(?![\"'][\w.]+[\"']\s*[,)])")
-_COMPUTED_SCRIPT_IMPORT = re.compile(r"(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])")
+_COMPUTED_PYTHON_IMPORT = lazy_regex(r"\b(?:import_module|__import__)\(\s*(?![\"'][\w.]+[\"']\s*[,)])")
+_COMPUTED_SCRIPT_IMPORT = lazy_regex(r"(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])")
 # Ways by which a test uses a product from outside: an address, a browser, a process.
 _ADDRESS_OR_BROWSER = r"\blocalhost\b|127\.0\.0\.1|\b(?:playwright|puppeteer|selenium|webdriver)\b"
-FROM_OUTSIDE = re.compile(
+FROM_OUTSIDE = lazy_regex(
     rf"{_ADDRESS_OR_BROWSER}|\b(?:requests|httpx|urllib\.request|axios)\b|\bfetch\(|\.goto\(|\bcy\.visit\("
     r"|\b(?:subprocess|child_process|pexpect|os\.system)\b"
 )
-_GO_FROM_OUTSIDE = re.compile(
+_GO_FROM_OUTSIDE = lazy_regex(
     rf"{_ADDRESS_OR_BROWSER}|\bchromedp\b|\bos/exec\b|\bos\.StartProcess\b|\bnet\.Dial|\bgrpc\.(?:Dial|NewClient)"
     r"|\bhttp\.(?:Get|Head|Post|NewRequest|Client|DefaultClient)"
 )
-_GO_IMPORT = re.compile(r"^[ \t]*import\b\s*(?:\([^)]*\)|[^\n]*)", re.MULTILINE)
-_QUOTED = re.compile(r"[\"`]([^\"`\n]+)[\"`]")
+_GO_IMPORT = lazy_regex(r"^[ \t]*import\b\s*(?:\([^)]*\)|[^\n]*)", re.MULTILINE)
+_QUOTED = lazy_regex(r"[\"`]([^\"`\n]+)[\"`]")
 
 
 async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]) -> frozenset[str] | None:

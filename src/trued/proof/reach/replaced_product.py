@@ -38,18 +38,19 @@ from trued.proof.text.program_names import MANAGER
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings
 from trued.proof.text.script_imports import relative_paths, without_comments
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 MOST_READ = 5000  # at most this many files of code are read for the names of files
 # Pages and manifests name code of the product by its path or module.
 _PAGES_AND_MANIFESTS = (".html", ".htm", ".toml", ".cfg")
 _BUILD_FILES = frozenset((*(name for names in DRIVERS.values() for name in names), "setup.py"))
-_SETTINGS = re.compile(r".+\.(?:config|conf)\.\w+|\.[\w-]+rc(?:\..+)?")
-_PACKAGE_MANAGERS = re.compile(rf"{MANAGER.pattern}|package\.json")
-_TEST_ENDING = re.compile(r"[._-](?:test|spec)s?\.\w+$")
-_TEST_BEGINNING = re.compile(r"(?:test|spec)s?[._-]")
+_SETTINGS = lazy_regex(r".+\.(?:config|conf)\.\w+|\.[\w-]+rc(?:\..+)?")
+_PACKAGE_MANAGERS = lazy_regex(rf"{MANAGER.pattern}|package\.json")
+_TEST_ENDING = lazy_regex(r"[._-](?:test|spec)s?\.\w+$")
+_TEST_BEGINNING = lazy_regex(r"(?:test|spec)s?[._-]")
 _FOLDERS_LOADED_UNASKED = frozenset(("__mocks__", "__tests__"))  # Jest loads the files of these folders by itself
-_LISTS_MODULES = re.compile(r"\b(?:iter_modules|walk_packages)\b")  # Python finds these without an ending
-_LOADS_COMPUTED_NAME = re.compile(
+_LISTS_MODULES = lazy_regex(r"\b(?:iter_modules|walk_packages)\b")  # Python finds these without an ending
+_LOADS_COMPUTED_NAME = lazy_regex(
     r"\b(?:import_module|__import__)\(|(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])"
 )
 

@@ -31,31 +31,32 @@ from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.python_imports import imported_modules, parse
 from trued.proof.text.script_imports import relative_paths
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 # Folders with files that tests read. Only a test that reads them makes them data: the folder may hold tests as well.
 DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))
 FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 TESTS_MODULE = "tests.py"
 DOCUMENTS_WITH_EXAMPLES = (".md", ".rst", ".txt")
-_MAY_TEST = re.compile(rb"\bdef test|TestCase\b|doctest|^assert\b", re.MULTILINE)
-_GO_TEST = re.compile(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
+_MAY_TEST = lazy_regex(rb"\bdef test|TestCase\b|doctest|^assert\b", re.MULTILINE)
+_GO_TEST = lazy_regex(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
 # A test of a script, with its title; `/a/.test("b")` is none.
-TITLED = re.compile(rb"(?<![.\w$])(?:test|it|describe|suite|specify)(?:\.\w+)*\s*\(\s*[\"'`]")
-_ASSERTS_AT_TOP = re.compile(rb"^assert(?:\.\w+)*\s*\(", re.MULTILINE)
+TITLED = lazy_regex(rb"(?<![.\w$])(?:test|it|describe|suite|specify)(?:\.\w+)*\s*\(\s*[\"'`]")
+_ASSERTS_AT_TOP = lazy_regex(rb"^assert(?:\.\w+)*\s*\(", re.MULTILINE)
 _DOCTEST_OPTION = "--doctest-modules"  # the option of pytest
-_DOCTEST_GLOB = re.compile(r"--doctest-glob[=\s,'\"]+([^\s'\",\]]+)")
-_TESTS_OTHER_MODULES = re.compile(rb"\b(?:DocTestSuite|DocTestFinder|run_docstring_examples|testmod\(\s*[A-Za-z_])")
-_TESTS_DOCUMENTS = re.compile(rb"\b(?:testfile|DocFileSuite)\(")
-_DOCUMENT = re.compile(r"[\"']([\w./-]+\.(?:md|rst|txt))[\"']")
-_EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
+_DOCTEST_GLOB = lazy_regex(r"--doctest-glob[=\s,'\"]+([^\s'\",\]]+)")
+_TESTS_OTHER_MODULES = lazy_regex(rb"\b(?:DocTestSuite|DocTestFinder|run_docstring_examples|testmod\(\s*[A-Za-z_])")
+_TESTS_DOCUMENTS = lazy_regex(rb"\b(?:testfile|DocFileSuite)\(")
+_DOCUMENT = lazy_regex(r"[\"']([\w./-]+\.(?:md|rst|txt))[\"']")
+_EXAMPLE = lazy_regex(r"^\s*>>> ", re.MULTILINE)
 _SETTINGS = ("", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".mk", ".sh", ".json")  # endings of files with commands
-_WORD = re.compile(rb"[\w-]+")
-_IMPORT_LINE = re.compile(
+_WORD = lazy_regex(rb"[\w-]+")
+_IMPORT_LINE = lazy_regex(
     rb"^\s*(?:import|from)\b.*|[\"'`]\.{1,2}/[^\"'`\n]+", re.MULTILINE
 )  # also relative paths of scripts
-_PROGRAM_START = re.compile(rb"^if __name__ ==", re.MULTILINE)
-_MAY_EXIT = re.compile(rb"\bexit\b|\b_exit\b|\bSystemExit\b")
-_EXITS = re.compile(rb"\bprocess\.(?:exit\(\s*[^\s)0]|exitCode\s*=)")  # a script whose exit code is its result
+_PROGRAM_START = lazy_regex(rb"^if __name__ ==", re.MULTILINE)
+_MAY_EXIT = lazy_regex(rb"\bexit\b|\b_exit\b|\bSystemExit\b")
+_EXITS = lazy_regex(rb"\bprocess\.(?:exit\(\s*[^\s)0]|exitCode\s*=)")  # a script whose exit code is its result
 
 
 @dataclass(frozen=True, slots=True)

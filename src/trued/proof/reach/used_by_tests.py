@@ -26,18 +26,19 @@ from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import UNREADABLE, imported_modules
 from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings, without_aliases
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
-_IMPORT_STATEMENT = re.compile(
+_IMPORT_STATEMENT = lazy_regex(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
-_TAKES_ALL = re.compile(
+_TAKES_ALL = lazy_regex(
     r"\bimport[ \t]*\(?[ \t]*\*|\b(?:pytest_plugins|load_tests|getmembers|vars|dir|__dict__|register)\b"
 )
 # A name that is surely code: `name(`, or a name in backticks, perhaps of a method: `Class.name`.
-_NAMED_CODE = re.compile(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
+_NAMED_CODE = lazy_regex(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
 NO_ALIASES = ScriptAliases({})
 _COMPILED = (".so", ".pyd", ".pyc")
-_NODE_PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
+_NODE_PACKAGE = lazy_regex(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from trued.proof.room.frozen_files import CONFIGURED, configured_test_names, is_
 from trued.proof.text.commit_texts import decoded, is_unread
 from trued.proof.text.test_names import missing_names, name_of_test, names_in
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 _NONE = Counter[str]()
-_PARAMETERS = re.compile(r"[\[(].*", re.DOTALL)  # what follows the name of a test: `[1-2]`, `(int)[1]`
+_PARAMETERS = lazy_regex(r"[\[(].*", re.DOTALL)  # what follows the name of a test: `[1-2]`, `(int)[1]`
 
 
 async def vanished_tests(

@@ -25,12 +25,13 @@ from trued.proof.room.environment import (
 )
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.virtualenv import BEHIND, registries
-from trued.proof.text.package_names import normal_name
+from trued.proof.text.package_names import normal_package_name
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 NO_REGISTRY = "no environment can be built here"
 # Messages of installers if the registry has no such package or version.
-_UNKNOWN = re.compile(r"No matching distribution|not found in the package registry|there (is|are) no version", re.I)
+_UNKNOWN = lazy_regex(r"No matching distribution|not found in the package registry|there (is|are) no version", re.I)
 
 
 async def added_packages(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> AddedPackages:
@@ -52,8 +53,10 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     if environment is None:
         return AddedPackages(unavailable=unavailable, unknown=unknown, unused=unused, notes=(*notes, *failure_notes))
     folder = Path(environment.path).parent.parent
-    before = {"pip", *(normal_name(name) for name in interpreter.versions)}
-    versions = {name: version for name, version in environment.versions.items() if normal_name(name) not in before}
+    before = {"pip", *(normal_package_name(name) for name in interpreter.versions)}
+    versions = {
+        name: version for name, version in environment.versions.items() if normal_package_name(name) not in before
+    }
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     declared = "packages that only the change declares, and those that they need,"
     found_note = FactNote(f"{declared} were installed for the checks on the change: {listed}")

@@ -23,21 +23,22 @@ from trued.proof.room.services import run_with_services
 from trued.proof.text.program_names import is_python
 from trued.proof.text.python_imports import modules_asked
 from trued.protocols import Command, CommandResult, Workspace
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import unix_lines
 
 PREPARED = ".virtualenvs/prepared"  # path below HOME at which the sandbox shows the environment of `prepare`
 INSIDE = Path(__file__).parents[1] / "probes"
 HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # kept of a long output; more from its end, where failures are printed
-_CONTROLS = re.compile(
+_CONTROLS = lazy_regex(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and links
     r"|\x1b[@-Z\\-_]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
-_PARTS = re.compile(r"[\w./-]+")  # what may be the name of a module or file
+_PARTS = lazy_regex(r"[\w./-]+")  # what may be the name of a module or file
 _STARTING = ("-m", "-c", "-A", "--app", "--module")  # options with what a program starts
-_APPLICATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(.*\))?")  # as servers name it: `app.main:app`
-_NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
+_APPLICATION = lazy_regex(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(.*\))?")  # as servers name it: `app.main:app`
+_NO_MODULE = lazy_regex(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
 # any of that, change this text, too. Any new wording will do: results that were recorded with another text are not used
 # again, so the checks run again.

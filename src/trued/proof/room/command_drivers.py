@@ -23,6 +23,7 @@ from trued.proof.text.recipes import BUILD_FILES, text_of_recipes
 from trued.proof.text.script_imports import imported_names
 from trued.proof.text.sourced_files import sourced_files
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import shell_words, started_commands
 from trued.support.tables import json_table, table_at
 
@@ -31,9 +32,9 @@ MOST_MODULES = 2000  # with more Python files, it is not found out who else impo
 # Files that contain settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 PACKAGES = ("__init__.py", "index.js")  # a folder with such a file is a module
-_WORD = re.compile(r"[\w.@+/-]+")
-_INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
-_TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
+_WORD = lazy_regex(r"[\w.@+/-]+")
+_INCLUDED = lazy_regex(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
+_TOOL = lazy_regex(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
 RECIPES = "(recipes)"  # stands for the command lines of a build file's recipes, read like a file in the same folder
@@ -41,7 +42,7 @@ RECIPE_FILES = frozenset(BUILD_FILES) - {"package.json"}  # of a package.json, o
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
 CODE_GIVEN = "(code).py"  # stands for code that a command line gives to Python
 # Ways in which a command line names the folder in which its programs start.
-_FOLDER = re.compile(r"(?:\bcd|(?<!\S)-C|(?<!\S)--(?:prefix|cwd|dir|directory))(?:\s+|=)[\"']?([\w@./-]+)")
+_FOLDER = lazy_regex(r"(?:\bcd|(?<!\S)-C|(?<!\S)--(?:prefix|cwd|dir|directory))(?:\s+|=)[\"']?([\w@./-]+)")
 
 
 @dataclass(slots=True)

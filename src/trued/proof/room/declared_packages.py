@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trued.proof.text.package_names import normal_name
+from trued.proof.text.package_names import normal_package_name
 from trued.proof.text.python_imports import UNREADABLE
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import ini_tables, json_table, table_at, toml_table
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "init.sh")
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
 # Names by which a file is certainly a list of requirements.
-LISTS = re.compile(
+LISTS = lazy_regex(
     r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
     r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
 )
 # Names by which it probably is one: lines that are no requirements are ignored.
-_PROBABLE_LISTS = re.compile(
+_PROBABLE_LISTS = lazy_regex(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
 )
 # Names of extras and groups with the dependencies of tests. Those of the second family count if there is none of the
@@ -66,7 +67,9 @@ class Declarations:
     def names(self) -> frozenset[str]:
         """The normalised names of the required packages."""
         return frozenset(
-            normal_name(requirement.name) for requirement in map(parse_requirement, self.requirements) if requirement
+            normal_package_name(requirement.name)
+            for requirement in map(parse_requirement, self.requirements)
+            if requirement
         )
 
 
@@ -169,7 +172,7 @@ def parse_requirement(text: str) -> "Requirement | None":
 def package_name(requirement: str) -> str:
     """The normalised name of the required package; "" if it cannot be parsed."""
     parsed = parse_requirement(requirement)
-    return normal_name(parsed.name) if parsed else ""
+    return normal_package_name(parsed.name) if parsed else ""
 
 
 def missing_requirements(
@@ -187,7 +190,7 @@ def missing_requirements(
         "python_full_version": ".".join(map(str, python[:3])),
         "extra": "",
     }
-    versions = {normal_name(name): version.split(" ")[0] for name, version in installed.items()}
+    versions = {normal_package_name(name): version.split(" ")[0] for name, version in installed.items()}
     return tuple(requirement for requirement in wanted if not _is_met(requirement, versions, surroundings))
 
 
@@ -201,7 +204,7 @@ def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, s
     try:
         if requirement.marker and not requirement.marker.evaluate(dict(surroundings)):
             return True
-        version = versions.get(normal_name(requirement.name))
+        version = versions.get(normal_package_name(requirement.name))
         return version is not None and requirement.specifier.contains(version, prereleases=True)
     except (UndefinedEnvironmentName, InvalidVersion):
         return True  # a marker or version that cannot be evaluated counts as met
@@ -210,8 +213,8 @@ def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, s
 def provides_module(name: str, module: str) -> bool:
     """Whether a package of this name would provide this module."""
     top = module.split(".")[0]
-    package, module_name = normal_name(name), normal_name(top)
-    if normal_name(PROVIDED_BY.get(top, top)) == package:
+    package, module_name = normal_package_name(name), normal_package_name(top)
+    if normal_package_name(PROVIDED_BY.get(top, top)) == package:
         return True
     return package in (
         f"python-{module_name}",
@@ -379,7 +382,7 @@ def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:
     versions: dict[str, set[str]] = {}
     for name, version in locked:
         if name and version:
-            versions.setdefault(normal_name(name), set()).add(version)
+            versions.setdefault(normal_package_name(name), set()).add(version)
     for name, package_versions in sorted(versions.items()):
         if len(package_versions) == 1:
             yield f"{name}=={package_versions.pop()}"

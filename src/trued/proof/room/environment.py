@@ -31,9 +31,10 @@ from trued.proof.room.interpreter import LOOK, Interpreter, environment_interpre
 from trued.proof.room.project_folders import project_folders
 from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries, replaced_folder, write_programs
 from trued.proof.text.commit_texts import best_reading
-from trued.proof.text.package_names import normal_name
+from trued.proof.text.package_names import normal_package_name
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import few
 from trued.support.shell_words import started_commands
 from trued.support.tables import table_at, toml_table
@@ -52,11 +53,11 @@ SHORT_TIMEOUTS = {
 _STARTING_OTHERS = ("uv", "uvx", "poetry", "pipenv", "pdm", "hatch", "rye", "pipx", "env", "time", "xargs", "exec")
 _FAILING = (Outcomes.FAILED, Outcomes.BROKEN, Outcomes.UNJUDGED)
 UNREACHED = "a registry could not be reached"
-_UNREACHED = re.compile(
+_UNREACHED = lazy_regex(
     r"connection|connect error|timed out|name resolution|unreachable|error sending request|certificate|proxy", re.I
 )
-_CONFLICT = re.compile(r"conflict|ResolutionImpossible|Cannot install|No solution|unsatisfiable", re.IGNORECASE)
-_UNINSTALLED = re.compile(  # pytest's messages about a missing plugin
+_CONFLICT = lazy_regex(r"conflict|ResolutionImpossible|Cannot install|No solution|unsatisfiable", re.IGNORECASE)
+_UNINSTALLED = lazy_regex(  # pytest's messages about a missing plugin
     r"not natively supported|fixture '\w+' not found|unrecognized arguments|not found in `markers`|required plugins"
 )
 MOST_NAMED = 5  # at most this many packages are named in a note
@@ -162,7 +163,7 @@ def _without(declared: Declarations, packages: Iterable[str]) -> Declarations:
     """The declarations without each package for which `packages` names a version. The user may ask for another version
     than the base's, such as the one to which the work upgrades."""
     parsed = [requirement for requirement in map(parse_requirement, packages) if requirement and requirement.specifier]
-    chosen = {normal_name(requirement.name) for requirement in parsed}
+    chosen = {normal_package_name(requirement.name) for requirement in parsed}
     requirements_left, locked_left = (
         tuple(requirement for requirement in requirements if package_name(requirement) not in chosen)
         for requirements in (declared.requirements, declared.locked)
@@ -204,7 +205,7 @@ async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> 
     texts = {path: best_reading(await workspace.read(commit, path) or b"", MOST_BYTES) for path in paths}
     declared = read_declarations(texts)
     tables = [table_at(toml_table(text), "project") for path, text in texts.items() if path.endswith("/pyproject.toml")]
-    own_names = {normal_name(table["name"]) for table in tables if isinstance(table.get("name"), str)}
+    own_names = {normal_package_name(table["name"]) for table in tables if isinstance(table.get("name"), str)}
     foreign = tuple(requirement for requirement in declared.requirements if package_name(requirement) not in own_names)
     return replace(declared, requirements=foreign) if own_names else declared
 
@@ -213,8 +214,8 @@ def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[s
     """Pin the caller's versions of these requirements, and of pytest, whose newest version may be too new."""
     fixed = {lock.split("==")[0] for lock in locked}
     parsed = [requirement for requirement in map(parse_requirement, requirements) if requirement]
-    names = {normal_name(requirement.name) for requirement in parsed} | {"pytest"}
-    versions = {normal_name(name): version.split(" ")[0] for name, version in caller.versions.items()}
+    names = {normal_package_name(requirement.name) for requirement in parsed} | {"pytest"}
+    versions = {normal_package_name(name): version.split(" ")[0] for name, version in caller.versions.items()}
     return tuple(f"{name}=={versions[name]}" for name in sorted(names - fixed) if name in versions)
 
 
@@ -223,7 +224,7 @@ def _with_other_versions(requirements: Iterable[str], caller: Interpreter, recor
     installed = _versions(caller.versions)
     before = _versions(recorded)
     names = [
-        (requirement, normal_name(parsed.name))
+        (requirement, normal_package_name(parsed.name))
         for requirement in requirements
         if (parsed := parse_requirement(requirement))
     ]
@@ -232,7 +233,7 @@ def _with_other_versions(requirements: Iterable[str], caller: Interpreter, recor
 
 def _versions(installed: Mapping[str, str]) -> dict[str, str]:
     """The versions of installed packages, except those that the engine supplied."""
-    return {normal_name(name): version for name, version in installed.items() if " " not in version}
+    return {normal_package_name(name): version for name, version in installed.items() if " " not in version}
 
 
 async def _recipe_for_recorded(

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from trued.model import CommandCheck, Contract, Requirement, TestsCheck
 from trued.proof.text.languages import SCRIPTS, is_script
 from trued.proof.text.program_names import JUSTFILES, MAKEFILES, MANAGERS, PACKAGE_RUNNERS, SHELLS
+from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import started_commands
 from trued.support.tables import ini_tables, table_at, toml_table
 
@@ -30,7 +31,7 @@ DRIVERS = {
     **dict.fromkeys((*MANAGERS, "npx"), (".npmrc",)),
 }
 # Names of files that only test runners and package managers read.
-_CONFIGURING = re.compile(
+_CONFIGURING = lazy_regex(
     r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
     r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?|nextest\.toml"
 )
@@ -55,20 +56,20 @@ _READ_ALONG = {
     ],
     "jest": [".swcrc"],
 }
-_RUNNER = re.compile(
+_RUNNER = lazy_regex(
     r"(?:^|/)node_modules/(?:\.bin/|@(?:vitest|jest)/|(?:vitest|vite|vite-node|jest(?:-[\w-]+)?|mocha|ava|tap|chai)/)"
 )
 _AMONG = frozenset(("tests", "__tests__", "__mocks__", "testdata"))
 # Folders of expected results beside tests, by the names that Jest, Vitest, Playwright and their plugins give them.
-_EXPECTED = re.compile(r"__\w*(?:snapshots|screenshots)__|.+\.(?:test|spec)\.\w+-snapshots")
+_EXPECTED = lazy_regex(r"__\w*(?:snapshots|screenshots)__|.+\.(?:test|spec)\.\w+-snapshots")
 FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
-_SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
-_SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
+_SCRIPT_TEST = lazy_regex(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
+_SCRIPT_TESTING = lazy_regex(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
 # Programs whose script stays the head's. The script may be the product: if it were frozen, a check would pass although
 # the head broke it. The script is still a driver, so the command must also pass with the base's.
 _NOT_FREEZING = ("nodejs", "tsx", "ts-node", "deno", "php")
-_TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
-_DEFINED = re.compile(rb"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
+_TESTING = lazy_regex(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
+_DEFINED = lazy_regex(rb"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
 def is_configuration(path: str) -> bool:

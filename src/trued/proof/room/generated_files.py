@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trued.proof.text.package_names import normal_name
+from trued.proof.text.package_names import normal_package_name
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import table_at, toml_table
 
 VERSION = (
@@ -20,12 +21,12 @@ PLACES = (  # settings that tell build tools the version file's name
     ("tool", "pdm", "version", "write_to"),
     ("tool", "versioningit", "write", "file"),
 )
-_ASKS_FOR_METADATA = re.compile(
+_ASKS_FOR_METADATA = lazy_regex(
     rb"\bimportlib[._]metadata\b|\bfrom importlib import\b[^\n]*\bmetadata\b|\bpkg_resources\b"
 )
 _COMPUTED = ("entry-points", "scripts", "gui-scripts")  # words under `dynamic`, if only a build knows entry points
 MOST_MODULES, MODULE_BYTES = 2000, 200_000  # at most this many modules are read, and this much of each
-_WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"']+)["']""")
+_WRITTEN = lazy_regex(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"']+)["']""")
 
 
 def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
@@ -50,8 +51,8 @@ def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[s
     name = project.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
         return {}
-    versions = {normal_name(package): version for package, version in installed.items()}
-    installed_version = versions.get(normal_name(name))
+    versions = {normal_package_name(package): version for package, version in installed.items()}
+    installed_version = versions.get(normal_package_name(name))
     version, computed = project.get("version", (installed_version or "0.0.0").split(" ")[0]), project.get("dynamic")
     if installed_version and isinstance(computed, list) and any(field in _COMPUTED for field in computed):
         return {}

@@ -29,18 +29,19 @@ from trued.proof.room.frozen_files import is_below
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
+from trued.support.lazy_regex import lazy_regex
 
-USES_GO = re.compile(r"(?:^|[\s;&|(/])(?:go|gotestsum)\s")
+USES_GO = lazy_regex(r"(?:^|[\s;&|(/])(?:go|gotestsum)\s")
 # Checks have no network, and use the installed Go, whatever version a go.mod asks for.
 OFFLINE = {"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOTELEMETRY": "off"}
 CACHE = "cache"
 NO_INDEX = "goindex=0"  # otherwise Go would write an index of the project's packages into the cache, and fail
 _MODULE = "module standard\n\ngo 1.16\n"
 _LIST = "{{if ne .Name `main`}}{{.ImportPath}}{{end}}"
-_UNIMPORTABLE = re.compile(r"(?:^|/)(?:internal|vendor|cmd|builtin|cgo|race|msan|asan)(?:/|$)")
-_MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
-_UNFETCHED = re.compile(r"([^\s:@]+)@[^\s:]+: module lookup disabled by GOPROXY=off")
-_NAME = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_UNIMPORTABLE = lazy_regex(r"(?:^|/)(?:internal|vendor|cmd|builtin|cgo|race|msan|asan)(?:/|$)")
+_MISSING = lazy_regex(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
+_UNFETCHED = lazy_regex(r"([^\s:@]+)@[^\s:]+: module lookup disabled by GOPROXY=off")
+_NAME = lazy_regex(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 def uses_go(contract: Contract, files: Collection[str]) -> bool:

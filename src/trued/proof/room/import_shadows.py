@@ -7,11 +7,12 @@ from pathlib import Path, PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.project_folders import regular_modules, top_level_modules
+from trued.support.lazy_regex import lazy_regex
 
-_IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTILINE)
-_AT_ONCE = re.compile(r"^(?:from|import)\b.*", re.MULTILINE)  # at the top level, under no condition
-_IS_STARTED = re.compile(r"^if\s+__name__\s*==|^#!", re.MULTILINE)
-_TOP = re.compile(r"\s*([A-Za-z_]\w*)")
+_IMPORTED = lazy_regex(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTILINE)
+_AT_ONCE = lazy_regex(r"^(?:from|import)\b.*", re.MULTILINE)  # at the top level, under no condition
+_IS_STARTED = lazy_regex(r"^if\s+__name__\s*==|^#!", re.MULTILINE)
+_TOP = lazy_regex(r"\s*([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True)

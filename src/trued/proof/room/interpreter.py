@@ -5,7 +5,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,12 +16,13 @@ from threading import Lock
 from typing import Any
 
 from trued.errors import CannotJudge
+from trued.support.lazy_regex import lazy_regex
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # pytest and what it needs
 ENVIRONMENT = "project"  # the name under which the sandbox shows a virtual environment that the engine built
 OLDEST_FOR_OURS = (3, 11)  # on an older Python, the engine's own pytest needs packages that are not supplied
 EDITABLE = ("*.pth", "*editable*.py", "*.egg-link")
-_ABSOLUTE = re.compile(r"/[^\s'\":;,]+")
+_ABSOLUTE = lazy_regex(r"/[^\s'\":;,]+")
 _LOOKING = Lock()  # one thread looks at the interpreter; the others wait and then use the cached answer
 LOOK = """
 import json, os, sys

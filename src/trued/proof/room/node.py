@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from trued.support.lazy_regex import lazy_regex
+
 LOOK_S = 30.0
 STRIPS_TYPES = ((22, 18), (23, 6))  # since these versions Node strips types to run TypeScript
-_MISSING = re.compile(r"Cannot find (?:package|module) '([^']+)'")
-_PACKAGE = re.compile(r"(@[\w.~-]+/)?[\w.~-]+")
+_MISSING = lazy_regex(r"Cannot find (?:package|module) '([^']+)'")
+_PACKAGE = lazy_regex(r"(@[\w.~-]+/)?[\w.~-]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ If the top is itself a project of a language, the commit has no project folders 
 runs and imports is decided at the top alone.
 """
 
-import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -13,17 +12,18 @@ from pathlib import PurePosixPath
 
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.python_imports import dotted_modules_asked
+from trued.support.lazy_regex import lazy_regex
 
 # Folders whose manifests do not belong to the project.
-ASIDE = re.compile(
+ASIDE = lazy_regex(
     r"\..*|build|dist|docs?|(?:example|fixture|sample|script|test|tool)s?|node_modules|third_party|vendor|venv"
 )
-_PYTHON = re.compile(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|\.?pytest\.ini|requirements[\w.-]*\.(?:txt|in)")
+_PYTHON = lazy_regex(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|\.?pytest\.ini|requirements[\w.-]*\.(?:txt|in)")
 _LISTS = "requirements"  # a folder with the lists of packages of the folder above
 # Further files that make the top a Python project, because they decide how Python tests run there.
 _AT_TOP = frozenset(("conftest.py", "tox.ini", "noxfile.py"))
 SHARED = (".", "src")  # where code lies that belongs to no project folder
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = lazy_regex(r"[A-Za-z_]\w*")
 _NOT_IMPORTED = frozenset(("setup", "conftest", "noxfile", "manage"))  # modules that only tools load, or people start
 
 

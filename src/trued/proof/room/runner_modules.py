@@ -14,6 +14,7 @@ from posixpath import normpath
 from trued.proof.room.package_json import JUDGING
 from trued.proof.text.languages import SCRIPTS, is_script
 from trued.proof.text.script_imports import imported_names, relative_paths
+from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table
 
 # Keys of settings whose values a runner loads as code. Other keys name tests, folders, or the product (`alias`).
@@ -23,9 +24,9 @@ _KEYS = (
     *("resolver", "transform", "transformer", "snapshotResolver", "snapshotSerializers", "dependencyExtractor"),
     *("watchPlugins", "preset", "presets", "plugins", "extends", "require", "import", "loader"),
 )
-_KEY = re.compile(rf"""(?<![\w$.])["']?(?:{"|".join(_KEYS)})["']?\s*:\s*""")
-_LITERAL = re.compile(r"""(["'`])((?:(?!\1)[^\\\n])+)\1""")
-_LISTED = re.compile(r"^[ \t]*(?:-[ \t]+|\w+:[ \t]+)[\"']?([^\s\"'#]+)", re.MULTILINE)  # in YAML
+_KEY = lazy_regex(rf"""(?<![\w$.])["']?(?:{"|".join(_KEYS)})["']?\s*:\s*""")
+_LITERAL = lazy_regex(r"""(["'`])((?:(?!\1)[^\\\n])+)\1""")
+_LISTED = lazy_regex(r"^[ \t]*(?:-[ \t]+|\w+:[ \t]+)[\"']?([^\s\"'#]+)", re.MULTILINE)  # in YAML
 # Options of runners and of Node whose value is loaded as code or as settings.
 _OPTIONS = frozenset(
     (

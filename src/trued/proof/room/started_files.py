@@ -1,7 +1,6 @@
 """Finds the files of the project that one command line starts: scripts, modules, build files. Pure."""
 
 import posixpath
-import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
@@ -10,13 +9,14 @@ from trued.proof.text.command_parser import node_options
 from trued.proof.text.given_code import CODE_OPTION
 from trued.proof.text.program_names import NODE_PROGRAMS, SHELLS, is_interpreter, is_python
 from trued.proof.text.sourced_files import files_at
+from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import shell_words, started_commands
 
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
 NODE = (".js", ".mjs", ".cjs", ".ts")
 SCRIPTED = (*CODE, ".mk", "")
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
-_COMPUTED = re.compile(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
+_COMPUTED = lazy_regex(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
 _CONFIGURED = ("deno", "php")  # interpreters with an option `-c` that names their settings
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from trued.proof.room.interpreter import Interpreter
+from trued.support.lazy_regex import lazy_regex
 
 TRUSTED = "trued-trusted.pth"  # makes an environment also find the packages of the interpreter it is based on
 BEHIND = "added"  # folder of packages that are searched last
@@ -17,10 +18,10 @@ PROGRAMS = ("/usr/", "/opt/")  # folders that every sandbox shows, and that only
 CUSTOMIZING = ("sitecustomize", "usercustomize")
 BUNDLED = ("/usr/share/python-wheels",)  # where Debian keeps the wheels of `ensurepip`
 PIP_SETTINGS = ("index-url", "extra-index-url", "find-links", "trusted-host", "cert", "no-index")
-_REGISTRY = re.compile(r"(PIP|UV|npm_config|NPM_CONFIG)_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|"
+_REGISTRY = lazy_regex(r"(PIP|UV|npm_config|NPM_CONFIG)_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|"
                        r"GO(PROXY|SUMDB|PRIVATE|NOPROXY|NOSUMDB)|"
                        r"CURL_CA_BUNDLE|(https?|all|no)_proxy|(HTTPS?|ALL|NO)_PROXY")  # fmt: skip
-_SECRET = re.compile(r"://[^/\s]*@|password|token|secret", re.IGNORECASE)
+_SECRET = lazy_regex(r"://[^/\s]*@|password|token|secret", re.IGNORECASE)
 _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 

@@ -1,6 +1,5 @@
 """Counts the results of one test run by id, and decides whether they can be trusted. Shared by all runners."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_
 from trued.proof.room.files_in_room import content_inside
 from trued.proof.room.files_of_checks import changed_frozen_files
 from trued.protocols import CommandResult
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted as numbered
 
 EQUALS_ALL = "equals all"  # kind of a failed test: it passed, and also passed with another expected value
@@ -108,7 +108,7 @@ _SHAPES: Mapping[str, type] = {
     "ended": int,
     "versions": dict,
 }
-_HALVES = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs, which no file can contain
+_HALVES = lazy_regex("[\ud800-\udfff]")  # halves of surrogate pairs, which no file can contain
 _LONGEST_S = 1e9  # if a test reports a duration of more seconds than this, the record is forged
 
 

@@ -30,13 +30,14 @@ from trued.proof.runners.sample_files import files_to_copy
 from trued.proof.text.command_parser import RunnerCall
 from trued.protocols import CommandResult
 from trued.support.foreign_json import parse_json
+from trued.support.lazy_regex import lazy_regex
 
 MOST_TEXT = 4000
 MOST_S = 1e6
-_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
-_TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
-_UNBUILT = re.compile(rb"^FAIL\s+(\S+)\s+\[(?:build|setup) failed\]", re.MULTILINE)
-_BROKE_OFF = re.compile(r"panic: |fatal error: |goroutine \d+ \[")
+_PACKAGE = lazy_regex(r"^package\s+(\w+)", re.MULTILINE)
+_TEST = lazy_regex(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
+_UNBUILT = lazy_regex(rb"^FAIL\s+(\S+)\s+\[(?:build|setup) failed\]", re.MULTILINE)
+_BROKE_OFF = lazy_regex(r"panic: |fatal error: |goroutine \d+ \[")
 _CANARY = """package {package}
 
 import "testing"

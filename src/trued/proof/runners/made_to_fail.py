@@ -5,6 +5,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from trued.support.lazy_regex import lazy_regex
+
 WHY = "a copy that must fail"
 # The error has a condition, so that no linter reports the rest of the test as unreachable. Nothing that a test replaces
 # (a clock, a module) can change the condition.
@@ -14,10 +16,10 @@ FAILS_FIRST = f'"{WHY}".length ? (() => {{ throw new Error("{WHY}"); }})() :'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"
 _BODY = r"(?:async\s+)?(?:function\s*\w*\s*\([^()]*\)\s*\{|(?:\([^()]*\)|\w+)(?:\s*:\s*[\w<>]+)?\s*=>\s*\{?)"
-_JAVASCRIPT = re.compile(rf"\b(?:test|it|specify)(?:\.only)?\s*\(\s*{_TITLE}\s*,\s*{_OPTIONS}{_BODY}")
-_TITLED = re.compile(rf"\b(?:test|it|specify)(?:\.\w+)*\s*\(\s*{_TITLE}")
-_GO = re.compile(r"^func\s+(?P<title>Test\w*)\s*\(\s*(?P<name>\w+)\s+\*testing\.T\s*\)\s*\{", re.MULTILINE)
-_IMPORTS = re.compile(r"^\s*(import|export)\b", re.MULTILINE)
+_JAVASCRIPT = lazy_regex(rf"\b(?:test|it|specify)(?:\.only)?\s*\(\s*{_TITLE}\s*,\s*{_OPTIONS}{_BODY}")
+_TITLED = lazy_regex(rf"\b(?:test|it|specify)(?:\.\w+)*\s*\(\s*{_TITLE}")
+_GO = lazy_regex(r"^func\s+(?P<title>Test\w*)\s*\(\s*(?P<name>\w+)\s+\*testing\.T\s*\)\s*\{", re.MULTILINE)
+_IMPORTS = lazy_regex(r"^\s*(import|export)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -37,18 +36,19 @@ from trued.proof.runners.made_to_fail import FAILS, FailingFile, failing_javascr
 from trued.proof.runners.reporting_script import run_reporting_script
 from trued.proof.runners.sample_files import files_to_copy
 from trued.proof.text.command_parser import RunnerCall, node_options
+from trued.support.lazy_regex import lazy_regex
 
 WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
 TYPED = (".ts", ".mts", ".cts")
 _LOADING = ("-r", "--require", "--import", "--loader", "--experimental-loader")  # options of Node that load a module
-_LOADS_TYPESCRIPT = re.compile(r"(tsx|ts-node|esbuild-register|@swc-node|@swc/register|@oxc-node|jiti|sucrase)(/|$)")
-_NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
+_LOADS_TYPESCRIPT = lazy_regex(r"(tsx|ts-node|esbuild-register|@swc-node|@swc/register|@oxc-node|jiti|sucrase)(/|$)")
+_NAMED = lazy_regex(r"(test|test-.+|.+[._-]test)")
 # Options that choose a reporter, a part of the tests, or when they run. They are dropped, because the engine has its
 # own reporter and runs all tests once.
 _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
-_USES = re.compile(r"""['"](?:node:)?test['"]""")
-_EXITS = re.compile(r"\bprocess\.exit\s*\(")
+_USES = lazy_regex(r"""['"](?:node:)?test['"]""")
+_EXITS = lazy_regex(r"\bprocess\.exit\s*\(")
 _LATER = "function {n}x(code) {{ setTimeout(() => process.exit(code), 5000).unref(); }}"
 # A head can tamper with each assertion separately, so each has its own canary, in both kinds of assert (plain and
 # strict).

@@ -2,7 +2,6 @@
 
 import posixpath
 import random
-import re
 import string
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, 
 from trued.proof.runners.made_to_fail import unittest_failures
 from trued.proof.runners.reporting_script import python_order, run_reporting_script
 from trued.proof.text.command_parser import RunnerCall
+from trued.support.lazy_regex import lazy_regex
 
 # The engine loads plugins itself. So pytest does not know their packages and cannot check the setting
 # `required_plugins`, which is therefore emptied.
@@ -62,7 +62,7 @@ def {name}_ways():
 # assertions at once. No traceback leads into a library module, because pytest would parse the whole module to show it.
 CANARIES = ("", "_raises", "_unit", "_ways")
 _STOPS = {3: "pytest crashed", 4: "pytest could not start"}
-_OPTION = re.compile(r"(?:unrecognized arguments|no such option|Unknown config option): (-*[\w-]+)")
+_OPTION = lazy_regex(r"(?:unrecognized arguments|no such option|Unknown config option): (-*[\w-]+)")
 # Option of a plugin → the plugin. Options that only measure are not listed, because the probe ignores them.
 _PLUGINS = {
     "asyncio": "pytest-asyncio",

@@ -4,7 +4,6 @@ import json
 import os
 import posixpath
 import random
-import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,15 +33,16 @@ from trued.proof.runners.script_runner_options import NEWEST, REPORT_VARIABLE, r
 from trued.proof.text.command_parser import RunnerCall
 from trued.proof.text.languages import is_script
 from trued.protocols import CommandResult
+from trued.support.lazy_regex import lazy_regex
 
 NOT_FOUND = 127
 MOST_ALONE = 40  # at most this many test files are run one by one
 # Vite writes a copy of its configuration here before it loads it. That fails, because packages are read-only, so the
 # tests are then run with another loader.
 _UNWRITABLE = b"node_modules/.vite-temp"
-_UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
-_ONLY = re.compile(r"\b(test|it|specify|describe|suite|context)\.only\b")
-_NAMED = re.compile(r"((?:test|spec)s?[-_])?.*?([-_](?:test|spec)s?)?")
+_UNRESOLVED = lazy_regex(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
+_ONLY = lazy_regex(r"\b(test|it|specify|describe|suite|context)\.only\b")
+_NAMED = lazy_regex(r"((?:test|spec)s?[-_])?.*?([-_](?:test|spec)s?)?")
 # A head can tamper with each assertion separately, so each has its own canary.
 _EXPECTED = {
     "toBe": "e(n).toBe(2)",
@@ -80,7 +80,7 @@ _CANARY = """
 {tests}
 }})();
 """
-_SPACE = re.compile(r"[\t\r\n]")  # a title of several lines is one line in an id
+_SPACE = lazy_regex(r"[\t\r\n]")  # a title of several lines is one line in an id
 _MOCHA_OUTCOMES = {outcome: outcome for outcome in ("passed", "failed", "skipped")}
 CANARIES = 1 + len(_EXPECTED) + len(_ASSERTED)
 TYPED = (".ts", ".tsx", ".mts", ".cts")

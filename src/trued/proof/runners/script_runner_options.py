@@ -1,8 +1,9 @@
 """Builds command lines of vitest, jest and mocha from the user's command, with the path of the report. Pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from trued.support.lazy_regex import lazy_regex
 
 MOCHA_REPORTER = Path(__file__).parents[1] / "probes" / "mocha_reporter.cjs"
 NEWEST = 1000  # for a version that is not known
@@ -10,8 +11,8 @@ NEGATES = 6  # since this version mocha has options like `--no-bail`; before, it
 REPORT_VARIABLE = "TRUED_REPORT"  # tells `MOCHA_REPORTER` the path of the report
 # Options for a reporter, coverage or watching. They are dropped, because the engine has its own reporter and counts
 # every test.
-_DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
-_BAIL = re.compile(r"--bail(=.*)?")
+_DROPPED = lazy_regex(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
+_BAIL = lazy_regex(r"--bail(=.*)?")
 _VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a separate word
     "vitest": frozenset(
         (

@@ -11,6 +11,7 @@ from typing import Any
 
 from trued.model import FactNote
 from trued.proof.text.program_names import MANAGERS, NODE_PROGRAMS, is_python
+from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import sequential_commands, started_commands
 
 SUPPORTED = (
@@ -20,7 +21,7 @@ SUPPORTED = (
 # Programs that start commands which a file of the project lists.
 _STARTERS = frozenset(("tox", "nox", "make", "gmake", "just", "task", "inv", "invoke", "sh", "bash", "ant", "rake"))
 DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_ASSIGNMENT = lazy_regex(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 # Programs that choose an environment and then start the rest of the line. They are skipped, because the engine itself
 # chooses the environment.
 _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {

@@ -8,18 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # larger text files are skipped; MOST_BYTES is for all texts together
 MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # at most this many changed files, and bytes of each, are read
 UNREAD = "\0"  # the end of a text that is not all that its file says; no other text has this character
 # What a comment in the first two lines (Python, pip), or the head of a page or style sheet, says of the encoding. Tools
 # differ in what they take for a line, so all of them are heard.
-_IN_COMMENT = re.compile(rb"(?:\A|[\r\n])[ \t\f]*#[^\r\n]*?coding[:=][^\S\n]*([-\w.]+)")
-_IN_HEAD = re.compile(
+_IN_COMMENT = lazy_regex(rb"(?:\A|[\r\n])[ \t\f]*#[^\r\n]*?coding[:=][^\S\n]*([-\w.]+)")
+_IN_HEAD = lazy_regex(
     rb"(?:\A@charset|<meta\b[^<>]*?charset\s*=|\A<\?xml[^<>]*?encoding\s*=)\s*[\"']?\s*([-\w.]+)", re.I
 )
-_OF_EDITORS = re.compile(r"(utf-8|latin-1|iso-8859-1)-.*")  # `utf-8-unix`
-_ONE_BYTE_EACH = re.compile(r"ascii|(?:iso8859|koi8)-\w+|cp125\d")  # codecs in which ASCII stays what it is
+_OF_EDITORS = lazy_regex(r"(utf-8|latin-1|iso-8859-1)-.*")  # `utf-8-unix`
+_ONE_BYTE_EACH = lazy_regex(r"ascii|(?:iso8859|koi8)-\w+|cp125\d")  # codecs in which ASCII stays what it is
 
 
 async def text_files(workspace: Workspace, commit: str, suffixes: Collection[str] | None = None) -> dict[str, str]:

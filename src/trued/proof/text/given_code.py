@@ -8,23 +8,24 @@ from pathlib import PurePosixPath
 
 from trued.proof.text import node_names
 from trued.proof.text.program_names import NODE_PROGRAMS, is_interpreter
+from trued.support.lazy_regex import lazy_regex
 
-_NODE_OPTION = re.compile(r"(?:-e|-p|-pe|--eval|--print)(?:=(.*))?", re.DOTALL)
+_NODE_OPTION = lazy_regex(r"(?:-e|-p|-pe|--eval|--print)(?:=(.*))?", re.DOTALL)
 # Interpreter → its options before code. Their `-c` only checks the syntax of a file. For any other, such as a shell or
 # Python, code comes after `-c`, and `-e` means something else.
 _OPTIONS = {
     **dict.fromkeys(NODE_PROGRAMS, _NODE_OPTION),
-    "perl": re.compile(r"-\w*[eE]"),
-    "ruby": re.compile(r"-\w*e"),
+    "perl": lazy_regex(r"-\w*[eE]"),
+    "ruby": lazy_regex(r"-\w*e"),
 }
-CODE_OPTION = re.compile(r"-\w*c")  # of a shell and of Python
+CODE_OPTION = lazy_regex(r"-\w*c")  # of a shell and of Python
 # Interpreter → endings of the files that it loads.
 _ENDINGS = {
     **dict.fromkeys(NODE_PROGRAMS, (".js", ".mjs", ".cjs", ".ts")),
     "perl": (".pl", ".pm"),
     "ruby": (".rb",),
 }
-_PATH = re.compile(r"[\w.@+/-]+")
+_PATH = lazy_regex(r"[\w.@+/-]+")
 
 
 def codes_given(words: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,9 @@
 
 import re
 
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+from trued.support.lazy_regex import lazy_regex
+
+_WORD = lazy_regex(r"[A-Za-z_$][\w$]*")
 
 
 def loads_module(text: str, name: str) -> bool:

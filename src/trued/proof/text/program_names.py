@@ -3,18 +3,20 @@
 import re
 from pathlib import PurePosixPath
 
+from trued.support.lazy_regex import lazy_regex
+
 _PYTHON = r"python(?:\d(?:\.\d+)?)?"
 NODE_PROGRAMS = ("node", "nodejs")
 # Programs that run code which they are given as a file or as an argument. Programs that look up what to start, such as
 # npm and make, are not among them.
-INTERPRETER = re.compile(rf"(?:ba|da|z|k)?sh|{_PYTHON}|{'|'.join(NODE_PROGRAMS)}|tsx|ts-node|deno|perl|ruby|php")
+INTERPRETER = lazy_regex(rf"(?:ba|da|z|k)?sh|{_PYTHON}|{'|'.join(NODE_PROGRAMS)}|tsx|ts-node|deno|perl|ruby|php")
 # Programs that may start another one.
-SHELLS = re.compile(rf"{INTERPRETER.pattern}|make|gmake|source|\.|env|exec|time")
+SHELLS = lazy_regex(rf"{INTERPRETER.pattern}|make|gmake|source|\.|env|exec|time")
 MANAGERS = ("npm", "pnpm", "yarn", "bun")  # package managers, which start scripts of a package.json
 PACKAGE_RUNNERS = ("npx", "bunx")  # parts of package managers that start programs of installed packages
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 JUSTFILES = ("justfile", "Justfile", ".justfile")
-MANAGER = re.compile(rf"(?<![\w.-])(?:{'|'.join((*MANAGERS, *PACKAGE_RUNNERS))})(?![\w.-])")
+MANAGER = lazy_regex(rf"(?<![\w.-])(?:{'|'.join((*MANAGERS, *PACKAGE_RUNNERS))})(?![\w.-])")
 
 
 def is_python(program: str) -> bool:

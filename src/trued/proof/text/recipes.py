@@ -5,13 +5,13 @@ Only files at the top of a project are read, and only what is written there: not
 """
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from trued.proof.text.program_names import JUSTFILES, MAKEFILES, MANAGERS
 from trued.proof.text.python_imports import nodes_in, parse
+from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import is_operator, shell_words
 from trued.support.tables import ini_tables, json_table, table_at
 
@@ -23,20 +23,20 @@ STARTERS = {
     **dict.fromkeys(MANAGERS, ("package.json",)),
 }
 # Names by which a project offers its checks: `check`, `test-api`, `unit_tests`, `typecheck`, `lint`.
-_CHECKS = re.compile(r"(?:.*[-_.:])?(?:\w*(?<!la)(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
-_RULE = re.compile(r"([^\s#:=@][^#:=]*?)\s*::?(?![:=])([^;#]*)(?:;(.*))?")
-_SETTING = re.compile(r"\s*(?:export\s+)?([\w.-]+)\s*(?:\?|::?)?=\s*(.*)")
+_CHECKS = lazy_regex(r"(?:.*[-_.:])?(?:\w*(?<!la)(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
+_RULE = lazy_regex(r"([^\s#:=@][^#:=]*?)\s*::?(?![:=])([^;#]*)(?:;(.*))?")
+_SETTING = lazy_regex(r"\s*(?:export\s+)?([\w.-]+)\s*(?:\?|::?)?=\s*(.*)")
 # In a justfile: the name, the parameters with quoted values, and what is needed. Names of settings are no recipes.
-_JUST_RULE = re.compile(
+_JUST_RULE = lazy_regex(
     r"@?([A-Za-z_][\w-]*)(?:\s(?:[^:\"'`#]|\"[^\"]*\"|'[^']*'|`[^`]*`)*)?:(?!=)\s*((?:[^#\"']|\"[^\"]*\"|'[^']*')*)(?:#.*)?"
 )
-_NAME = re.compile(r"[A-Za-z_][\w-]*")
-_JUST_ALIAS = re.compile(r"alias\s+([\w-]+)\s*:=\s*([\w:-]+)")
-_JUST_VALUE = re.compile(r"\{\{\s*([A-Za-z_][\w-]*)\s*\}\}")
-_VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
-_PLACE = re.compile(r"\{(?:tox_?ini_?dir|tox_root|justfile_directory\(\))\}/|\{\{\s*justfile_directory\(\)\s*\}\}/")
+_NAME = lazy_regex(r"[A-Za-z_][\w-]*")
+_JUST_ALIAS = lazy_regex(r"alias\s+([\w-]+)\s*:=\s*([\w:-]+)")
+_JUST_VALUE = lazy_regex(r"\{\{\s*([A-Za-z_][\w-]*)\s*\}\}")
+_VARIABLE = lazy_regex(r"\$[({]([\w.-]+)[)}]")
+_PLACE = lazy_regex(r"\{(?:tox_?ini_?dir|tox_root|justfile_directory\(\))\}/|\{\{\s*justfile_directory\(\)\s*\}\}/")
 _KEYWORDS = ("if", "then", "elif", "else", "while", "until", "do", "!", "{")  # words of the shell before a command
-_ASSIGNMENT = re.compile(r"\w+=")
+_ASSIGNMENT = lazy_regex(r"\w+=")
 DEEPEST = 8  # at most this many variables are replaced inside each other
 
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from trued.proof.text.languages import SCRIPTS, is_script
 from trued.proof.text.script_imports import imported_names, without_comments
+from trued.support.lazy_regex import lazy_regex
 
-_SETTINGS = re.compile(rf"package\.json|[jt]sconfig[\w.-]*\.json|.+\.config(?:{'|'.join(map(re.escape, SCRIPTS))})")
-_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-_BLOCK = re.compile(r"(?<![\w$])[\"']?(?:alias|moduleNameMapper)[\"']?\s*[:=]\s*")
+_SETTINGS = lazy_regex(rf"package\.json|[jt]sconfig[\w.-]*\.json|.+\.config(?:{'|'.join(map(re.escape, SCRIPTS))})")
+_TRAILING_COMMA = lazy_regex(r",(?=\s*[}\]])")
+_BLOCK = lazy_regex(r"(?<![\w$])[\"']?(?:alias|moduleNameMapper)[\"']?\s*[:=]\s*")
 # A path from the folder of the settings, as a text or in a call: `path.resolve(__dirname, "src")`,
 # `fileURLToPath(new URL("./src", import.meta.url))`.
 _TARGET = (
@@ -24,13 +25,13 @@ _TARGET = (
     r"[\"'`](?P<target>[^\"'`\n]*)[\"'`](?:\s*,\s*import\.meta\.url)?[\s)]*+(?:\.pathname\s*+)?"
 )
 _KEY = r"(?:[\"'`](?P<text>[^\"'`\n]+)[\"'`]|(?P<bare>[\w$]+))"
-_ENTRY = re.compile(rf"\s*{_KEY}\s*:\s*{_TARGET}(?:,|$)\s*")
-_PAIR = re.compile(rf"\s*\{{\s*find\s*:\s*{_KEY}\s*,\s*replacement\s*:\s*{_TARGET},?\s*\}}\s*(?:,|$)\s*")
-_MAPPED_NAME = re.compile(r"\^([\w@~#/-]+)(\(\.[*+]\))?\$")  # an ordinary key of `moduleNameMapper`
+_ENTRY = lazy_regex(rf"\s*{_KEY}\s*:\s*{_TARGET}(?:,|$)\s*")
+_PAIR = lazy_regex(rf"\s*\{{\s*find\s*:\s*{_KEY}\s*,\s*replacement\s*:\s*{_TARGET},?\s*\}}\s*(?:,|$)\s*")
+_MAPPED_NAME = lazy_regex(r"\^([\w@~#/-]+)(\(\.[*+]\))?\$")  # an ordinary key of `moduleNameMapper`
 _ENTRANCES = ("main", "module", "browser", "type")  # keys of a package.json that say how its code is loaded
-_VALUE_SIGN = re.compile(r"\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`[^`]*+`?|[\[\](){},;]|\n\s*+")
+_VALUE_SIGN = lazy_regex(r"\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`[^`]*+`?|[\[\](){},;]|\n\s*+")
 _CONTINUES = frozenset(".?:|&+=>")  # a line that ends or begins with one of these continues
-_TYPE_ASSERTION = re.compile(r"(?<=[}\]])\s+(?:as|satisfies)\s+[\w<>, ]++$")
+_TYPE_ASSERTION = lazy_regex(r"(?<=[}\]])\s+(?:as|satisfies)\s+[\w<>, ]++$")
 MOST_SETTINGS = 200_000  # longer settings are not read
 
 

@@ -5,23 +5,25 @@ A comment or a string may look like an import. Then its name is found, too: too 
 
 import re
 
+from trued.support.lazy_regex import lazy_regex
+
 # A name is looked at, not consumed, so that no quotation mark before an import can hide it. A function whose name ends
 # with `require` often is one: `const _require = createRequire(…)`.
 # Blanks and comments between its words are passed over as they are written, so that no quotation mark in a comment, and
 # nothing that may be a comment or a regular expression before it, can hide a name.
 _BLANK = r"(?:[\s\ufeff]|/\*(?:[^*]|\*(?!/)){0,150}+\*/|//[^\n]{0,150}+\n)*+"
-_IMPORTED = re.compile(
+_IMPORTED = lazy_regex(
     r"(?:\bfrom|\bimport|(?:require(?:_\._resolve)?|import(?:_\._meta_\._resolve)?)_(?:\?\._)?\()_".replace("_", _BLANK)
     + r"(?=([\"'`])((?:(?!\1)[^\n])+)\1)"
 )
 # A comment that is too long for that.
-LONG_COMMENT = re.compile(
+LONG_COMMENT = lazy_regex(
     r"\b(?:from|import|require|meta|resolve)\b[\s\ufeff.(?]*+(?:/\*(?:[^*]|\*(?!/)){151}|//[^\n]{151})"
 )
-_RELATIVE = re.compile(r"(?=([\"'`])(\.{1,2}/(?:(?!\1)[^\n])+)\1)")
+_RELATIVE = lazy_regex(r"(?=([\"'`])(\.{1,2}/(?:(?!\1)[^\n])+)\1)")
 # Comments, and also strings, because a string may contain what looks like a comment.
 # What is not closed stays, and is passed over at once.
-_COMMENT = re.compile(
+_COMMENT = lazy_regex(
     r"(\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`[^`]*+`?)|//[^\n]*|/\*.*?(?:\*/|(\Z))", re.DOTALL
 )
 

@@ -6,14 +6,15 @@ from collections.abc import Collection
 from fnmatch import fnmatchcase
 
 from trued.proof.text.languages import CODE
+from trued.support.lazy_regex import lazy_regex
 
 _COMMAND = r"\$\((?:[^()]|\([^()]*\))*\)"  # its output becomes a part of a word
 _PARTS = (_COMMAND, r"\$\{[^}]*\}", r"`[^`]*`", rf"\"(?:{_COMMAND}|[^\"])*\"", r"'[^']*'", r"[^\s;&|<>()]")
 # The word after `.` or `source`, where a command may begin.
 _BEFORE = r"(?:^|[;&|({!@+-]|\b(?:then|do|else|if|elif|while|until|command|builtin)\b|\beval[ \t]+[\"'])[ \t]*"
-_SOURCED = re.compile(rf"{_BEFORE}(?:\.|source)[ \t]+(?:--[ \t]+)?((?:{'|'.join(_PARTS)})+)", re.MULTILINE)
-_COMPUTED = re.compile(rf"{_COMMAND}|\$\{{[^}}]*\}}|\$\w+|`[^`]*`|\$[@*#?$!-]")
-_NAMED = re.compile(r"[\w@+./*?\[\]-]+")
+_SOURCED = lazy_regex(rf"{_BEFORE}(?:\.|source)[ \t]+(?:--[ \t]+)?((?:{'|'.join(_PARTS)})+)", re.MULTILINE)
+_COMPUTED = lazy_regex(rf"{_COMMAND}|\$\{{[^}}]*\}}|\$\w+|`[^`]*`|\$[@*#?$!-]")
+_NAMED = lazy_regex(r"[\w@+./*?\[\]-]+")
 
 
 def sourced_files(text: str, folders: Collection[str], paths: Collection[str]) -> set[str]:

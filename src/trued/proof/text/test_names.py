@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping
 from trued.proof.text.languages import is_script
 from trued.proof.text.python_imports import parse
 from trued.proof.text.script_imports import without_comments
+from trued.support.lazy_regex import lazy_regex
 
-_DEFINED = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
-_GO_FUNCTION = re.compile(r"^func\s+(?:\([^)]*\)\s*)?(\w+)", re.MULTILINE)
-_TITLE = re.compile(r"([\"'`])((?:\\.|(?!\1)[^\\\n])+)\1")  # any text in quotation marks
+_DEFINED = lazy_regex(r"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
+_GO_FUNCTION = lazy_regex(r"^func\s+(?:\([^)]*\)\s*)?(\w+)", re.MULTILINE)
+_TITLE = lazy_regex(r"([\"'`])((?:\\.|(?!\1)[^\\\n])+)\1")  # any text in quotation marks
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 

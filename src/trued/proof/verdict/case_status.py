@@ -21,7 +21,6 @@ What can be unjudged, from one run up to everything, and where that is decided:
    exit code 6 and no grade.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -29,11 +28,12 @@ from typing import NamedTuple
 from trued.model import Evidence, Outcomes, Tried
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
+from trued.support.lazy_regex import lazy_regex
 
 RED_TURNS = 3  # a case is red only after this many failures, because one or two can be chance
 GREEN_TURNS = 2  # a case passes on the head only if it passes in this many runs
 MARKED = "marked"
-_FOLDERS = re.compile(r"(?:/[^/\s'\"]+)+/")  # of a path in an error; they differ between runs
+_FOLDERS = lazy_regex(r"(?:/[^/\s'\"]+)+/")  # of a path in an error; they differ between runs
 # Replaces the id of a case that failed after held-out cases had run in the same room, so that agents cannot learn which
 # it was. Evidence keeps the real id.
 HUSHED = ""

@@ -18,6 +18,7 @@ from trued.model import (
 from trued.proof.hashes import check_hash
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted
 from trued.support.shell_words import started_commands
 
@@ -68,10 +69,10 @@ VAGUE_WORDS = (
     *("reasonable", "reasonably", "sensible", "sensibly", "improve", "improved", "better", "good", "modern"),
     *("scalable", "elegant"),
 )
-_CLAUSES = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
-_DEPENDS_ON = {what: re.compile("|".join(patterns)) for what, patterns in SURROUNDINGS.items()}
+_CLAUSES = lazy_regex(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
+_DEPENDS_ON = {what: lazy_regex("|".join(patterns)) for what, patterns in SURROUNDINGS.items()}
 # Whole words only: `quick-view` is a name and does not ask for speed.
-_VAGUE = re.compile(rf"(?<![\w`-])({'|'.join(map(re.escape, VAGUE_WORDS))})(?![\w`-])", re.IGNORECASE)
+_VAGUE = lazy_regex(rf"(?<![\w`-])({'|'.join(map(re.escape, VAGUE_WORDS))})(?![\w`-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from trued.model.events.proof import VerdictReached
 from trued.model.events.run import RunEnded
 from trued.model.step_keys import is_final_verdict
 from trued.model.titles import cut_title
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import plain_line
 from trued.support.plurals import counted
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 TITLE = 120  # maximum length of the goal's title, which may be shown because a person wrote it
 IDS = 5  # at most this many requirements are named; the others are counted
-ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # only ids of this form are named, because an agent may have chosen them
+ID = lazy_regex(r"[\w.:#-]{1,40}", re.ASCII)  # only ids of this form are named, because an agent may have chosen them
 NOTIFIED = (RunEnded.KIND, QuestionAsked.KIND)
 ENDS = {
     "done": "is done",

@@ -1,13 +1,13 @@
 """Describes a case: what it does, and the result that it expects."""
 
 import json
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted
 from trued.support.visible_text import visible
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CaseNumbers: TypeAlias = Mapping[tuple[str, str], int]  # hash of a check and id of a case → the case's number
 LAST = ("skipped", "passed")  # outcomes that are listed last, in this order
-_OBJECT = re.compile(r"returned <([\w.]+\.\w+)>")  # the actual result is an object of this Python class
+_OBJECT = lazy_regex(r"returned <([\w.]+\.\w+)>")  # the actual result is an object of this Python class
 ANSWERS = ("status", "headers", "json", "body")  # the fields of an HTTP exchange that describe the expected response
 
 

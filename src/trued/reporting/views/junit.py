@@ -1,6 +1,5 @@
 """A verification as JUnit XML: one test case per requirement, for build servers that show test tables."""
 
-import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -8,11 +7,12 @@ from xml.etree import ElementTree as ET
 
 from trued.model import Grade, Judged
 from trued.reporting.views.verification import Verification, reasons_sentence
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import plain
 
 SUITE = "trued verify"
 MOST = 20_000  # maximum length of one text, in characters
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = lazy_regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(verification: Verification) -> str:

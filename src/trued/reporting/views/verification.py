@@ -26,6 +26,7 @@ from trued.proof.verdict.notes import fact_notes
 from trued.proof.verdict.quick_verdict import QUICK_NOTE
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.ledger import ledger
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted, few
 
 YOURS = "your own cases"
@@ -35,7 +36,7 @@ RUNNERS = {" nodes.mjs ←": "Node", " test -json ←": "Go"}
 NOT_IMPORTED = "collection"  # the kind of failure of a test file that cannot be imported
 REASONS = 6  # at most this many reasons are shown for one requirement; `trued why` shows all
 # A reason about one case: `case 1: it raises an error …`, `tests/test_a.py::test_b: it fails`, `page /, sees Hello: …`
-_CASE = re.compile(r"(case \d+|\S+::.*?|page \S+, .*?): (.+)", re.DOTALL)
+_CASE = lazy_regex(r"(case \d+|\S+::.*?|page \S+, .*?): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,11 @@ from trued.proof.cases.vacuous_cases import declared_entry, passing_mutants, unn
 from trued.proof.checks.examples import case_flaw, with_time_limit
 from trued.run.examination.replies import Aside, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import Doubt, as_setup, cases_of, is_known_from, proving_cases
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted
 
 LONGEST_LINE = 200
-_FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
+_FUNCTION = lazy_regex(r"`([A-Za-z_][\w.]*)\(")
 MOST_CASES = 60  # cases of one proposal; further ones are dropped
 BACKGROUND = "text-"  # prefix of the ids of single sentences: only these can be background
 

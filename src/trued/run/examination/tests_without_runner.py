@@ -10,6 +10,7 @@ from trued.proof.reach.uncollected_tests import FOREIGN_CODE, data_of_tests, fil
 from trued.proof.room.frozen_files import is_among_tests
 from trued.proof.text.command_parser import recognise_runner
 from trued.protocols import Workspace
+from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import started_commands
 
 # Files by which a suite of another language is recognised. The engine cannot count these tests: a note says so.
@@ -34,14 +35,14 @@ WRITTEN_TESTS = (
     *(".feature", ".story", ".robot", ".hurl", ".bru", ".side", ".jmx", ".tavern.yaml", ".tavern.yml"),
     *(".venom.yaml", ".venom.yml", ".postman_collection.json", ".stepci.yml", ".stepci.yaml", ".cram"),
 )
-_TESTS_NOTEBOOKS = re.compile(r"\b(?:nbval|nbmake|testbook)\b")
-_STEP = re.compile(r"\n[ \t]*-[ \t]")  # where a step of a CI begins
-_COMPARES = re.compile(r"(?:^|[;&|(\n]|\brun:|\bscript:|\bif|!)[ \t]*(?:test|\[\[?|diff|cmp|grep -\w*q\w*)[ \t]")
+_TESTS_NOTEBOOKS = lazy_regex(r"\b(?:nbval|nbmake|testbook)\b")
+_STEP = lazy_regex(r"\n[ \t]*-[ \t]")  # where a step of a CI begins
+_COMPARES = lazy_regex(r"(?:^|[;&|(\n]|\brun:|\bscript:|\bif|!)[ \t]*(?:test|\[\[?|diff|cmp|grep -\w*q\w*)[ \t]")
 MOST_NAMED = 5  # at most this many files of one kind are named; shell scripts have a limit of their own
 MOST_SHELL = 40  # at most this many shell scripts are named
-_FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
-_RUNS_ALL = re.compile(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
-_SHELL_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|test[._-].+", re.IGNORECASE)
+_FOREIGN_TEST = lazy_regex(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
+_RUNS_ALL = lazy_regex(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
+_SHELL_TEST = lazy_regex(r"(?:.+[._-])?(?:tests?|spec)|test[._-].+", re.IGNORECASE)
 
 
 def absent_submodules(folders: Iterable[str], blobs: Mapping[str, str]) -> Iterator[str]:

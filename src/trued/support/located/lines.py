@@ -6,10 +6,11 @@ import tomllib
 from collections.abc import Iterator
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.support.located.spots import DEPTH_LIMIT, Spot
 
-_SPACE = re.compile(r"(?:[\s,]++|#[^\n]*+)*+")
-_STRING = re.compile(
+_SPACE = lazy_regex(r"(?:[\s,]++|#[^\n]*+)*+")
+_STRING = lazy_regex(
     r"""
       \"{3} (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ \"{3,5}
     | '{3}  (?: [^']++ | '{1,2}(?!') )*+ '{3,5}
@@ -18,8 +19,8 @@ _STRING = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_BARE_KEY = re.compile(r"[\w-]+")
-_BARE_VALUE = re.compile(r"[^,\]}#\n]*")
+_BARE_KEY = lazy_regex(r"[\w-]+")
+_BARE_VALUE = lazy_regex(r"[^,\]}#\n]*")
 
 
 def json_lines(text: str, file: str) -> dict[Spot, int]:

@@ -2,12 +2,12 @@
 
 import json
 import math
-import re
 from typing import Any
 
 from pydantic import Field
 
 from trued.model import Value
+from trued.support.lazy_regex import lazy_regex
 
 NAME = "agent_state.json"
 VERSION = 1
@@ -19,7 +19,7 @@ TEXTS = ("run", "feature", "last_agent", "specification", "digest", "base")
 KEYS = {"run": "run_id", "feature": "current_feature", "specification": "specification_file", "base": "base_commit"}
 KEYS |= {"digest": "specification_sha256", "start": "start_command", "test": "test_command"}
 KEYS |= {"set_up": "set_up_commands"}
-_UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_UNPRINTED = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class AgentState(Value):

@@ -9,6 +9,7 @@ from trued.inputs.project.shell import CommandWords, simple_commands
 from trued.model import Value
 from trued.run.claims import names_any, normal_path, unchanged_files
 from trued.support.foreign_json import parse_json
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import line_without_controls
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
 
@@ -216,9 +217,9 @@ SERVERS: dict[str, set[str]] = {
     **{server: {"*"} for server in ("uvicorn", "gunicorn", "hypercorn", "daphne", "waitress-serve", "http.server")},
     **{server: {"*"} for server in ("http-server", "live-server", "nodemon", "serve")},
 }
-_RUNNERS = re.compile(r"(?:python|pypy)[\d.]*|node|deno|tsx|ts-node|ruby|php")
-_SERVING = re.compile(r"(?:.*[-_.])?(?:server|serve|app|wsgi|asgi)\.(?:py|[cm]?[jt]s|rb)")
-_VERSION = re.compile(r"(?:\[[^\]]*\])?(?:[<>=!~]=?.*)?$")
+_RUNNERS = lazy_regex(r"(?:python|pypy)[\d.]*|node|deno|tsx|ts-node|ruby|php")
+_SERVING = lazy_regex(r"(?:.*[-_.])?(?:server|serve|app|wsgi|asgi)\.(?:py|[cm]?[jt]s|rb)")
+_VERSION = lazy_regex(r"(?:\[[^\]]*\])?(?:[<>=!~]=?.*)?$")
 _PLACES = ("--prefix", "--dir", "--cwd", "--directory", "--project", "--filter", "--workspace", "-C", "-w", "-F")
 _PRINTING = ("say", "echo", "printf")
 

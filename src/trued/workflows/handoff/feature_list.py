@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt,
 from trued.errors import BadInput
 from trued.model import Check, ManualCheck, Requirement, Source, TestsCheck, Value
 from trued.support.foreign_json import parse_json
+from trued.support.lazy_regex import lazy_regex
 from trued.support.located import Located, nearest, read_json
 from trued.support.plain_text import unix_lines, without_controls
 
@@ -38,8 +39,8 @@ NOT_NULL = ("description", "passes")  # any other field may be null, which means
 NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null if there is no value
 ID_LIMIT = 80
 NOTE_LIMIT = 4000  # characters of a failed check's output: every coder reads them first
-_ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
-_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ID = lazy_regex(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_COLOURS = lazy_regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def _number_as_text(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 
 from trued.model import Value
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import unix_lines, without_controls
 
 PROGRESS = ("progress.txt", "claude-progress.txt")
@@ -22,8 +23,8 @@ LEFT_OUT = "[… earlier notes left out …]"
 _UNSEEN = {
     code: None for code in (0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
 }
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_ALTERED = re.compile(r"\s*(?:[-=*#_–—]{2,}\s*)?do\s+not\s+edit\b.{0,20}\babove\b.*", re.IGNORECASE)
+_ESCAPES = lazy_regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_ALTERED = lazy_regex(r"\s*(?:[-=*#_–—]{2,}\s*)?do\s+not\s+edit\b.{0,20}\babove\b.*", re.IGNORECASE)
 LOG = "RUNNING LOG"
 HEADINGS = (
     "SESSION",

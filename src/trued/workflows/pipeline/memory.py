@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from trued.model import Status, Value
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import plain, plain_line
 from trued.support.plurals import counted
 
@@ -32,9 +33,9 @@ ORDER = (
 )
 
 # Characters to escape: they could make a link, image or HTML. Other markup in a line makes only bold or code.
-_MARKUP = re.compile(r"([\\\[\]<>])")
+_MARKUP = lazy_regex(r"([\\\[\]<>])")
 # What could begin a heading, quotation, item, fence or rule at the start of a line.
-_BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")
+_BLOCK = lazy_regex(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")
 
 
 def _flat(text: object) -> str:

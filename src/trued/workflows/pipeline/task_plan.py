@@ -8,10 +8,11 @@ from pydantic import Field
 
 from trued.model import Finding, Task, Value
 from trued.model.titles import cut_title
+from trued.support.lazy_regex import lazy_regex
 
 Kind: TypeAlias = Literal["implementation", "documentation"]
 # A task's id becomes part of file, agent and branch names: no dot or dash at its end, no two dots, no `.lock`.
-NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
+NAMED = lazy_regex(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
 MOST = 200  # tasks: a larger plan is not a plan for one feature
 SHOWN = 60
 WHOLE_REQUEST = ("goal", "plan")  # ids that mean the whole request; no task may have one of them

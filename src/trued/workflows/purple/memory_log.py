@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator
 from trued.model import Grade, Verdict
 from trued.model.value import Value, newer_fields
 from trued.proof.verdict.for_agents import reason_for_agents
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Heading, split_lines
 from trued.support.markdown import parse as parse_markdown
 from trued.support.plain_text import unix_lines, without_controls
@@ -26,7 +27,7 @@ MARKS: dict[ChunkStatus, str] = {
     "already met": "✅ met before this run, and not built again",
     "marked done": "❔ marked as done in the plan, and not built again: a person decides",
 }
-ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
+ITERATION = lazy_regex(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 TEXT_LIMIT = 4000  # characters in one entry: people are to read the log
 # At most this many characters of people's sections, of earlier runs and of this run are in a brief; the file has all.
 OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trued.model import TeamSettings, Value
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.team.backlog import archive, put_away, render
@@ -221,9 +222,9 @@ class Records(Value):
 
 _HOME = {"pm": "decisions", "techlead": "architecture"}
 _NUMBERS = {  # log with numbered entries → the pattern of an entry's number
-    "decisions": re.compile(r"^## (\d{1,6})\.", re.MULTILINE),
-    "architecture": re.compile(r"^## ADR-(\d{1,6})", re.MULTILINE),
-    "history": re.compile(r'^\{"n": (\d{1,9})', re.MULTILINE),
+    "decisions": lazy_regex(r"^## (\d{1,6})\.", re.MULTILINE),
+    "architecture": lazy_regex(r"^## ADR-(\d{1,6})", re.MULTILINE),
+    "history": lazy_regex(r'^\{"n": (\d{1,9})', re.MULTILINE),
 }
 
 

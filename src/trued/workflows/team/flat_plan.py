@@ -8,6 +8,7 @@ from trued.errors import BadInput
 from trued.inputs.plans.outline import Outline
 from trued.inputs.vocabulary import bare_title, is_work, section_kind
 from trued.model import Criterion, Source, Value
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Block, Heading, Item, List, parse, split_lines
 from trued.support.plurals import counted
 from trued.workflows.team.backlog.items import ATTEMPTS, Backlog, TaskStatus, limited_line
@@ -16,9 +17,9 @@ NAME = "plan.md"
 ORIGINAL = "plan.md.original"  # a copy of the original list, beside the team's files
 UNNAMED = "Tasks"
 # A checkbox holds a space, an x or a sign. A letter or digit in brackets is a reference, such as a footnote.
-_BOX = re.compile(r"\[([xX]|[^\w\]])\]\s+(.*)", re.DOTALL)
-_STRUCK = re.compile(r"~~(.+?)~~(.*)", re.DOTALL)
-_TICKED = re.compile(r"(?:✅|✔️?|☑️?)\s*(.*)", re.DOTALL)
+_BOX = lazy_regex(r"\[([xX]|[^\w\]])\]\s+(.*)", re.DOTALL)
+_STRUCK = lazy_regex(r"~~(.+?)~~(.*)", re.DOTALL)
+_TICKED = lazy_regex(r"(?:✅|✔️?|☑️?)\s*(.*)", re.DOTALL)
 _MARKS: dict[str, TaskStatus] = {" ": "open", "x": "done", "X": "done", "!": "failed"}
 
 

@@ -1,6 +1,5 @@
 """Issues of a ticket: where the work differs from what the ticket asks, and how they change from round to round."""
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
@@ -8,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from trued.model import Approval, Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
+from trued.support.lazy_regex import lazy_regex
 
 # Two issues with at least this share of equal words are the same: agents never word a thing in the same way twice.
 ALIKE = 0.8
@@ -18,7 +18,7 @@ SEVERITIES = {
     "low": Severity.LOW,
 }
 ENGINE = "the engine"
-_WORD = re.compile(r"\w+")
+_WORD = lazy_regex(r"\w+")
 
 
 class Issue(Value):

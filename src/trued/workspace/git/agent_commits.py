@@ -1,10 +1,10 @@
 """Reads commits that an agent made in its clone. Commits are copied by hash; the agent's files are never trusted."""
 
 import os
-import re
 import stat
 from pathlib import Path
 
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import printable
 from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
@@ -12,7 +12,7 @@ from trued.workspace.git.store import Store
 TIPS = 64
 SUBJECTS = 20
 WITHIN_S = 20.0  # timeout of a git that reads the agent's object folder: a pipe in that folder could block git for ever
-_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HASH = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _READ_BYTES = 1 << 20
 
 

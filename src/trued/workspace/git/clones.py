@@ -12,7 +12,6 @@ import asyncio
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
 import time
@@ -23,6 +22,7 @@ from pathlib import Path
 from trued.errors import StateFailed
 from trued.protocols import AgentCommit
 from trued.support import atomic_files
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import inert
 from trued.workspace.git import agent_commits
 from trued.workspace.git.removal import remove_tree, remove_tree_now
@@ -30,7 +30,7 @@ from trued.workspace.git.store import ATTRIBUTES, CommitAuthor, Store
 from trued.workspace.git.tree_of_folder import write_tree_of_folder
 
 BRANCH = "work"  # the only branch of a clone
-_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HASH = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)

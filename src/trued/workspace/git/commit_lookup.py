@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import re
 import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.support.symbolic_links import name_inside
 from trued.workspace.git.command import SENT, Git, end_process, git_command, git_environment, last_line, printable_path
 from trued.workspace.git.store import Store
@@ -21,13 +21,13 @@ MAIN = (
     *("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"),
     *("refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop"),
 )
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = lazy_regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _POINTER = "gitdir: "
 _EXPLICIT = ("./", "../", "/", "~")  # text that begins like this is a path, never a revision
 AMBIGUOUS = "is ambiguous"  # in git's warning about a name that several refs have, or a ref and a hash
 WARNING = "core.warnAmbiguousRefs=true"  # the repository's own settings can turn that warning off
 _REFS_CALLED = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
-_AFTER_NAME = re.compile(r"[~^:]|@\{")  # what follows the name of a ref in a revision
+_AFTER_NAME = lazy_regex(r"[~^:]|@\{")  # what follows the name of a ref in a revision
 
 
 class AmbiguousRevision(BadInput):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from trued.errors import BadInput, StateFailed
+from trued.support.lazy_regex import lazy_regex
 from trued.workspace.git.command import SETTINGS, SYNCED, end_process, git_command
 from trued.workspace.sandbox.process_start import start_process
 
@@ -31,7 +32,7 @@ SILENCE_S = 10.0  # a git that prints nothing for this long is ended and started
 AGAIN_S = 1.0  # pause before a retry
 # git prints this when all objects are transferred, so the store is reachable. After that, git may process the objects
 # of a large repository for minutes, on this or the other machine, without printing anything.
-_WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
+_WENT_OVER = lazy_regex(rb"(?:Writing|Receiving) objects: 100%")
 PER_CALL = 200  # commits on one command line, so that it stays far below the kernel's limit
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
 # ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open. The identity of
@@ -54,16 +55,16 @@ _KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
 # A credential helper that gives git the login in the store's address. If the login were on git's command line, every
 # user of the machine could read it.
 _LOGIN = '!f() { printf "username=%s\\npassword=%s\\n" "$TRUED_STORE_USER" "$TRUED_STORE_PASSWORD"; }; f'
-_SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
+_SCP = lazy_regex(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
 # git's messages when the store refuses. A retry would get the same answer.
-_REFUSED = re.compile(
+_REFUSED = lazy_regex(
     r"not our ref|rejected|shallow update|Permission denied|"
     r"Authentication failed|could not read Username|Host key verification|no matching host key|prohibited|"
     r"certificate|unable to find|repository .* not found|bad object|fsck|missing necessary objects|dubious ownership",
     re.IGNORECASE,
 )
 # What git prints after the real reason, whatever that was.
-_ALWAYS_PRINTED = re.compile(
+_ALWAYS_PRINTED = lazy_regex(
     r"fatal: Could not read from remote|Please make sure you have the correct access|and the repository exists"
 )
 

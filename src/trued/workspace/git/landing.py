@@ -4,7 +4,6 @@ force."""
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import stat
 from asyncio.subprocess import Process
@@ -13,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from trued.errors import BadInput, Busy
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import few
 from trued.workspace.git.command import TIMED_OUT, end_process, last_line
 from trued.workspace.git.store import ENGINE, CommitAuthor, Store
@@ -42,7 +42,7 @@ _HOOKS = (
     *("commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "reference-transaction"),
     *("pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change"),
 )
-_BETWEEN_WORDS = re.compile(r"[\s\"'!=;|&()<>]+")
+_BETWEEN_WORDS = lazy_regex(r"[\s\"'!=;|&()<>]+")
 _HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
 
 

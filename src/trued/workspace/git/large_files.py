@@ -9,14 +9,14 @@ empty folder.
 import asyncio
 import hashlib
 import os
-import re
 import shutil
 from pathlib import Path, PurePosixPath
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.workspace.git.store import LINK, Store
 
-POINTER = re.compile(
+POINTER = lazy_regex(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
 )
 POINTER_BYTES = 1024  # the LFS specification allows no larger pointer

@@ -2,15 +2,15 @@
 
 import asyncio
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from trued.support.lazy_regex import lazy_regex
 from trued.workspace.git.command import as_alternate, end_process, last_line
 
 WITHIN_S = 300.0
-_SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_SECRET = lazy_regex(r"(?<=://)[^/@\s]+(?=@)")
 
 
 async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) -> str:

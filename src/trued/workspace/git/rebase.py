@@ -1,18 +1,18 @@
 """Rebases a run's commits onto another commit, or merges them, in the private store, without running any code of the
 repository."""
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.support.path_sets import includes_path
 from trued.support.plain_text import printable
 from trued.workspace.git.command import GitFailed
 from trued.workspace.git.store import CommitAuthor, Store
 
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = lazy_regex(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
 CONFLICT = 1  # git's exit code for a conflict
 # Header lines that a rewritten commit keeps. A signature is dropped, because it is valid only for the original commit.

@@ -6,6 +6,7 @@ import shutil
 import zlib
 from pathlib import Path
 
+from trued.support.lazy_regex import lazy_regex
 from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
 
@@ -13,8 +14,8 @@ BRANCH = "main"
 TEMPLATES = Path("/usr/share/git-core/templates")  # what git itself copies into a new repository
 SHA1 = 40  # characters of a SHA-1 hash
 FAST = ("core.fsync=none", "core.compression=0", "pack.threads=1")  # for a repository that is removed with its room
-_ORIGIN = re.compile(r'^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url\s*=\s*(\S+)', re.MULTILINE)
-_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
+_ORIGIN = lazy_regex(r'^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url\s*=\s*(\S+)', re.MULTILINE)
+_CREDENTIALS = lazy_regex(r"(?<=://)[^/@]*@")
 
 
 async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, index: Path, git_folder: Path) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import os
-import re
 import secrets
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trued.errors import BadInput, StateFailed
+from trued.support.lazy_regex import lazy_regex
 from trued.support.path_sets import includes_path
 from trued.workspace.git.batch import batch_input, parse_batch
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed, last_line
@@ -26,13 +26,13 @@ UNDONE_READ = 50  # most undone files whose content is read, to be quoted: peopl
 AT_ONCE = 32  # git processes at a time for the files of a commit: each needs some of the engine's file descriptors
 LISTED = 7  # how many commits' file lists are cached, because base, start and head are read again and again
 REMEMBERED, SMALL = 512, 1 << 16  # number and size of contents that are cached: manifests, settings, tests
-_HASH = re.compile(r"[0-9a-f]{4,64}")
-_REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
+_HASH = lazy_regex(r"[0-9a-f]{4,64}")
+_REF = lazy_regex(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
 ROLE = "Trued-Role"  # the last trailer of a commit in the user's name: the role that did the work
-_TRAILERS = re.compile(r"(?:[A-Za-z][\w-]*: .*\n?)+")
-_PERSON = re.compile(r"\s*([^<>\n]*[^<>\s])\s*<([^<>\s]+)>\s*")
+_TRAILERS = lazy_regex(r"(?:[A-Za-z][\w-]*: .*\n?)+")
+_PERSON = lazy_regex(r"\s*([^<>\n]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ that can differ between two ordinary machines differs between the two turns.
 
 import os
 import pwd
-import re
 import secrets
 import socket
 import time
@@ -16,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trued.support.lazy_regex import lazy_regex
 from trued.workspace.sandbox.visible_folders import SYSTEM_FOLDERS, folder_contains
 
 OTHER_USERS = (1, 65534, 2)  # ids with a name on every Unix, because programs look up their user's name
@@ -24,7 +24,7 @@ PORTS = 8  # how many ports a check may use: enough for a server and the program
 ZONES = Path("/usr/share/zoneinfo")
 TEMPORARY, OTHER_TEMPORARY = "/tmp", "/var/tmp"  # noqa: S108  (inside the sandbox)
 # A path that needs no quoting in JSON, in lists of paths and in shell scripts.
-_PLAIN = re.compile(r"[A-Za-z0-9._/@+-]+")
+_PLAIN = lazy_regex(r"[A-Za-z0-9._/@+-]+")
 ELSEWHERE = "/srv"  # a usual folder for checkouts; the host's /srv is not shown in any sandbox
 NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # no folder can be shown below these
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from trued.support.lazy_regex import lazy_regex
 from trued.workflows.pipeline.decision_tables import CRITICS
 from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection
@@ -13,7 +14,7 @@ RESEARCH = tuple(f"research/{focus}.md" for focus in FOCUSES)
 CRITIQUES = tuple(f"ct-review/{name}.md" for name in CRITICS)
 REPLAN = ("verification/v-tasks.md",)
 READERS = ("spec", "designer", "planner")
-SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
+SENTENCE = lazy_regex(r"(?<=[.!?;])\s+|\n\s*\n")
 
 
 def members(files: LintSet) -> Iterator[Violation]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
+from trued.support.lazy_regex import lazy_regex
 from trued.workflows.pipeline.decision_tables import CHECKERS, REVISING
 from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextBlock
@@ -12,12 +13,12 @@ from trued.workflows.pipeline.lint.sets import SECTIONS, LintSet
 from trued.workflows.pipeline.lint.vocabulary import is_denied
 
 SAME = 4  # how many operating rules, at the start of each file's list, have the same words in all files
-STATUS = re.compile(r"\b(DONE|NEEDS_REVISION|ERROR)\b")
-LINE = re.compile(r"[\s*_`\"'-]*(?:DONE|NEEDS_REVISION|ERROR)\b")
-LITERAL = re.compile(r"(?<=`)(DONE|NEEDS_REVISION|ERROR)(?=:)")
-JOINED = re.compile(r"(?:DONE|NEEDS_REVISION|ERROR|or|and|[\s*_`/,|])*")
-PLACEHOLDERS = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]")
-FIELD = re.compile(r"[|;,]\s*[`*_]*[A-Za-z][\w -]{0,30}[`*_]*\s*[:=]|\|")
+STATUS = lazy_regex(r"\b(DONE|NEEDS_REVISION|ERROR)\b")
+LINE = lazy_regex(r"[\s*_`\"'-]*(?:DONE|NEEDS_REVISION|ERROR)\b")
+LITERAL = lazy_regex(r"(?<=`)(DONE|NEEDS_REVISION|ERROR)(?=:)")
+JOINED = lazy_regex(r"(?:DONE|NEEDS_REVISION|ERROR|or|and|[\s*_`/,|])*")
+PLACEHOLDERS = lazy_regex(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]")
+FIELD = lazy_regex(r"[|;,]\s*[`*_]*[A-Za-z][\w -]{0,30}[`*_]*\s*[:=]|\|")
 
 
 def form(files: LintSet) -> Iterator[Violation]:

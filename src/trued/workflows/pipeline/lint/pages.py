@@ -10,11 +10,13 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from trued.support.lazy_regex import lazy_regex
+
 SAMPLES = ("markdown", "md", "yaml", "yml", "json", "toml")  # languages of fences that show what a file may look like
-DEPRECATED = re.compile(r"[\W_]*(?:deprecat(?:ed|ion)|retired|no longer (?:used|active))\b", re.I)
+DEPRECATED = lazy_regex(r"[\W_]*(?:deprecat(?:ed|ion)|retired|no longer (?:used|active))\b", re.I)
 TITLE = 200  # only this many characters of a heading are compared
 DEEPEST = 8  # this many unclosed fences inside each other are parsed as text; everything deeper is code
-NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", re.I)
+NUMBERED = lazy_regex(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", re.I)
 
 
 @dataclass(frozen=True, slots=True)

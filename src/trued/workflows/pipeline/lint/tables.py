@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from trued.support.lazy_regex import lazy_regex
 from trued.workflows.pipeline.decision_tables import (
     CHECKERS,
     CRITICS,
@@ -25,12 +26,12 @@ DONE, REVISE, ERROR, MISSING = "DONE", "NEEDS_REVISION", "ERROR", "missing"
 StatusByAgent: TypeAlias = Mapping[str, str]
 
 SCALES = ([str(word) for word in Concern], [str(word) for word in Flaw])
-WORD = re.compile(rf"\b(DONE|NEEDS_REVISION|ERROR|missing|{'|'.join(word for scale in SCALES for word in scale)})\b")
-WORSE = re.compile(r"\b(\w+) or (?:worse|above|higher)\b")
-RESULT = re.compile(r"[`*_\s]*(DONE|NEEDS_REVISION|ERROR)[`*_\s.]*")
-PROCEED = re.compile(r"\b(?:proceed|go(?:es)?\s+on)\b", re.I)
-MANY = re.compile(r"\bat\s+least\s+(\d+|two|three)\b|\b(\d+|two|three)\s+or\s+more\b|\b(\d+)\+", re.I)
-ALWAYS = re.compile(
+WORD = lazy_regex(rf"\b(DONE|NEEDS_REVISION|ERROR|missing|{'|'.join(word for scale in SCALES for word in scale)})\b")
+WORSE = lazy_regex(r"\b(\w+) or (?:worse|above|higher)\b")
+RESULT = lazy_regex(r"[`*_\s]*(DONE|NEEDS_REVISION|ERROR)[`*_\s.]*")
+PROCEED = lazy_regex(r"\b(?:proceed|go(?:es)?\s+on)\b", re.I)
+MANY = lazy_regex(r"\bat\s+least\s+(\d+|two|three)\b|\b(\d+|two|three)\s+or\s+more\b|\b(\d+)\+", re.I)
+ALWAYS = lazy_regex(
     r"\b(?:otherwise|else|remaining|everything\s+else)\b|\ball\b[^|]*\b(?:DONE|Medium|Low|Minor)\b", re.I
 )
 NUMBERS = {"two": 2, "three": 3}

@@ -3,32 +3,33 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from trued.support.lazy_regex import lazy_regex
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 
 # Files that the pipeline had in the past: agents called aggregators combined the work of other agents in them.
 COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.md")
-NAMED_AGGREGATOR = re.compile(r"\b(?:ct|v|r)[\s_\u2010\u2011-]aggregators?\b", re.I)
-AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re.I)
-SYNTHESIS = re.compile(r"\bmode\s+2\b|\bsynthesi[sz]\w*", re.I)
+NAMED_AGGREGATOR = lazy_regex(r"\b(?:ct|v|r)[\s_\u2010\u2011-]aggregators?\b", re.I)
+AGGREGATOR = lazy_regex(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re.I)
+SYNTHESIS = lazy_regex(r"\bmode\s+2\b|\bsynthesi[sz]\w*", re.I)
 FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
-ENDING = re.compile(r"\.md\b")
-PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # a path without the ending .md
+ENDING = lazy_regex(r"\.md\b")
+PATH = lazy_regex(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # a path without the ending .md
 LENGTH = 300  # characters in a path
 REACH = 400  # this many characters before a word are searched for a negation
-PLACE = re.compile(r"[<{*$]")  # begins a placeholder in a path
-GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
-NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
-CLAUSE = re.compile(r"[.,;:!?|](?:\s|$)|\s[—–]\s|\n\s*\n")
-AFTER = re.compile(
+PLACE = lazy_regex(r"[<{*$]")  # begins a placeholder in a path
+GONE = lazy_regex(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
+NO = lazy_regex(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
+CLAUSE = lazy_regex(r"[.,;:!?|](?:\s|$)|\s[—–]\s|\n\s*\n")
+AFTER = lazy_regex(
     r"[`*\"'\s]*(?:\w+\s+)?(?:is|are|was|were|may|must|can|does|do|has|have)?\s*\b(?:not|never|no)\b", re.I
 )
 
-MEMORY_FILE = re.compile(r"memory/(?:[\w-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,40}\}|\*)+\.mem\.md")
-OWN_MEMORY = re.compile(
+MEMORY_FILE = lazy_regex(r"memory/(?:[\w-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,40}\}|\*)+\.mem\.md")
+OWN_MEMORY = lazy_regex(
     r"\.mem\.md|\bisolated\s+memor(?:y|ies)|\bown\s+memor(?:y|ies)|\bmemory\s+of\s+(?:your|its)\s+own", re.I
 )
-SHARED_MEMORY = re.compile(r"(?<![\w/.-])memory\.md\b|\bshared\s+memory\b", re.I)
+SHARED_MEMORY = lazy_regex(r"(?<![\w/.-])memory\.md\b|\bshared\s+memory\b", re.I)
 
 
 def has(piece: TextBlock, *patterns: str) -> bool:

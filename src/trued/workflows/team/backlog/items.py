@@ -1,6 +1,5 @@
 """The backlog's values (features, stories, tasks, criteria; an id is never used twice), and how each is written."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -8,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field
 
 from trued.model import Value
+from trued.support.lazy_regex import lazy_regex
 from trued.support.plain_text import plain_line
 
 WorkStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
@@ -30,9 +30,9 @@ MARKS = {"open": "[ ]", "done": "[x]", "failed": "[!]"}
 ARCHIVE = "backlog-archive.md"
 BULLET = "- "
 ADDED = "(not in the contract)"
-CODE = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)")
-_SPECIAL = re.compile(r"[\\<&\[]|\((?=attempts\b|not in the contract\))|(?<= )#(?=#*$)|^#")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+CODE = lazy_regex(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)")
+_SPECIAL = lazy_regex(r"[\\<&\[]|\((?=attempts\b|not in the contract\))|(?<= )#(?=#*$)|^#")
+_ESCAPED = lazy_regex(r"\\([!-/:-@\[-`{-~])")
 # Lines that a person may remove → the value that counts if the line is missing.
 _OPTIONAL = {"status": "pending", "priority": "medium", "uat": "pending"}
 _NEVER_BACK = ("title", "feature", "tasks")  # lines that the engine does not restore once a person removed them

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args
 
 from trued.errors import BadInput
+from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Heading, Item, List, Other, parse, split_lines
 from trued.workflows.team.backlog.items import (
     ADDED,
@@ -29,19 +30,19 @@ from trued.workflows.team.backlog.items import (
 )
 
 NAME = "backlog.md"
-_FEATURE = re.compile(r"(?i)(?:feature[ :]+)?(F\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
-_STORY = re.compile(r"(?i)(?:story[ :]+)?(F\d{1,6}-S\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
-_NEW_FEATURE = re.compile(r"(?i)feature\s*[:–—-]\s*(.*)")
-_NEW_STORY = re.compile(r"(?i)story\s*[:–—-]\s*(.*)")
-_NAMED = re.compile(r"(?:\*\*)?(F\d{1,6}-[CT]\d{1,6})(?:\*\*)?\s*(?::(?:\*\*)?|\s|$)\s*(.*)", re.DOTALL)
-_FIELD = re.compile(r"\*\*([A-Za-z][A-Za-z ]*?)(?:\*\*:|:\*\*)\s*(.*)")
-_BOX = re.compile(r"\[(.)\](?:\s+(.*)|$)", re.DOTALL)
-_LEAD = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+[-*+][ \t]+")
-_ATTEMPTS = re.compile(r"\s*(?<!\\)\(attempts:?\s*(\d{1,6})\s*/\s*(\d{1,6})\)\s*$", re.IGNORECASE)
-_ODD_ATTEMPTS = re.compile(r"(?<!\\)\(attempts:[^()]*\)\s*$", re.IGNORECASE)
-_SUB = re.compile(r"(?i)(needs|depends on|files|note|by)\s*:\s*(.*)", re.DOTALL)
-_GIVEN = re.compile(r"<!-- ids given so far: ([FCST\d ]*) -->\s*")
-_HIDDEN = re.compile(r" {0,3}## (F\d{1,6}): ")
+_FEATURE = lazy_regex(r"(?i)(?:feature[ :]+)?(F\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
+_STORY = lazy_regex(r"(?i)(?:story[ :]+)?(F\d{1,6}-S\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
+_NEW_FEATURE = lazy_regex(r"(?i)feature\s*[:–—-]\s*(.*)")
+_NEW_STORY = lazy_regex(r"(?i)story\s*[:–—-]\s*(.*)")
+_NAMED = lazy_regex(r"(?:\*\*)?(F\d{1,6}-[CT]\d{1,6})(?:\*\*)?\s*(?::(?:\*\*)?|\s|$)\s*(.*)", re.DOTALL)
+_FIELD = lazy_regex(r"\*\*([A-Za-z][A-Za-z ]*?)(?:\*\*:|:\*\*)\s*(.*)")
+_BOX = lazy_regex(r"\[(.)\](?:\s+(.*)|$)", re.DOTALL)
+_LEAD = lazy_regex(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+[-*+][ \t]+")
+_ATTEMPTS = lazy_regex(r"\s*(?<!\\)\(attempts:?\s*(\d{1,6})\s*/\s*(\d{1,6})\)\s*$", re.IGNORECASE)
+_ODD_ATTEMPTS = lazy_regex(r"(?<!\\)\(attempts:[^()]*\)\s*$", re.IGNORECASE)
+_SUB = lazy_regex(r"(?i)(needs|depends on|files|note|by)\s*:\s*(.*)", re.DOTALL)
+_GIVEN = lazy_regex(r"<!-- ids given so far: ([FCST\d ]*) -->\s*")
+_HIDDEN = lazy_regex(r" {0,3}## (F\d{1,6}): ")
 _FIELDS = {
     "status": "status",
     "priority": "priority",
