@@ -45,8 +45,10 @@ class ProjectFiles:
         return part
 
     def folder_of(self, module: str) -> str:
-        """The folder in which the project has this module; "" if it has none, or has the module where checks look
-        anyway or among tests."""
+        """The folder of the project that has this module; if there are several, the one with the shortest path.
+
+        Returns "" if no folder has the module, if checks look in such a folder anyway, or if one is among tests.
+        """
         top = module.split(".")[0]
         holding = {PurePosixPath(path).parent for path in self.paths if PurePosixPath(path).name == f"{top}.py"}
         holding |= {
@@ -77,8 +79,8 @@ async def project_files(workspace: Workspace, commit: str) -> ProjectFiles:
 async def places_of_modules(
     workspace: Workspace, contract: Contract, due: Iterable[Requirement], evidence: Iterable[Evidence]
 ) -> list[str]:
-    """Notes about modules that cases call and checks do not find, because the base has them in a folder where checks do
-    not look."""
+    """One note for each folder of the base that has modules that cases call, but in which checks do not look. [] if
+    checks found all called modules."""
     absent = {
         fact.requirement
         for fact in evidence

@@ -28,7 +28,12 @@ BESIDE_THE_SECOND = "at the same time as the second, in an equal checkout"
 async def facts_of_base(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Emit, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
-    """The base's facts, from the cache if the same checks ran on the same tree before, else from a new run."""
+    """The results of the contract's checks on the base. They come from the cache if the same checks ran on the same
+    tree before, otherwise from a new run.
+
+    `taken_before`: results on this base that the caller already has. Then the cache is not read, and only checks
+    without such a result run.
+    """
     tree, level = await workspace.tree(contract.base), workspace.confinement().level
     baseline = FactCache(workspace.kept)
     if not taken_before and (facts := baseline.of_base(contract, tree, level)):
@@ -83,7 +88,7 @@ async def _run_on_base(
                     lacks = tuple(str(files.advise(part)) for part in machine_lacks(check, taken[name]))
                     tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=lacks))
 
-        # As on the head, no test has run in the room of the cases before them.
+        # As on the head, cases run in a room in which no test has run before.
         cases = [shared for shared in runs if isinstance(shared.check, DATA)]
         others = [shared for shared in runs if shared not in cases]
         if cases and others and await _can_run_two(bench):
@@ -112,7 +117,7 @@ async def _both(first: Awaitable[None], second: Awaitable[None]) -> None:
 
 
 async def run_on_base(shared: SharedRun, bench: Bench, recorder: EvidenceRecorder) -> list[Evidence]:
-    """Run the checks in this room of the base, failed cases `RED_TURNS` times, and record every run."""
+    """Run these checks in this room of the base, and record every run. Failed cases run at least `RED_TURNS` times."""
     facts = await run_and_repeat_failures(shared.check, bench)
     return [
         evidence
@@ -122,8 +127,8 @@ async def run_on_base(shared: SharedRun, bench: Bench, recorder: EvidenceRecorde
 
 
 async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
-    """Run all cases once, and the failed ones again until they ran `RED_TURNS` times, because a failure by chance must
-    not count as red."""
+    """Run all cases once, and failed cases again until they ran at least `RED_TURNS` times, because a failure by chance
+    must not count as red. Returns one fact for each run."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
     suspects = tuple(result.id for result in facts[0].tried if _is_to_be_repeated(result))
     facts += await _repeat_failures(check, bench, facts[0], suspects) if suspects else []
@@ -135,13 +140,13 @@ async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
 
 
 async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
-    """Run the failed cases again, so that they ran `RED_TURNS` times in all; two of these runs in parallel if two cores
-    are idle.
+    """Run the failed cases again, so that they ran at least `RED_TURNS` times in all. If two cores are idle, two of
+    these runs are in parallel.
 
-    If both parallel runs have the results of the first run, only the remaining runs follow. If files were left in the
-    checkout, at least one follows, because a later run must find them. If the results differ, the parallel runs do not
-    count towards `RED_TURNS`, and all runs follow, one after the other. Every run is recorded, and a single pass makes
-    the case unstable.
+    If both parallel runs have the results of the first run, they count towards `RED_TURNS`. Even then, one more run
+    follows if a run left files in the checkout, because a later run must find these files. If the results differ, the
+    parallel runs do not count towards `RED_TURNS`, and as many runs follow, one after the other. Every run is recorded,
+    and a single pass makes the case unstable.
     """
     again = RED_TURNS - 1
     selection = CaseSelection(ids=suspects, on_base=True)

@@ -69,7 +69,8 @@ def correct_by_base(head: Tried, base: Tried) -> Tried:
 
 
 def ends_alike(output: str, other: str) -> bool:
-    """Whether two outputs end with the same lines; numbers (ports, lines, seconds) may differ."""
+    """Whether two outputs end with the same lines. Numbers in them (ports, lines, seconds) may differ. False if there
+    is no output."""
     return bool(output.strip()) and _last_lines(output) == _last_lines(other)
 
 

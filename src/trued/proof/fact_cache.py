@@ -42,7 +42,7 @@ class EarlierFacts:
 
 
 class FactCache:
-    """The cache, as files below the state folder. Without a state folder nothing is kept; unreadable files are ignored.
+    """The cache, as files below the state folder. Without that folder, nothing is kept. Unreadable files are ignored.
 
     Failures of a head are kept for one `repository` only. Results on a base are keyed by the base's content, so all
     clones with the same content share them. When they are returned, they name the commit and the requirements of the
@@ -167,7 +167,7 @@ async def tree_with_content(workspace: Workspace, commit: str) -> str:
 
 
 def artifact_hashes(evidence: Iterable[Evidence]) -> set[str]:
-    """Hashes of the pictures and recordings that are kept for people."""
+    """The hashes of the pictures and recordings that belong to this evidence."""
     return {sha256 for fact in evidence for sha256 in fact.artifacts.values()}
 
 

@@ -1,4 +1,4 @@
-"""The hashes that identify contracts and checks. Pure."""
+"""The hashes that identify contracts and checks."""
 
 import hashlib
 import json

@@ -33,8 +33,8 @@ async def try_own_tests(
     *,
     kept: Collection[str] = (),
 ) -> tuple[dict[str, OwnTests], list[Evidence]]:
-    """Run the head's own tests on base and head. Returns what they show for each requirement, and the evidence.
-    `kept`: see `BothSides`."""
+    """Run the head's own tests on base and head. Returns what they show, by requirement, and the evidence. Requirements
+    without a `tests` check are left out. `kept`: see `BothSides`."""
     by_requirement: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:

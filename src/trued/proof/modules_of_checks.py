@@ -1,4 +1,4 @@
-"""The modules that a requirement's checks may use on the base, as far as texts show."""
+"""Finds the modules that a requirement's checks may use on the base, by reading texts."""
 
 from functools import partial
 
@@ -11,8 +11,11 @@ from trued.protocols import Workspace
 
 
 async def modules_of_checks(workspace: Workspace, contract: Contract, requirement: Requirement) -> frozenset[str]:
-    """The top-level modules that are imported by the base's Python files that these checks may reach. The head's
-    imports do not count, because the head may import anything."""
+    """The top-level modules that the requirement's checks may import on the base, directly or through other files.
+
+    These are the imports of all Python files of the base that the checks may reach. If it is unknown what they reach,
+    every Python file of the base counts. The head's imports do not count, because the head may import anything.
+    """
     known = await workspace.blobs(contract.base)
     read = partial(texts_at, workspace, contract.base)
     tests, commands = set[str](), list[tuple[str, ...]]()

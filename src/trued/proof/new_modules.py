@@ -1,4 +1,4 @@
-"""Modules that a head adds to the project. A check that lacks one of them on the base is red there, not unjudged."""
+"""Finds the modules that a head adds to the project. A check that lacks one on the base is red there, not unjudged."""
 
 import ast
 import sys
@@ -67,7 +67,7 @@ def _may_require_more(setup: str) -> bool:
 
 
 def _imported_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """The top-level names of the modules that the nodes import; an import of all names counts apart."""
+    """The top-level names of the modules that these nodes import. `from a.b import *` gives `a.b.*` instead of `a`."""
     plain = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     froms = [
         (node.module or "", alias.name) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names

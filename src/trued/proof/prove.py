@@ -154,7 +154,7 @@ async def _judge(
     without_tests, _ = await _altered_submodules(trial.workspace, contract.base, trial.commit, of_tests=True)
     suites = await _judge_suites(trial, evidence, change, absent)
     verdicts = [judge(requirement, trial.facts(requirement, evidence, change)) for requirement in due]
-    # Before the suites can refute a requirement: a suite that fails with another version of a package is unjudged.
+    # This comes before suites can refute requirements, because a suite that fails may become unjudged here.
     suites = await _allow_for_unused_versions(trial, due, evidence, suites)
     verdicts = await _allow_for_unused_versions(trial, due, evidence, verdicts)
     verdicts = [lower_for_existing_tests(judged, suites) for judged in verdicts]
@@ -215,14 +215,15 @@ async def _cap_for_conversions(trial: CommitTrial, change: CommitChange, verdict
 def _cap_all(
     verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], paths: Sequence[str]
 ) -> list[Judged]:
-    """The verdicts, each capped if there are such paths."""
+    """The verdicts, each capped at `tested` if there are any paths. `sentence` words the reason."""
     return [cap(judged, sentence, paths) for judged in verdicts]
 
 
 def _cap_each(
     verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], code: Mapping[str, Sequence[str]]
 ) -> list[Judged]:
-    """The verdicts, each capped if there is such code for its requirement (`code`: requirement → code)."""
+    """The verdicts, each capped at `tested` if there is any code for its requirement. `code`: requirement → code.
+    `sentence` words the reason."""
     return [cap(judged, sentence, code.get(judged.id, ())) for judged in verdicts]
 
 
@@ -249,8 +250,8 @@ async def _allow_for_unused_versions(
 
 async def _allow_for_versions(trial: CommitTrial, judged: Judged, requirement: Requirement) -> Judged:
     """Apply `allow_for_versions` with the versions that the head declares and its checks did not use. If the
-    requirement is refuted, only packages that its checks may use on the base count: the version of another one is no
-    excuse."""
+    requirement is refuted, only packages that its checks may use on the base count, because the version of any other
+    package is no excuse."""
     unused = trial.room.added.unused
     if judged.grade is Grade.REFUTED:
         interpreter = await interpreter_of(trial.workspace, trial.contract)
@@ -291,15 +292,15 @@ async def _changed_in_submodules(workspace: Workspace, base: str, commit: str) -
 
 
 async def _would_pass_with(trial: CommitTrial, absent: Sequence[str]) -> bool:
-    """Whether existing tests fail only because these submodules are absent: with the base's version of them, all
-    pass."""
+    """Whether existing tests fail only because these submodules are absent, so that all tests pass with the base's
+    version of the submodules. False if the base has no file of them."""
     on_base = await trial.workspace.blobs(trial.contract.base) if absent else {}
     files = {path: blob for path, blob in on_base.items() if any(is_below(path, submodule) for submodule in absent)}
     return bool(files) and not await trial.tests_failing_with(files)
 
 
 def _judge_wholes(contract: Contract, verdicts: tuple[Judged, ...]) -> tuple[Judged, ...]:
-    """The verdicts; each requirement that consists of others gets the worst grade of these parts and of its own
+    """The verdicts, in which each requirement that consists of others has the worst grade of its parts and of its own
     checks."""
     by_id = {judged.id: judged for judged in verdicts}
     return tuple(
@@ -332,7 +333,8 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
 async def _earlier_facts(
     workspace: Workspace, known: Sequence[Evidence], commit: str, owned: tuple[str, ...]
 ) -> list[Evidence]:
-    """Earlier facts about the same work. Two commits that differ only in the engine's own files are the same work."""
+    """The facts about heads among `known` that are about the same work as this commit. Commits that differ only in the
+    engine's own files (`owned`) are the same work."""
     earlier = {fact.commit for fact in known if fact.side == "head"}
     same = {other for other in earlier if not paths_outside(await workspace.changed_files(other, commit), owned)}
     return [fact for fact in known if fact.side == "head" and fact.commit in same]

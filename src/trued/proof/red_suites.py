@@ -1,7 +1,7 @@
-"""Runs red suites on base and head, to find test files that pass on the head, and the code that they use.
+"""Runs red suites on base and head, to find test files that pass on the head, and the code that these files use.
 
-A red suite is one in which no test passes on the base. Test-first projects have only such suites. They guard nothing,
-but once they pass, the code that they test counts as checked.
+A red suite is a suite in which no test passes on the base. Test-first projects have only red suites. Red suites guard
+nothing, but once they pass, the code that they test counts as checked.
 """
 
 from collections.abc import Collection
@@ -23,7 +23,9 @@ from trued.protocols import Workspace
 class TurnedTests:
     """What is known of test files that fail on the base, and in which every test passes twice on the head."""
 
-    ran: frozenset[str] = frozenset()  # files of the head that were loaded, if every test file passes now
+    ran: frozenset[str] = (
+        frozenset()
+    )  # files of the head that were loaded by suites in which every test file passes now
     names: frozenset[str] = frozenset()  # names that these test files use, by their text on the base
     facts: tuple[Evidence, ...] = ()
 
@@ -50,8 +52,8 @@ async def turned_tests(
 
 
 async def _earlier_failures(sides: BothSides, check: TestsCheck, results: ResultsOnBothSides) -> list[Evidence]:
-    """Failures that were recorded earlier for the same tree, so that a retry does not turn them into a pass. Also
-    stores those of this run."""
+    """This check's failures that were recorded earlier for the same tree, so that a retry does not turn them into a
+    pass. Also stores the failures of this run."""
     workspace, contract = sides.workspace, sides.contract
     cache, tree = FactCache(workspace.kept, workspace.repository), await tree_with_content(workspace, sides.commit)
     level = workspace.confinement().level
@@ -61,8 +63,8 @@ async def _earlier_failures(sides: BothSides, check: TestsCheck, results: Result
 
 
 def _passing_files(results: ResultsOnBothSides) -> dict[str, bool]:
-    """Test file that the runner reported → whether all its tests pass on the head, and every one of them had a clear
-    result (passed or failed) on the base."""
+    """Test file that the runner reported → whether all its tests pass on the head, and each had a clear result (passed
+    or failed) on the base. Tests that are skipped on the base are left out, unless they fail on the head."""
     passing: dict[str, bool] = {}
     for name, base_state in results.base_states.items():
         head_state = on_head(name, results.head_facts, results.lacks)[0]

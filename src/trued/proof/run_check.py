@@ -40,7 +40,8 @@ TEMPORARY = ("environment", "start")  # kinds of failure that may be gone in the
 
 
 async def run_check(check: Check, bench: Bench, selection: CaseSelection) -> Fact:
-    """Run one check once. It is retried only if the environment itself broke, never because the check failed."""
+    """Run one check once. The run is repeated only if the environment itself broke, never because the check failed. If
+    the bench is broken, the check does not run, and no case is judged."""
     fact = unjudged_fact(bench.broken, "prepare", selection)
     bench = replace(
         bench, second=selection.second, variables=_variables(check, bench.variables, second=selection.second)
@@ -99,7 +100,7 @@ async def _run_once(check: Check, bench: Bench, selection: CaseSelection) -> Fac
 
 
 def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
-    """Hash → check, for all checks that a machine can run. A check that several requirements share is there once."""
+    """Hash → check, for all checks that a machine can run. A check that several requirements share is listed once."""
     checks = [check for requirement in requirements for check in requirement.checks if check.kind != "manual"]
     return {check_hash(check): check for check in checks}
 
@@ -158,7 +159,7 @@ class EvidenceRecorder:
         return EvidenceRecorder(self.contract, replace(self.interpreter, versions=versions), self.commit, self.tree)
 
     def record_run(self, shared: SharedRun, fact: Fact, *, turn: int, tainted: bool = False) -> list[Evidence]:
-        """The evidence of one run for every check that it serves, and every requirement that has the check."""
+        """The evidence of one run: one record for each requirement that has one of the checks that the run serves."""
         return [
             self.record(owner, check, fact, turn=turn, tainted=tainted)
             for name, check in shared.serves.items()

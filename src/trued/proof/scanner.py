@@ -25,7 +25,7 @@ _LITERAL = lazy_regex(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
 
 
 def discard_event(event: JournalEvent) -> None:
-    """Do nothing with the event. For callers that do not record events."""
+    """Ignore the event. For callers that do not record events."""
 
 
 class Scanner:
@@ -116,7 +116,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _lines(files: Iterable[bytes]) -> Iterator[str]:
-    """The long lines of held-out files, without imports, and all string literals in these files."""
+    """The long lines of held-out files, without imports, and the string literals in these files."""
     lines = [
         line.strip()
         for content in files

@@ -1,4 +1,4 @@
-"""The pictures that evidence holds, with what each one shows. Pure."""
+"""The pictures that evidence holds, with what each one shows."""
 
 from collections.abc import Iterable
 

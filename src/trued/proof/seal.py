@@ -123,12 +123,12 @@ async def seal(
 
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """The contract without these guards, which do not pass on the base, cannot be run, or are superseded as a whole. A
-    guard that is also a check of a requirement stays: whether it passes on the head is not known yet.
+    guard that is also a check of a requirement stays, because it may pass on the head.
 
-    A suite that could not be run is recorded in `unguarded`, because code that only this suite reaches stays
-    unverified. So is a suite in which no test passes: it may only lack something on this machine. If the runner of such
-    a suite reported single tests, it also becomes a red suite. But if a requirement has the suite as its own check, all
-    its tests must pass on the head.
+    A suite is recorded in `unguarded` if it could not be run, because code that only this suite reaches stays
+    unverified. A suite in which no test passes is recorded there, too, because it may only lack something on this
+    machine. If the runner of such a suite reported single tests, the suite also becomes a red suite. A requirement that
+    has such a suite as its own check is not met until all tests of the suite pass on the head.
     """
     suites = [check_hash(check) for suite in contract.suites for check in suite.checks]
     never_green = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
@@ -268,7 +268,8 @@ async def _seal_with_all_guards(
 
 
 def _with_notes(contract: Contract, notes: Iterable[str]) -> Contract:
-    """The contract with these notes. Notes that it already has, because it is sealed again, are not added twice."""
+    """The contract with these notes. If it is sealed again, it has some of these notes already: they are not added
+    twice."""
     new = [note for note in notes if note not in contract.undecided]
     facts = [note for note in new if isinstance(note, FactNote)]
     return contract.model_copy(
@@ -294,15 +295,15 @@ async def _packages_of_checks(
 
 
 def _project_roots(requirements: Requirements, terms: SealTerms, blobs: Collection[str]) -> tuple[str, ...]:
-    """The import roots of the base's project folders; none if the user names all folders from which checks import."""
+    """The import roots of the base's project folders. Empty if the user names the folders from which checks import."""
     if requirements.environment.path:
         return ()
     return import_roots(blobs) if terms.project_roots is None else terms.project_roots
 
 
 def _notes_on_unknown_names(contract: Contract, ids: Sequence[str]) -> list[str]:
-    """Sentences about tests that a requirement supersedes by name, although the base has no test of that name. None if
-    no test ran."""
+    """Sentences about tests that a requirement supersedes by name, although the base has no test of that name. [] if no
+    test ran."""
     tests = [test for test in ids if test != WHOLE_CHECK]
     return [
         f"{requirement.id} supersedes {name}, but {NO_SUCH_TEST}{_suggested_name(name, tests)}"
@@ -313,7 +314,8 @@ def _notes_on_unknown_names(contract: Contract, ids: Sequence[str]) -> list[str]
 
 
 def _suggested_name(name: str, tests: Sequence[str]) -> str:
-    """`: did you mean …?`, with the test that has this last part, or the most similar name; "" if there is none."""
+    """`: did you mean …?`, with a test whose id ends with this name, or else with the test of the most similar name; ""
+    if there is neither."""
     alike = [*(test for test in tests if test.endswith(f"::{name}")), *get_close_matches(name, tests, n=1)]
     return f": did you mean {alike[0]}?" if alike else ""
 
@@ -415,9 +417,9 @@ async def _runner_modules(
 async def _choose_interpreter_and_run(
     workspace: Workspace, contract: Contract, tell: Emit, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
-    """Run the checks on the base with the caller's interpreter. If it lacks packages, or does not fit earlier results,
-    run them with an interpreter that has everything the base declares. Returns the contract with the interpreter, and
-    the results."""
+    """Run the checks on the base with the caller's interpreter. If this interpreter lacks packages, or does not fit
+    earlier results, run the checks with one that has everything the base declares. Returns the contract with the
+    interpreter, and the results."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
     known, recorded = terms.known, terms.recorded
     caller = await caller_interpreter(packages)

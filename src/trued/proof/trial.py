@@ -77,8 +77,8 @@ class CommitChange:
     """What the judge needs to know of the commit's change itself, besides the results of checks."""
 
     paths: Sequence[str]  # the changed files, without the engine's own
-    unread: Sequence[str] = ()  # of these, the files that may install a package without a manifest
-    undeclared: Sequence[str] = ()  # sentences about imports that nothing provides
+    unread: Sequence[str] = ()  # of `paths`, the files that may install a package without a manifest
+    undeclared: Sequence[str] = ()  # sentences about packages that no registry has and imports that nothing provides
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,8 @@ class CommitTrial:
         # Set when the head's checks run.
         self.room = HeadRoom()
         self.evidence: list[Evidence] = []  # of checks, then of objections
-        self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run and may guard
+        # Check → the project's files that it was seen to run. Guards that guard nothing are left out.
+        self.ran: dict[str, frozenset[str]] = {}
 
         # Set after the head's checks ran.
         self.objected = [CheckedObjection(finding) for finding in objections if finding.case is None]
@@ -253,8 +254,8 @@ class CommitTrial:
         return [*facts, *await self._run_on_base(interpreter, again, added.versions)]
 
     async def _base_facts_with_tools(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> Sequence[Evidence]:
-        """The results on the base, after checks ran there again for which Node or Chromium had another version there.
-        Otherwise a case could go from red to green only because of the new version."""
+        """The results on the base. A check for which Node or Chromium had another version on the base than on the head
+        has run on the base again. Otherwise a case could go from red to green only because of the new version."""
         before, now = (
             {(fact.check, name): fact.versions[name] for fact in facts for name in TOOLS if name in fact.versions}
             for facts in (self.base_facts, self.evidence)
@@ -301,8 +302,8 @@ class CommitTrial:
         return 2 if has_hidden_files else int(is_hidden_data(shared.check)), is_data
 
     def guards_nothing(self, check: str) -> bool:
-        """Whether the check should guard, but none of its cases passes on the base. Then code that it runs is not
-        guarded."""
+        """Whether the check is a guard of the contract, but none of its cases passes on the base. Then the code that it
+        runs is not guarded."""
         facts = [fact for fact in self.base_facts if fact.check == check]
         return check in self.contract.guards and Base.GUARD not in on_base(facts).values()
 
@@ -356,8 +357,8 @@ class CommitTrial:
         return frozenset(ran)
 
     def _is_uncounted(self, shared: SharedRun, case: str) -> bool:
-        """Whether this existing test does not count, because it is superseded, or because its result depends on order
-        or date."""
+        """Whether this existing test does not count, because it is superseded, or because its result is unreliable (see
+        `Facts.uncounted`)."""
         replaced = [
             name
             for requirement in self.contract.requirements
@@ -623,8 +624,8 @@ def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
 
 
 def is_untraced(check: Check) -> bool:
-    """Whether the check starts a program or a server, or opens a page: then the engine cannot see which files are used.
-    False for commands and tests: for them, `CommitTrial.ran` shows whether files were seen."""
+    """Whether the check starts a program or a server, or opens a page, so that the engine cannot see which files are
+    used. False for commands and tests, for which `CommitTrial.ran` shows whether files were seen."""
     if isinstance(check, ExamplesCheck):
         return any(not isinstance(case, CallCase) for case in check.cases)
     return isinstance(check, BrowserCheck)

@@ -46,7 +46,7 @@ class Rooms:
 
     fresh: Callable[[], Room]  # like the room of the tests
     as_committed: Callable[[], Room]  # for cases and pages: with all files as the commit has them
-    differ: bool  # whether the two differ in their files
+    differ: bool  # whether rooms of the two kinds differ in their files
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +203,8 @@ async def _take_turn(
 
 
 class _UnusedRooms:
-    """Provides a clean room in which no check has changed anything. A room that a check has changed is replaced by a
-    new one, made by calling `make`."""
+    """Provides a clean room in which no check has changed anything. If a check has changed the room, the next call of
+    `room` removes it and makes a new one, by calling `make`."""
 
     def __init__(self, make: Callable[[], Room]) -> None:
         self._new_room = make
@@ -250,8 +250,8 @@ class _UnusedRooms:
 
 
 def _ids_to_run(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
-    """The ids to run now. Ids that timed out before are left out, because another run could not improve their
-    result."""
+    """The ids of the planned run without those that timed out in an earlier turn, because another run could not improve
+    their result. Empty if the whole check timed out."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
     timed_out = {result.id for fact in facts for result in fact.tried if result.kind == "time"}
     return () if WHOLE_CHECK in timed_out else tuple(name for name in planned.ids if name not in timed_out)

@@ -1,7 +1,7 @@
 """Finds changed code in which no check would notice a mistake.
 
 Existing tests guard the base's code. If they cannot be run, or fail before and after the change, nothing guards the
-code that they test. If a change alters such code, its requirements are `tested` at most, unless their cases reach the
+code that they test. If a change alters such code, the requirements are `tested` at most, unless their cases reach the
 code.
 """
 
@@ -70,7 +70,7 @@ MOST_CODE = 5000  # at most this many files of code are searched for the names o
 MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them
 # With more than `FEW_HELPERS`, they are undone only if all these runs of the existing tests will not take longer.
 FEW_HELPERS, LONGEST_S = 4, 1800.0
-# Keys of a package.json for package managers; code may read any other.
+# Keys of a package.json that only package managers read. Code of the product may read any other key.
 _DECLARING = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "scripts", "version")
 REPLACES = "takes the place of another module"
 PYPROJECT = "pyproject.toml"
@@ -164,7 +164,7 @@ class UnguardedCode:
             return {}
         texts = await self._texts_on_base(tests=True)
         guarding = self._without_idle_tests(texts)
-        # `watched`: names that cases reach, or tests that are not idle. `idle`: names that idle tests reach.
+        # `watched`: names that cases or tests that are not idle reach. `idle`: names that idle tests reach.
         graph = NameGraph(guarding.values())
         watched = graph.reached([*self._entry_points(), *names_in_others])
         idle = NameGraph((text for path, text in texts.items() if guarding[path] != text), graph).reached(names_in_idle)
@@ -178,7 +178,7 @@ class UnguardedCode:
         places += [f"{path} ({name})" for path, name in self._only_namesakes_used(shared, texts)]
         # A new file may take the place of a module that only idle tests reach.
         places += [f"{path} ({name})" for path, name in altered if name == REPLACES and _module_name(path) in modules]
-        # Statements that run when a module is loaded may alter such names.
+        # Statements that run when a module is loaded may alter names that only idle tests reach.
         rewritten = [path for path, name in altered if name == MODULE]
         before, after = await self._texts_on_both_sides(rewritten)
         for path in rewritten:
@@ -226,7 +226,7 @@ class UnguardedCode:
         if len(groups) > MOST_HELPERS or (len(groups) > FEW_HELPERS and took_s > LONGEST_S):
             return list(suspects)
         # A suspect may be a helper or a part of the product, so the mistake may be in one and hidden by others.
-        # First one by one: two changes may cancel each other out, so a helper is undone while all others stay.
+        # First each helper is undone while all others stay, because two changes may cancel each other out.
         undoings_of_groups = [[suspects[path] for path in paths] for paths in groups]
         hiding = [
             paths
@@ -235,8 +235,8 @@ class UnguardedCode:
         ]
         if hiding or len(groups) < 2:
             return [path for paths in hiding for path in paths]
-        # Then all together: each of several helpers may hide the same failure. At last all but one, because that one
-        # may have the mistake that all others hide.
+        # Then all are undone together, because each of several helpers may hide the same failure. At last all but one
+        # are undone, because that one may have the mistake that all others hide.
         combinations = [[*suspects.values()]]
         if len(groups) > 2:  # of two, each was undone alone already
             combinations += [
@@ -261,14 +261,14 @@ class UnguardedCode:
         return files_in_place_of_others(added, folders, texts, StandardLibrary(room.standard, room.library), packages)
 
     async def namesakes_among_tests(self) -> list[str]:
-        """New files that the base's tests would load in place of the product, if the new files are beside these
-        tests."""
+        """New files that lie beside the base's tests, so that these tests would load them in place of modules of the
+        product."""
         known = await self.workspace.blobs(self.contract.base)
         return [*await self._namesakes([path for path in self._paths if path not in known])]
 
     async def behind_namesakes(self) -> dict[str, list[str]]:
-        """Requirement → changed code of the product that no check was seen to run. The base's tests load files of their
-        own in its place."""
+        """Requirement → changed code of the product that no check was seen to run, and in place of which the base's
+        tests load files of their own."""
         known = await self.workspace.blobs(self.contract.base)
         names = {*(await self._namesakes([path for path in known if is_test(path)])).values()}
         if not names:
@@ -524,7 +524,7 @@ class UnguardedCode:
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
         """The names used by idle existing tests, and the names used by all other existing tests. Both are empty if no
-        idle test is in Python."""
+        idle test is Python code, a document with examples, or a command line."""
         failing, passing = self._idle_and_guarding()
         files = {name.split("::")[0] for name in failing}
         readable = any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files)
@@ -584,7 +584,7 @@ class UnguardedCode:
 
     def _idle_and_guarding(self) -> tuple[list[str], list[str]]:
         """The idle existing tests, and all others. Idle tests pass neither on the base nor on the head, or no check
-        collects them."""
+        collects them. Superseded tests never count as idle."""
         failing, passing = [test for test in self.contract.uncollected if not self._is_superseded(test)], list[str]()
         for check in (check for suite in self.contract.suites for check in suite.checks):
             before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]

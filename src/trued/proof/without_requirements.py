@@ -65,8 +65,8 @@ async def judge_without_requirements(
 async def _tests_by_suite(
     workspace: Workspace, contract: Contract, suites: Iterable[Check], tests: Iterable[str]
 ) -> list[tuple[TestsCheck, list[str]]]:
-    """Each suite with the test files that it runs; suites without any are left out. A file goes to the suite whose
-    runner can run it and whose project folder is the nearest one above the file."""
+    """Each suite with the test files that it runs. Suites without test files are left out. A file goes to the suite
+    whose runner can run it and whose project folder is the nearest one above the file."""
     calls = [
         (check, await runner_on_base(check.command, workspace, contract.base, contract.carried))
         for check in suites
@@ -90,7 +90,7 @@ def _can_run(call: RunnerCall | None, path: str) -> bool:
 
 
 def _folder_above(path: str, check: TestsCheck, call: RunnerCall | None) -> str | None:
-    """The folder of the suite's project; None if the file is not in it."""
+    """The folder of the suite's project ("" is the top); None if the file is not in that folder."""
     folder = call.folder if call else package_folder(check.command)
     return folder if not folder or is_below(path, folder) else None
 
@@ -121,10 +121,10 @@ async def _try_tests(
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
-    """The tests that fail on the head and were failing on the base already, so that the change did not break them.
+    """The tests that fail on the head and failed on the base already, so that the change did not break them.
 
     The base's version of a test must fail on the base in the surroundings of the first turn. For a test that passed the
-    head's first turn, it is enough that it fails there in the surroundings of the second.
+    head's first turn, a failure on the base in the surroundings of the second turn is enough.
     """
     failing = [_failing_in_files(fact.tried, check.files) for fact in here]
     if not any(failing):

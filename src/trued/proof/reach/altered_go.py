@@ -1,4 +1,4 @@
-"""Finds the declarations of Go files that a change alters, and those that tests use. Only reads text. Pure.
+"""Finds the declarations of Go files that a change alters, and those that tests use. Only reads text.
 
 The engine does not see which Go code a test runs. A test may use any declaration of its package, and the words in the
 test's text show which ones it does use.

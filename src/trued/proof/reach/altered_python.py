@@ -1,4 +1,4 @@
-"""Finds the base's Python code that a change alters, and the code that cases and tests reach. Only parses text. Pure.
+"""Finds the base's Python code that a change alters, and the code that cases and tests reach. Only parses text.
 
 If the existing tests cannot be run, only this analysis shows which altered code is unverified. It does not depend on
 anything that the head's code reports while it runs. An addition counts as harmless only if the engine understands that

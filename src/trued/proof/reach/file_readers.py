@@ -1,4 +1,4 @@
-"""Finds the files of a project that may read its data, by their texts. Pure.
+"""Finds the files of a project that may read its data, by their texts. Does no I/O.
 
 What a file is depends on its readers, not on its name: a table in Markdown that code reads is data, and expected
 results that only tests read are a part of the tests. Code may read a file whose name or folder is in its text. It may

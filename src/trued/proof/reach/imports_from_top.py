@@ -1,4 +1,4 @@
-"""Finds files of project folders that import modules from the top of a repository, or from its `src`. Pure.
+"""Finds files of project folders that import modules from the top of a repository, or from its `src`. Does no I/O.
 
 In a check, every program finds the modules in these two places. A project that is installed, or started in its own
 folder, does not find them.

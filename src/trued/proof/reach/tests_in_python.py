@@ -1,5 +1,5 @@
 """Finds the test functions of Python files, the names that they use, and the files without some of them. Only parses
-text. Pure."""
+text."""
 
 import ast
 from collections.abc import Collection, Iterable, Mapping

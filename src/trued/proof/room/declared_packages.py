@@ -1,4 +1,4 @@
-"""Reads the dependencies that a commit declares from the text of its manifests and lock files. Nothing is run. Pure.
+"""Reads the dependencies that a commit declares from the text of its manifests and lock files. Nothing is run.
 
 `AddedPackages` says what became of the packages that only the change declares.
 """

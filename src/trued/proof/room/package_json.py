@@ -1,4 +1,4 @@
-"""Merges package.json of base and head: scripts and test settings from the base, the rest from the head. Pure."""
+"""Merges the package.json of base and head: scripts and test settings from the base, all else from the head. No I/O."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Finds the project folders of a commit: folders below the top that have a manifest of their own. Pure.
+"""Finds the project folders of a commit: folders below the top that have a manifest of their own. Does no I/O.
 
 If the top is itself a project of a language, the commit has no project folders of this language: what such a project
 runs and imports is decided at the top alone.

@@ -1,4 +1,4 @@
-"""Finds the project's own scripts that the settings of a JavaScript test runner load, such as setup files. Pure.
+"""Finds the project's own scripts that the settings of a JavaScript test runner load, such as setup files. Does no I/O.
 
 They run before or around the tests, so they influence results like the settings themselves. The same is true of what
 they load. A script that the product or a test loads as well may be part of the product: it does not count.

@@ -1,4 +1,4 @@
-"""Finds the files of the project that one command line starts: scripts, modules, build files. Pure."""
+"""Finds the files of the project that one command line starts: scripts, modules, build files. Does no I/O."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping

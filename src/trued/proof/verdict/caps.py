@@ -1,4 +1,4 @@
-"""Lowers the verdict on a requirement because of findings about the whole change. Pure.
+"""Lowers the verdict on a requirement because of findings about the whole change. Does no I/O.
 
 Nothing here raises a grade. `prove` looks for each kind of finding, and calls the function for it.
 """

@@ -1,4 +1,4 @@
-"""The status of one case or test id on base and on head, counted over all its runs. Pure.
+"""The status of one case or test id on base and on head, counted over all its runs. Does no I/O.
 
 What can be unjudged, from one run up to everything, and where that is decided:
 

@@ -1,4 +1,4 @@
-"""What approvals add to a verdict, and how a verdict ends a run. Pure."""
+"""What approvals add to a verdict, and how a verdict ends a run. Does no I/O."""
 
 from collections.abc import Iterable, Mapping
 

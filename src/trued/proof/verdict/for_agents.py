@@ -1,4 +1,4 @@
-"""What agents may read of the reasons for a grade. Pure.
+"""What agents may read of the reasons for a grade. Does no I/O.
 
 `Judged.why` is for people. It can name held-out tests. It can also name files and tests that code under proof chose.
 Such code could see a held-out case, and then tell an agent what it saw by what it imports or lets fail. So reasons

@@ -1,4 +1,4 @@
-"""Names what an environment lacks, how to provide it, and which missing packages excuse a change. Pure.
+"""Names what an environment lacks, how to provide it, and which missing packages excuse a change. Does no I/O.
 
 Agents may read the name of a missing thing, because the head cannot choose it freely: a case is unjudged only if the
 base lacks the same thing, or if a manifest of the head declares it. Anything else that a head reports as missing counts

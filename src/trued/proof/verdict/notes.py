@@ -1,4 +1,4 @@
-"""Notes of a verdict, such as which files and which environment the checks used. They change no grade. Pure.
+"""Notes of a verdict, such as which files and which environment the checks used. They change no grade. Does no I/O.
 
 A verdict keeps all its notes in `undecided`. Notes that only report what was done (`FactNote`) are kept apart from
 notes about something that no check covers, so that each kind can be shown under its own heading.

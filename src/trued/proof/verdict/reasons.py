@@ -1,5 +1,6 @@
-"""Sentences that explain a grade: why it is as high as it is, and why it is not higher. Pure. `judge` and the modules
-beside it choose among the sentences.
+"""Sentences that explain a grade: why it is as high as it is, and why it is not higher.
+
+`judge` and the modules beside it choose among these sentences.
 
 Reasons that refute are worded elsewhere: failed cases in `failed_cases.py`; objections in `judge.py`; existing tests in
 `caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.

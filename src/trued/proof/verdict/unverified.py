@@ -1,4 +1,4 @@
-"""Warnings: what the checks of a verdict could not cover. Reports list them; they never change a grade. Pure."""
+"""Warnings: what the checks of a verdict could not cover. Reports list them; they never change a grade. Does no I/O."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
