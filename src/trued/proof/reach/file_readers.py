@@ -1,9 +1,9 @@
-"""Finds the files of a project that may read its data, by their texts. Does no I/O.
+"""Finds the files of a project that may read its data, by the texts of these files. Does no I/O.
 
 What a file is depends on its readers, not on its name: a table in Markdown that code reads is data, and expected
-results that only tests read are a part of the tests. Code may read a file whose name or folder is in its text. It may
-also read files below its own folder, if its text has their ending or lists folders. Names in comments and docstrings do
-not count.
+results that only tests read are a part of the tests. Code may read a file if its text has the file's name or folder. It
+may also read a file below its own folder, if its text has the file's ending or lists folders. Names in comments and
+docstrings do not count.
 """
 
 import re
@@ -40,8 +40,8 @@ _PROGRAM_START = lazy_regex(rf"#!|.*/?(?:{'|'.join(MAKEFILES)})$")
 
 @lru_cache(4_000)  # every text is asked about again for each changed file
 def _words_and_paths(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
-    """Four sets of a text: its words, the parts of paths in its string literals, those of these parts that are last or
-    before a computed part, and the endings that it adds to computed names."""
+    """Four sets: the words of a text, the parts of paths in its string literals, those of these parts that come last or
+    before a computed part, and the endings that the text adds to computed names."""
     plain = without_remarks(text)
     words = {word.rstrip(".") for word in _WORD.findall(plain)}
     parts, ends, endings = set[str](), set[str](), set[str]()
@@ -91,8 +91,8 @@ def may_read(path: str, text: str, target: str, all_files: Collection[str]) -> b
 
 
 def files_that_code_reads(texts: Mapping[str, str], files: Iterable[str], all_files: Collection[str]) -> frozenset[str]:
-    """Of these files, those that something in the project may read: programs, tests, scripts, pages, or settings that
-    one of those reads. `texts`: path → text of the project's code, pages and settings."""
+    """Of these files, those that something in the project may read. The readers are programs, tests, scripts, pages,
+    and settings that one of these readers reads. `texts`: path → text of the project's code, pages and settings."""
     candidates = [*files]
     if not candidates:
         return frozenset()

@@ -40,7 +40,7 @@ def first_imports_from_top(
         own = {root for root in {folder, f"{folder}/src"} & {*roots}}
         strange = [place for place in SHARED if place not in found]
         if not own or not strange:
-            continue  # such code is started at the top
+            continue  # code of this project is started at the top, where it finds these modules
         has_new = any(_lies_in(path, strange, places) for path in changes)
         names = frozenset[str]().union(*(names_in(place, on_head) for place in strange))
         for path, text in after.items():

@@ -47,7 +47,7 @@ _COMPARES = lazy_regex(
     r"(?:\btest|\[)[ \t][^\n]*[ \t](?:==?|!=|=~|-(?:eq|ne|lt|le|gt|ge))[ \t]|\b(?:diff|cmp)[ \t]|\bgrep[ \t]+-\w*q"
 )
 _ENDS_BY_RESULT = lazy_regex(r"^[ \t]*set[ \t]+-\w*e|\bexit[ \t]+(?:[1-9]|\"?\$)", re.MULTILINE)
-# A program that names a runner starts it, or has tests that this runner would find.
+# A program whose text names a test runner starts this runner, or has tests that this runner would find.
 STARTS_RUNNER = lazy_regex(
     r"\b(?:pytest|unittest|nose2?|tox|nox|vitest|jest|mocha|run_tests|get_runner)\b|[\"' ]--test\b|\bgo\b.{1,6}\btest\b"
 )
@@ -233,7 +233,7 @@ class _Search:
 
 
 def _code_in(words: list[str]) -> str:
-    """The code after `-c` or `-e`; "" if there is none."""
+    """The code after `-c` or `-e`; "" if the first argument is no such option."""
     options = [number for number, word in enumerate(words[1:-1], 1) if _CODE_OPTION.fullmatch(word)]
     return words[options[0] + 1] if options and options[0] == 1 else ""
 

@@ -60,7 +60,7 @@ async def replaced_product(
 ) -> list[str]:
     """Of these files, those that belong to the product: code of the product uses them on base or head, or a test of the
     base is about them. `replaced`: files of which the room of the tests did not have the head's version. `remarks`:
-    comments that name a file count as uses, too."""
+    whether a comment that names a file counts as a use, too."""
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = _files_of_tests(contract, base_blobs)
     manifests = [path for path in replaced if is_package_json(path)]
@@ -125,8 +125,8 @@ async def new_product(workspace: Workspace, contract: Contract, commit: str) -> 
 
 
 def _form(path: str) -> str:
-    """The part of a script's name by which runners find it as a test: `.test.ts`, `-test.js`, `test-*.js`. Its path if
-    there is no such part."""
+    """The part of a script's name by which runners find the script as a test: `.test.ts`, `-test.js`, `test-*.js`. The
+    script's path if there is no such part."""
     pure = PurePosixPath(path)
     end, start = _TEST_ENDING.search(pure.name), _TEST_BEGINNING.match(pure.name)
     return end[0] if end else f"{start[0]}*{pure.suffix}" if start else path
@@ -144,8 +144,8 @@ def _folder_of_tests(path: str) -> str:
 
 
 def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]:
-    """The files of the base with tests that checks count or name. The product uses such a file only if it imports it:
-    code that merely names the file starts it as a test."""
+    """The files of the base with tests that checks count or name. The product uses such a file only by an import: code
+    that merely names the file starts it as a test."""
     facts = [fact for fact in contract.base_facts if fact.kind == "tests"]
     counted = {test.id.split("::")[0] for fact in facts for test in fact.tried}
     checks = [check for requirement in contract.every for check in requirement.checks]
@@ -168,8 +168,8 @@ def _is_tool(path: str) -> bool:
 
 
 def _is_tried(path: str, test_texts: Iterable[str]) -> bool:
-    """Whether a test of the base names this build file or these settings of a build, or the tool that reads them: then
-    the test is about this file. Files among tests do not count, because they are helpers."""
+    """Whether the file is a build file or settings of a build, and a test of the base names the file or the tool that
+    reads it: then the test is about the file. Files among tests do not count, because they are helpers."""
     pure = PurePosixPath(path)
     if is_test(path) or is_configuration(path) or not FOLDERS.isdisjoint(pure.parts[:-1]):
         return False
@@ -237,8 +237,8 @@ def _loads_computed_names(text: str) -> bool:
 
 
 def _leads_to(path: str, text: str, target: str) -> bool:
-    """Whether code may read or load this file: its text names each folder on the way there, or looks for such files
-    in all folders below its own."""
+    """Whether code may read or load the file `target`: the code's text names each folder on the way to the file, or
+    looks for files with the same ending in all folders below its own."""
     folder, ending = posixpath.dirname(path), PurePosixPath(target).suffix
     above = posixpath.commonpath([folder or ".", posixpath.dirname(target) or "."]) if folder else ""
     inner = posixpath.relpath(target, above or ".").split("/")[:-1]

@@ -1,5 +1,5 @@
-"""Finds the test functions of Python files, the names that they use, and the files without some of them. Only parses
-text."""
+"""Finds the test functions of Python files and the names that these functions use, and removes test functions from
+files. Only parses text."""
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
@@ -29,10 +29,11 @@ def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: boo
 
 
 def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding: Collection[str]) -> dict[str, str]:
-    """These Python files without the test functions that only idle tests run: tests that guard nothing.
+    """These Python files (path → text) without the test functions that only idle tests run. Idle tests guard nothing.
 
-    A function stays if a guarding test runs it, too: with other parameters, or because a class inherits it. If all of a
-    file is idle, only the functions that are named like tests are removed, because other files may use its helpers.
+    A function stays if a guarding test runs it, too: with other parameters, or because a class inherits it. If all
+    tests of a file are idle, only the functions that are named like tests are removed, because other files may use the
+    file's helpers.
     """
     idle_tests, guarding_tests = {*map(_parts_of_test, idle)}, {*map(_parts_of_test, guarding)}
     test_files = {test[0] for test in idle_tests | guarding_tests}
@@ -65,8 +66,8 @@ def _parts_of_test(name: str) -> tuple[str, ...]:
 
 
 def _origin(name: str, functions: Collection[str]) -> str:
-    """The function from which a class inherits a test of this name, or from which a decorator makes it (`test_a_0` from
-    `test_a`); "" if there is none."""
+    """The name of the function from which a class inherits a test of this name, or from which a decorator makes such a
+    test (`test_a_0` from `test_a`); "" if there is none."""
     return next((name[:end] for end in range(len(name), 0, -1) if name[:end] in functions), "")
 
 
@@ -110,11 +111,11 @@ def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.Function
 
 
 def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bool) -> set[str]:
-    """The names that these tests of a file use, fixtures among them, and the functions that a test framework calls
+    """The names that these tests of a file use, including fixtures, and the functions that a test framework calls
     before or after any test. `strings`: all strings in the tests count as names.
 
-    A test that the file does not define is inherited, or made by a decorator. Then the names in its id are returned,
-    and those of the functions from which it may be made.
+    A test that the file does not define is inherited, or made by a decorator. For such a test, the names in its id and
+    the names of the functions from which it may be made are returned.
     """
     module = parse(text)
     if module is None:

@@ -1,7 +1,7 @@
 """Finds tests of the base that no check collects.
 
 A suite leaves tests out by its settings (`testpaths`, `-m "not slow"`), or because no runner would find them by their
-names. Nobody runs these tests here, so they guard nothing: code that only they test is unguarded.
+names. No check runs these tests, so they guard nothing: code that only they test is unguarded.
 """
 
 import ast
@@ -33,14 +33,15 @@ from trued.proof.text.script_imports import relative_paths
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex
 
-# Folders with files that tests read. Only a test that reads them makes them data: the folder may hold tests as well.
+# Folders with files that tests read. A file there counts as data only if a test reads it, because such a folder may
+# hold tests as well.
 DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))
 FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 TESTS_MODULE = "tests.py"
 DOCUMENTS_WITH_EXAMPLES = (".md", ".rst", ".txt")
 _MAY_TEST = lazy_regex(rb"\bdef test|TestCase\b|doctest|^assert\b", re.MULTILINE)
 _GO_TEST = lazy_regex(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
-# A test of a script, with its title; `/a/.test("b")` is none.
+# A test in JavaScript or TypeScript, with its title. `/a/.test("b")` is no test.
 TITLED = lazy_regex(rb"(?<![.\w$])(?:test|it|describe|suite|specify)(?:\.\w+)*\s*\(\s*[\"'`]")
 _ASSERTS_AT_TOP = lazy_regex(rb"^assert(?:\.\w+)*\s*\(", re.MULTILINE)
 _DOCTEST_OPTION = "--doctest-modules"  # the option of pytest
@@ -267,7 +268,7 @@ def _defined_tests(path: str, module: ast.Module, text: str, habits: _Habits) ->
 
     tests: dict[str, None] = {}
     # A list instead of a recursion, because each of many `elif`s is one level deeper than the one before.
-    # Each: a node, the classes above it, and whether the name alone makes a function in it a test.
+    # Each entry: a node, the classes above it, and whether the name alone makes a function in the node a test.
     waiting: list[tuple[ast.AST, str, bool]] = [
         (statement, "", is_named_file or imports_framework) for statement in reversed(module.body)
     ]
@@ -329,7 +330,7 @@ def _is_test_case(node: ast.ClassDef) -> bool:
 
 
 def _checks_something(path: str, module: ast.Module, text: str, habits: _Habits, *, is_test_file: bool) -> bool:
-    """Whether a Python file is a test although none of its functions is named like one. These are:
+    """Whether a Python file is a test although none of its functions is named like a test. Such files are:
 
     - a file with a `TestCase` class that asserts something,
     - a file among tests that asserts something, or a program there whose exit code depends on its result,
@@ -394,8 +395,8 @@ def _test_ids(uncollected: Mapping[str, list[str]], collected: Collection[str], 
 def _without_used(
     uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes], collected: Mapping[str, set[str]]
 ) -> dict[str, list[str]]:
-    """Leave out the tests that collected tests inherit or call, and files without tests of their own that collected
-    tests or a `conftest.py` use."""
+    """The uncollected tests without those that collected tests inherit or call, and without files that have no tests of
+    their own and that collected tests or a `conftest.py` use."""
     if not uncollected:
         return {}
     users = {path for path in texts if path in collected or PurePosixPath(path).name == "conftest.py"}
@@ -431,8 +432,8 @@ def _without_used(
 
 
 def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
-    """Leave out programs that files among tests start by name, unless a program asserts something or is named like a
-    test. Such programs are stand-ins for others, or steps of those tests."""
+    """The uncollected tests without programs that files among tests start by name. Such programs are stand-ins for
+    other programs, or steps of those tests. A program stays if it asserts something or is named like a test."""
 
     def is_started(program: str) -> bool:
         names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]

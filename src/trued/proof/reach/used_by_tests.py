@@ -1,9 +1,10 @@
-"""Finds changed files that on the base only tests use, directly or through other such files: helpers and expected
+"""Finds changed files that only tests use on the base, directly or through other such files: helpers and expected
 results outside the folders of tests.
 
-A change that empties such a file blinds the tests that use it. The file may also be a part of the product that nothing
-else in the project uses, so the base's version does not simply replace it. Instead, the existing tests are run once
-more with the base's version of the file: they must pass with either version (`CommitTrial.tests_failing_with`).
+A change that empties such a file blinds the tests that use the file. But the file may also be a part of the product
+that nothing else in the project uses, so rooms do not simply use the base's version. Instead, the existing tests are
+run once more with the base's version of the file: they must pass with either version
+(`CommitTrial.tests_failing_with`).
 """
 
 import ast
@@ -34,7 +35,7 @@ _IMPORT_STATEMENT = lazy_regex(
 _TAKES_ALL = lazy_regex(
     r"\bimport[ \t]*\(?[ \t]*\*|\b(?:pytest_plugins|load_tests|getmembers|vars|dir|__dict__|register)\b"
 )
-# A name that is surely code: `name(`, or a name in backticks, perhaps of a method: `Class.name`.
+# A name that is surely code: `name(`, or a name in backticks, which may be that of a method: `Class.name`.
 _NAMED_CODE = lazy_regex(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
 NO_ALIASES = ScriptAliases({})
 _COMPILED = (".so", ".pyd", ".pyc")
@@ -46,7 +47,7 @@ class Undoing:
     """How to undo the change of a file that only tests use on the base."""
 
     files: Mapping[str, str]  # path → blob on the base, or "" for a file to remove
-    # path → text: the base's version with the head's new definitions. Other code of the head may need these. Empty if
+    # path → text: the base's version with the head's new definitions, which other code of the head may need. Empty if
     # the new definitions might affect tests that use the file.
     grown: Mapping[str, str]
 
@@ -113,8 +114,7 @@ async def altered_helpers(
     ]
     after = await texts_at(workspace, commit, [*(changed_python if helpers else []), *helpers])
     users = {path: {user: texts[user] for user in users_of(path)} for path in helpers}
-    # Some tests are put back to the base's text, the others run with the head's. In neither case may a helper load
-    # more.
+    # Some tests run with the base's text, others with the head's. A helper may not make either of them load more.
     put_back = {path: text for path, text in texts.items() if path in tests}
 
     def has_only_harmless_additions(path: str, texts_after: Mapping[str, str]) -> bool:
@@ -184,7 +184,7 @@ def _has_only_harmless_additions(path: str, before: Mapping[str, str], after: Ma
     """Whether a Python file has kept everything from the base, and its additions affect no test that uses it.
 
     For that, the text of these tests (`tests`) must contain none of the added names, import no `*` and load no plugins.
-    Also, no class of the base may have a new member, because a test runner might call it.
+    Also, no class of the base may have a new member, because a test runner might call the member.
     """
     if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
@@ -199,8 +199,8 @@ def _has_only_harmless_additions(path: str, before: Mapping[str, str], after: Ma
 def _loads_more(
     path: str, tests: Iterable[str], before: Mapping[str, str], after: Mapping[str, str], head_files: Collection[str]
 ) -> bool:
-    """Whether the helper at `path` now makes these tests load another file that may do something while it is loaded,
-    such as replace a function of the product."""
+    """Whether the head's version of the helper at `path` makes these tests load a further file that may do something
+    while it is loaded, such as replace a function of the product."""
     texts = {**before, **after}
     texts_with_old_helper = {**texts, path: before.get(path, "")}
     newly_loaded = _loaded_from(tests, texts, head_files) - _loaded_from(tests, texts_with_old_helper, head_files)
@@ -265,8 +265,8 @@ def _files_in_place_of(path: str, changed: str, head_files: Iterable[str]) -> di
 
 
 def _altered_file(path: str, base_files: Mapping[str, str]) -> str:
-    """The file of the base that a changed file alters: the file itself; or, for a new package, the module of the same
-    name that Python would no longer find. "" if there is none."""
+    """The file of the base that a changed file alters. This is the file itself, or, for a new package, the module of
+    the same name, which Python would no longer find. "" if there is none."""
     module = f"{path.removesuffix('/__init__.py')}.py"
     return path if path in base_files else module if path.endswith("/__init__.py") and module in base_files else ""
 

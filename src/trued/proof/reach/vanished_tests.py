@@ -1,7 +1,7 @@
 """Finds the guarding tests of the base that the head no longer has.
 
 In rooms these tests still run, because rooms take tests from the base. But once the head has landed, nothing guards
-what they tested. A test may move to another file if it still runs there. It is recognised by its name.
+what they tested. A test that moved to another file counts as present if it runs there. It is recognised by its name.
 """
 
 import re
@@ -86,8 +86,8 @@ async def _gone_from_files(
     vanished = [
         test_id for path, names in named.items() for test_id, name in names.items() if name in missing.get(path, ())
     ]
-    # Of some tests, the name is in no text. Such a test is still there if its file is, if the other tests of its file
-    # are elsewhere, or if a new file has the content or the name of its file.
+    # The names of some tests are in no text. Such a test is still there if its file is still there, if the other tests
+    # of its file are now in other files, or if a new file has the content or the name of its file.
     moved = {path for path in others if path not in known}
     names, contents = {PurePosixPath(path).name for path in moved}, {here[path] for path in moved}
     unnamed = [
@@ -153,11 +153,11 @@ async def _patterns(workspace: Workspace, base: str) -> list[str]:
 async def _names(
     workspace: Workspace, commit: str, paths: Collection[str], *, certain: bool = False
 ) -> dict[str, Counter[str]]:
-    """File → the names of its tests. `certain`: none of a Python file that is unread."""
+    """File → the names of its tests. `certain`: a Python file that is unread has no names."""
     contents = await workspace.read_all(commit, [*paths])
     texts = {path: decoded(content) for path, content in contents.items()}
     return {
-        # of a document with examples, pytest's id has the name of the file
+        # pytest names the examples of a document after the file
         path: Counter([PurePosixPath(path).name] if examples_of(path, text) else ())
         if path.endswith(DOCUMENTS_WITH_EXAMPLES)
         else _NONE

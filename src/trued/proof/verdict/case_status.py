@@ -70,10 +70,10 @@ class Head(StrEnum):
 def on_base(facts: Sequence[Evidence], new_modules: frozenset[str] = frozenset()) -> dict[str, Base]:
     """The status of every id that was run on the base.
 
-    `new_modules`: modules that the head adds to the project; a case that lacks one of these on the base is red.
+    `new_modules`: modules that the head adds to the project. A case that lacks such a module on the base is red.
 
-    A test is not stable if its file could not be imported in one of the runs, even if it passed in all others: on the
-    head, where all files run together, the test may be missing again.
+    A test is not stable if its file could not be imported in one of the runs, even if the test passed in all others: on
+    the head, where all files run together, the test may be missing again.
     """
     runs: dict[str, list[tuple[Outcomes, str]]] = {}  # id → its outcome and kind of failure in each run
     for fact in facts:
@@ -157,14 +157,14 @@ def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
 
 def _equal_kinds(kind: str, kind_of_check: str) -> tuple[str, ...]:
     """The kind of failure, and another kind that may mean the same. Earlier versions recorded a missing playwright as a
-    missing Chromium. Only the engine reports these two, in checks of these kinds."""
+    missing Chromium. In browser and test checks, only the engine reports these two kinds."""
     return (kind, DRIVER_KIND) if kind == CHROMIUM_KIND and kind_of_check in ("browser", "tests") else (kind,)
 
 
 def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     """Id and problem of cases that hit the same limit of time or memory, or got the same error from the import of their
-    module, in every one of these runs. If these runs were on the base, the same problem on the head does not count
-    against the head. Its cause may be the machine, the limit, a variable that is not set, or a project that is not
+    module, in every one of these runs. If the runs were on the base, the same problem on the head does not count
+    against the head. The cause may be the machine, the limit, a variable that is not set, or a project that is not
     built here."""
     problems_of: dict[str, set[str]] = {}  # id → its problems in all runs, "" for a run in which it passed
     for result in (result for fact in facts for result in fact.tried):
@@ -210,8 +210,8 @@ def on_head(
 
 
 def _hushed(result: Tried, *, unjudged: bool) -> Tried:
-    """The result without any word that the head could choose freely. The kind of an unjudged result stays whole: it may
-    name only what is missing on the base, too, or what the engine itself reports."""
+    """The result without any word that the head could choose freely. The kind of an unjudged result stays whole,
+    because it names only what is missing on the base, too, or what the engine itself reports."""
     return result.model_copy(update=_SILENT) if unjudged else result.without_text(HUSHED)
 
 
@@ -221,10 +221,11 @@ def results_with_id(name: str, fact: Evidence) -> list[Tried]:
 
 
 def _results_of(name: str, fact: Evidence) -> list[Tried]:
-    """The results that count for one id in this run: its own, or for a file, those of its tests.
+    """The results that count for one id in this run: the results with this id, or for a file, those of its tests.
 
-    If there are none, the first of these counts: the results of the test's file, if that could not be imported; the
-    failures of the whole check; the result that the id was not reported. In a void run no pass counts.
+    If there are none, the results of the test's file count, if the file could not be imported. Otherwise the failures
+    of the whole check count. If there are none of these either, the result is that the id was not reported. In a void
+    run no pass counts.
     """
     by_id, by_file = _results_by_id(fact.tried)
     exact = by_id.get(name, [])
@@ -251,7 +252,8 @@ _MOST_INDEXES = 64
 
 
 def _results_by_id(tried: tuple[Tried, ...]) -> _ResultsById:
-    """The results of a run by their ids. Every id of a run is asked for, so searching would take quadratic time."""
+    """The results of a run by their ids. The index is kept, because callers look up every id of a run: to search all
+    results each time would take quadratic time."""
     if id(tried) not in _INDEXES:
         index = _ResultsById({}, {})
         for result in tried:

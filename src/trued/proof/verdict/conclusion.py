@@ -20,7 +20,7 @@ _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, 
 def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
     """The verdict after people's approvals and rejections of the contract or of single requirements.
 
-    No approval raises a refuted requirement. Objections to requirements that are then attested are removed.
+    No approval raises a refuted requirement. Objections to requirements that an approval has attested are removed.
     """
     given = tuple(approvals)
     lifted = {judged.id: _lifted(judged, given) for judged in (*verdict.beside, *verdict.requirements)}

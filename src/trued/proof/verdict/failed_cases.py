@@ -120,8 +120,8 @@ def reason_for_people(check: Check, case: str, result: Tried) -> str:
 def gap(
     requirement: Requirement, check: Check, case: str, result: Tried, *, held_out: bool, own_files: bool = False
 ) -> Finding:
-    """What the implementer learns about a failed case. If the check is visible, that includes the output. If it is held
-    out, it is only the requirement, the clause and the kind of failure.
+    """What the implementer learns about a failed case. For a visible check, that includes the output. For a held-out
+    check, it is only the requirement, the clause and the kind of failure.
 
     A visible check that failed only after something held out ran in the same room is not even named. By then, the
     head's code may have seen the held-out data, and could reveal it by choosing which test fails. `own_files`: the

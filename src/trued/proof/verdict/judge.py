@@ -1,7 +1,7 @@
-"""Judges one requirement: from facts and objections to a grade and its reasons. Pure: it runs, reads and asks nothing.
+"""Judges one requirement: from facts and objections to a grade and its reasons. Runs nothing, and does no I/O.
 
-Claims of agents cannot raise a grade, because there is no parameter for them. Objections and failing facts can only
-lower it.
+Claims of agents cannot raise a grade, because there is no parameter for claims. Objections and failing facts can only
+lower a grade.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -107,7 +107,7 @@ class Facts:
     new_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
-    undeclared: Sequence[str] = ()  # sentences about what the head imports without declaring it
+    undeclared: Sequence[str] = ()  # sentences about imports that nothing provides and packages that no registry has
     unread: Sequence[str] = ()  # changed files that may install a package without a manifest
     left_out: Sequence[str] = ()  # test files that the head changed or added and that the checks did not use
     own_tests: OwnTests = OwnTests()  # results of the test files that the checks name and the base lacks
@@ -127,7 +127,7 @@ class _Count:
     unjudged: list[tuple[str, Tried]] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
     blind: list[str] = field(default_factory=list)  # cases that could not be judged on the base
-    missing: list[MissingFromEnvironment] = field(default_factory=list)  # why blind and unjudged cases were not judged
+    missing: list[MissingFromEnvironment] = field(default_factory=list)  # why `blind` and `unjudged` were not judged
     unstable: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)  # skipped on the base
     still_red: list[str] = field(default_factory=list)  # must keep passing, but fail on the base and here
@@ -182,8 +182,8 @@ def _cap_until_agreed(requirement: Requirement, grading: _Grading) -> _Grading:
 
 
 def _lower_for_objections(grading: _Grading, facts: Facts) -> _Grading:
-    """Refute the requirement if the case of an objection fails on the head; else an objection that is not closed makes
-    it unproven at most."""
+    """Refute the requirement if the case of an objection fails on the head. Otherwise, an objection that is not closed
+    makes the requirement unproven at most."""
     confirmed = [objection.finding for objection in facts.objected if objection.refutes and not objection.closed]
     disputed = [objection.finding for objection in facts.objected if not (objection.refutes or objection.closed)]
     if not confirmed and not disputed:
@@ -202,7 +202,8 @@ def _disputed(finding: Finding) -> str:
 
 
 def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
-    """The verdict on a requirement that is made of others: the worst grade of its parts and of its own checks."""
+    """The verdict on a requirement that consists of others: the worst grade of its parts and of its own checks.
+    `caps`: reasons for which the grade is `examined` at most."""
     if not parts:
         return whole
     every = [*parts, *([] if whole.basis == "no check" else [whole])]
@@ -356,7 +357,7 @@ def _has_passed_only_once(case: str, head: Sequence[Evidence]) -> bool:
 
 
 def _place_setup(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
-    """Add an exchange that only prepares others: its failure counts, nothing else."""
+    """Add an exchange that only prepares others. It counts if it failed or could not be judged, not if it passed."""
     alone = _Count()
     _place(alone, case, stood, shown, must=must)
     count.failed += alone.failed
@@ -526,8 +527,8 @@ def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: F
 
 
 def _kept(counts: _Counts, facts: Facts) -> _Grading:
-    """The grade of a requirement that only asks for things to keep working. None of its cases can be red, so the grade
-    depends on what still passes."""
+    """The grade of a requirement with `keep`, which only asks for things to keep working. Its cases passed on the base,
+    so they cannot go from red to green, and the grade depends on what still passes."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:
         return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "more")
@@ -568,7 +569,8 @@ def _still_red(counts: _Counts) -> list[str]:
 
 
 def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
-    """The grade if every case passed on the base. Only the user's own cases can show that nothing had to be built."""
+    """The grade if every case passed on the base already. Only the user's own cases can show that nothing had to be
+    built."""
     if all(_is_users_data(check, facts) for check, _ in counts):
         still_green = [(check, count.still_green) for check, count in counts]
         return _shown_green(still_green, reasons.already_satisfied(guards), facts)._replace(basis="already satisfied")
@@ -609,8 +611,8 @@ def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
 
 
 def _by_held_out_cases(checks: Sequence[Check], sentence: str, facts: Facts, *, otherwise: str) -> _Grading:
-    """The grade of what the cases of these checks show, which can be held out. `sentence`: what they show. `otherwise`:
-    the reason for `tested` if there are no such checks. The first step that applies gives the reason."""
+    """The grade that these checks, whose cases can be held out, lead to. `sentence`: what the cases show. `otherwise`:
+    the reason for `tested` if there are no checks. The first condition below that applies gives the reason."""
     if not checks:
         return _Grading(Grade.TESTED, (sentence, otherwise), "attest")
     if not facts.held_out:

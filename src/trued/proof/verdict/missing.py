@@ -169,8 +169,8 @@ def program_not_installed(name: str) -> str:
 
 
 def _fix_of_tool(tool: str) -> str:
-    """How to have this tool installed for checks; "" if it is none of the `TOOLS`. It is not enough if the head's
-    manifests declare the tool, because the tool may judge the work."""
+    """How to have this tool installed for checks; "" if it is none of the `TOOLS`. A declaration in the head's
+    manifests would not be enough, because the tool may judge the work."""
     return f"have it installed: `environment: {{packages: [{tool}]}}`" if tool in TOOLS else ""
 
 
@@ -208,9 +208,9 @@ def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
 def awaited_packages(
     added: AddedPackages, evidence: Iterable[Evidence], checks: Mapping[str, Check]
 ) -> dict[str, MissingFromEnvironment]:
-    """Kind of failure → the package whose absence caused it. The head declares this package, but it could not be
-    installed for these checks (`checks`: hash → check). A kind is left out if it also occurs in a project that does not
-    declare the package."""
+    """Kind of failure → the package whose absence caused the failure. The head declares this package, but it could not
+    be installed for these checks (`checks`: hash → check). A kind is left out if it also occurs in a project that does
+    not declare the package."""
     awaited, undeclared = dict[str, MissingFromEnvironment](), set[str]()
     for fact in (fact for fact in evidence if fact.check in checks):
         for result in fact.tried:

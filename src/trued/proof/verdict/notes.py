@@ -26,7 +26,7 @@ def fact_notes(verdict: Verdict) -> tuple[str, ...]:
 
 
 def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
-    """Of a new verdict's notes, those that only report what was done. Notes of its contract are included."""
+    """Of a new verdict's notes, those that only report what was done: new ones, and those of the contract."""
     return tuple(str(note) for note in notes if isinstance(note, FactNote) or note in contract.reported)
 
 

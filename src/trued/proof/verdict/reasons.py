@@ -143,7 +143,7 @@ def unused_tests(paths: Sequence[str]) -> str:
 
 
 def fails_on_base_too(ids: Sequence[str]) -> str:
-    """A sentence saying that what a requirement asks to keep fails on the base, too."""
+    """A sentence saying that tests or commands which a requirement asks to keep passing fail on the base, too."""
     return f"what it asks to pass fails on the base and still fails: {listed(ids)}"
 
 
@@ -216,8 +216,8 @@ def hidden_from_tests(places: Sequence[str]) -> str:
 
 
 def tests_vanished(tests: Sequence[str]) -> str:
-    """A sentence saying that the change removes existing tests, or moves them to where no test runs: they then guard
-    nothing any more."""
+    """A sentence saying that the change removes existing tests, or moves them to where no test runs, so that they no
+    longer guard anything."""
     what = "if they are no longer wanted, the requirement says so with `supersedes`; else keep them where tests run"
     return f"the change removes existing tests: {listed(tests)} ({what})"
 

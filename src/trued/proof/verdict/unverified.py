@@ -1,4 +1,4 @@
-"""Warnings: what the checks of a verdict could not cover. Reports list them; they never change a grade. Does no I/O."""
+"""Warnings: what the checks of a verdict could not cover. Reports list warnings. They change no grade. Does no I/O."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -168,7 +168,8 @@ def _unreached_files(observed: Observed) -> Iterator[str]:
 
 
 def _few(warnings: Iterable[str], noun: str, many: str) -> list[str]:
-    """The first warnings, then how many more there are, as a number of `noun` (plural: `many`)."""
+    """The first `MOST_LINES` warnings. If there are more, the last line says how many, as a number of `noun` (plural:
+    `many`)."""
     every = list(warnings)
     more = len(every) - MOST_LINES
     return [*every[:MOST_LINES], *([counted(more, noun, many)] if more > 0 else [])]
