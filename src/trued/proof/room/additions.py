@@ -72,7 +72,8 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
 
 
 def packages_behind(interpreter: Interpreter, modules: Collection[str]) -> frozenset[str]:
-    """The installed packages, by normalised name, that provide these top-level modules, and those that they need."""
+    """The installed packages that provide these top-level modules, and all packages that those need, directly or
+    indirectly. Names are normalised."""
     needs, packages = dict[str, set[str]](), set[str]()
     for distribution in metadata.distributions(path=list(interpreter.site)):
         name = package_name(str(distribution.metadata["Name"]))
@@ -110,8 +111,8 @@ def _recipe(interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str
 async def _build(
     workspace: Workspace, interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]
 ) -> tuple[Interpreter | None, dict[str, str]]:
-    """Build an environment with as many of these packages as can be installed. Also returns why each other package
-    cannot: package → why."""
+    """Build an environment with as many of these packages as can be installed; None if none can. Also returns why the
+    others could not be installed: package → why."""
     assert workspace.environments is not None  # noqa: S101  (callers have checked it)
     recipe = _recipe(interpreter, needed, locked)
     environment, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
@@ -149,10 +150,11 @@ def _is_plain(version: str) -> bool:
 
 
 def with_added_packages(bench: Bench, added: AddedPackages) -> Bench:
-    """The bench with these packages, which are searched after the base's own."""
+    """The bench with these packages. Python searches them after the base's packages. Without added packages, the bench
+    as it is."""
     if not added.environment:
         return bench
-    # It can come first: besides Python and pip, this folder has no program that would replace another (`put_behind`).
+    # This folder can come first: besides Python and pip, it has no program that would replace another (`put_behind`).
     programs = f"{added.environment}/bin"
     return replace(
         bench,

@@ -36,12 +36,12 @@ _CONTROLS = lazy_regex(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _PARTS = lazy_regex(r"[\w./-]+")  # what may be the name of a module or file
-_STARTING = ("-m", "-c", "-A", "--app", "--module")  # options with what a program starts
+_STARTING = ("-m", "-c", "-A", "--app", "--module")  # options whose value is what a program starts
 _APPLICATION = lazy_regex(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(.*\))?")  # as servers name it: `app.main:app`
 _NO_MODULE = lazy_regex(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
-# any of that, change this text, too. Any new wording will do: results that were recorded with another text are not used
-# again, so the checks run again.
+# how checks are run, change this text, too. Any new wording will do: results that were recorded with another text are
+# not used again, so the checks run again.
 ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
     "but for the scripts that start the server, and in the second run for what Python loads at its start; "
@@ -106,8 +106,8 @@ class Bench:
         variables: Mapping[str, str] | None = None,
         network: Network = "none",
     ) -> CommandResult:
-        """Run a command in this room, in the sandbox, and return how it ended. If it has the loopback network, the
-        services are started first."""
+        """Run a command in this room, in the sandbox, and return how it ended. If the command has the loopback network,
+        the services are started first."""
         if self.folder:  # the sandbox itself always starts in the room
             argv = ("sh", "-c", 'cd -- "$0" && exec "$@"', self.folder, *argv)
         command = self.command(argv, within_s=within_s, variables=variables)
@@ -198,8 +198,8 @@ class Bench:
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def started_in(self, folder: str) -> "Bench":
-        """The same bench for commands that start in this folder. Python finds the modules there first, as it does for a
-        program that is started there, but no modules of unrelated project folders."""
+        """The same bench for commands that start in this folder. Python finds the folder's modules first, as it does
+        for a program that is started there. It finds no modules of unrelated project folders."""
         if not folder:
             return self
         roots = self._roots_seen_from([folder])
@@ -207,8 +207,8 @@ class Bench:
 
     def starting(self, words: Iterable[str]) -> "Bench":
         """The same bench for a case with this command line. If the command line starts something in project folders,
-        Python finds only the modules that a program of these projects finds, whatever code the head put elsewhere, and
-        whatever the program's arguments name."""
+        Python finds only the modules that a program of these projects finds. Code that the head put elsewhere does not
+        change that, and neither do the program's arguments."""
         named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
         if not named:
             return self
@@ -258,7 +258,7 @@ class Bench:
         return frozenset(inner_paths)
 
     def foreign(self, text: str) -> str:
-        """The third-party module that is missing according to this output, or ""."""
+        """The third-party Python module that is missing according to this output; "" if there is none."""
         for name in reversed(_NO_MODULE.findall(text)):
             top = name.split(".")[0]
             if top not in self.modules and top not in self.interpreter.standard:
@@ -277,8 +277,8 @@ def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
     """The words of a command line that may name what it starts, the likeliest first.
 
     First comes the program. If it is Python, the module, code or script that it starts comes next, and nothing else.
-    Otherwise, because the program's options are not known, next come together the words after `-m`, `-c` or an option
-    for an application, and words that name an application (`module:name`); then each word by itself.
+    The options of any other program are not known. So a group of words comes next: the words after `-m`, `-c` or an
+    option for an application, and the words that name an application (`module:name`). Last comes each word by itself.
     """
     yield words[:1]
     if not is_python(posixpath.basename(words[0] if words else "")):
@@ -313,7 +313,7 @@ class CaseSelection:
     on_base: bool = False  # the code under test is the base's, which has no reason to forge results
     second: bool = False  # this is the second run: use another order than in the first
     red: tuple[str, ...] = ()  # ids that failed on the base: a head would forge these first
-    doubted: str = ""  # seed of a run in which these tests passed with other expected values, too; use it again
+    doubted: str = ""  # seed of a run in which these tests passed with other expected values, too; to be used again
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from trued.proof.room.interpreter import Interpreter
 
 DRIVER = ("playwright", "greenlet", "pyee", "typing_extensions")  # Playwright, and what some of its versions need
-# Kinds of what is missing. A sealed contract keeps the kind and no sentence, so each cause has its own.
+# Kinds of failure, one for each missing program, because a sealed contract keeps the kind of a failure and no sentence.
 DRIVER_KIND, CHROMIUM_KIND = "program playwright", "program chromium"
 # Environment variables in which tools of other runners look for a browser.
 NAMED = ("CHROME_PATH", "CHROMIUM_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PATH")
@@ -55,7 +55,8 @@ def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str
 
 
 def playwright_packages(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
-    """The engine's own Playwright (name → path) if the interpreter has none, and why that cannot be used, or ""."""
+    """The engine's own Playwright (name → path) for an interpreter that has none, and "". If the engine's Playwright
+    cannot be used: {}, and why. If the interpreter has Playwright: {}, and ""."""
     if "playwright" in interpreter.versions or any((Path(folder) / "playwright").is_dir() for folder in site):
         return {}, ""
     if interpreter.version[:2] != sys.version_info[:2]:

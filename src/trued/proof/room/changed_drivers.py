@@ -1,6 +1,6 @@
-"""Finds the drivers of a command that a commit changed, and puts the base's into a room, to run the command with them.
+"""Finds which drivers of a command a commit changed, and puts the base's version of drivers into a room.
 
-`trued.proof.room.command_drivers` finds the drivers of one commit.
+Drivers are the files that decide what the command does. `trued.proof.room.command_drivers` finds those of one commit.
 """
 
 import shutil
@@ -59,8 +59,8 @@ async def changed_drivers(bench: Bench, command: str) -> ChangedDrivers:
 
 
 def _is_found_first(path: str, base: Drivers) -> bool:
-    """Whether Python would load this new file instead of a driver of the base, or before it: a package or a compiled
-    module with its name, or an `__init__.py` above it."""
+    """Whether Python would load this new file instead of a driver of the base, or before that driver: a package or a
+    compiled module with the driver's name, or an `__init__.py` in a folder above the driver."""
     pure = PurePosixPath(path)
     modules = {module_place(driver) for driver in base.runs if driver.endswith(".py")}
     folders = {str(folder) for driver in base.by_name for folder in PurePosixPath(driver).parents} - {"."}
@@ -69,9 +69,9 @@ def _is_found_first(path: str, base: Drivers) -> bool:
 
 
 async def drivers_of_change(bench: Bench, command: str, *, settings: bool = True) -> frozenset[str]:
-    """The drivers that the change itself wrote. If a command failed on the base and passes now, they may be the only
-    reason. Modules that are more likely the product than a part of a script do not count. Without `settings`, files
-    that the command runs count, but neither settings of tools nor code that a build runs."""
+    """The drivers that the change itself wrote. If a command failed on the base and passes now, these drivers may be
+    the only reason. Modules that are more likely the product than a part of a script do not count. Without `settings`,
+    files that the command runs count, but neither settings of tools nor code that a build runs."""
     on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     head = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
@@ -101,7 +101,8 @@ def _replaces_module(bench: Bench, base: Drivers, path: str, on_base: Collection
 
 
 def _importing_script(path: str, base: "Drivers") -> tuple[str, str] | None:
-    """If a script of the base would import this new file: the script's folder, and the module's name. Otherwise None.
+    """The folder of a script of the base that would import this new file, and the module's name; None if no script
+    would import the file.
 
     For example, a script beside a new `configparser.py` would import that file instead of Python's module.
     """
@@ -116,8 +117,8 @@ def _importing_script(path: str, base: "Drivers") -> tuple[str, str] | None:
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
     """Whether a module beside a top-level script is the product that the script checks, and not a part of the script.
 
-    It is the product if a requirement mentions it, or mentions a name that the script uses from it. It is also the
-    product if other code of the base imports it, or if its version on the base lacks a name that the script uses.
+    The module is the product if a requirement mentions it, or mentions a name that the script uses from it. It is also
+    the product if other code of the base imports it, or if its version on the base lacks a name that the script uses.
     """
     name, used_names = module_name(path), base.beside[path]
     if bench.words & {name, *used_names} or await _lacks_names(bench, base, path):
@@ -156,7 +157,8 @@ def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:
 
 @asynccontextmanager
 async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None]:
-    """Put the base's version of these files into the room, and restore the head's after the block."""
+    """Put the base's version of these files into the room, and restore the head's after the block. Files that the base
+    lacks are absent while the block runs."""
     on_base = await bench.workspace.blobs(bench.base)
     aside = bench.room.parent / f"drivers-{nonce()[:12]}"
     aside.mkdir(mode=0o700)

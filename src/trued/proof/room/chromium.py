@@ -16,8 +16,8 @@ NO_CHROMIUM = "there is no Chromium"
 
 
 def find_chromium() -> tuple[str, str]:
-    """The path of Chromium, and "". If Chromium or Playwright is missing: "", and a sentence that says what to
-    install."""
+    """The path of Chromium, and "". If Chromium or Playwright is missing: "", and a sentence that says what is missing
+    and how to install it."""
     if not _has_driver():
         return "", f"{NO_DRIVER}: {DRIVER_ADVICE}"
     program = _program(os.environ.get("PATH", os.defpath))

@@ -97,7 +97,8 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     as_committed: bool = False,
     kept: Collection[str] = (),
 ) -> AsyncIterator[tuple[Bench, Graft]]:
-    """Make a fresh checkout that is ready to run checks. It contains nothing that is held out.
+    """Make a fresh checkout that is ready to run checks. It contains nothing that is held out. Yields the bench for it,
+    and how it differs from the commit.
 
     `over` (path → base64): files that replace the commit's as long as the room exists; never anything held out.
     `held_out_files`: the contract's own test files; `write_held_out_files` writes those of one check while it runs.

@@ -28,7 +28,7 @@ from trued.support.shell_words import shell_words, started_commands
 from trued.support.tables import json_table, table_at
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # at most this many files are followed, and bytes of each are read
-MOST_MODULES = 2000  # with more Python files, it is not found out who else imports a module
+MOST_MODULES = 2000  # if a commit has more Python files, the engine does not look which of them import a module
 # Files that contain settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 PACKAGES = ("__init__.py", "index.js")  # a folder with such a file is a module
@@ -81,9 +81,9 @@ class Drivers:
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
     """The drivers of a command on this commit, found in the command's text and in the texts of the files that it names.
 
-    `product`: also count modules as drivers that a script at the top of the project imports, or that any script imports
-    by their whole names. They are more often the product than a part of the script. Without `product`, they are in
-    `beside` instead.
+    `product`: modules that a script at the top of the project imports, or that any script imports by their whole names,
+    also count as drivers. They are more often the product than a part of the script. Without `product`, they are listed
+    in `Drivers.beside` instead.
     """
     search = _Search(workspace, commit, await workspace.blobs(commit), product=product)
     return await search.drivers_of(command)
@@ -116,7 +116,7 @@ class _Search:
         return self._drivers
 
     def _follow_lines(self, lines: set[tuple[str, str]]) -> None:
-        """Read these command lines, too, if they are new: scripts may start each other."""
+        """Queue these command lines to be read, too. Known lines are skipped, because scripts may start each other."""
         self._waiting += sorted(lines - self._known_lines)
         self._known_lines |= lines
 
@@ -192,8 +192,8 @@ async def _texts_of_driver(workspace: Workspace, commit: str, path: str) -> list
 
 
 async def _package_scripts(workspace: Workspace, commit: str, place: str, text: str) -> set[tuple[str, str]]:
-    """The scripts of a package.json that these command lines start, each with its place. The command lines of other
-    files start none."""
+    """The scripts of a package.json that these command lines start, each with its place. Only the command itself and
+    scripts of a package.json are searched. For any other file, the result is empty."""
     package = posixpath.join(posixpath.dirname(place), package_folder(text))
     manifest = posixpath.join(package, "package.json")
     if PurePosixPath(place).name not in ("", SCRIPT) or not names_package_manager(text):
@@ -205,7 +205,7 @@ async def _package_scripts(workspace: Workspace, commit: str, place: str, text: 
 
 
 async def _loaded_by_code(workspace: Workspace, commit: str, program: str, code: str) -> set[str]:
-    """The files that code of Node, Perl or Ruby loads from a command line: `node -e "require('./tools/check.js')"`. A
+    """The files that code loads which a command line gives to Node, Perl or Ruby: `node -e "require('./check.js')"`. A
     file that other code loads, too, is the product, and is left out."""
     blobs = await workspace.blobs(commit)
     loaded = files_named_in_code(program, code, blobs)

@@ -25,12 +25,12 @@ LISTS = lazy_regex(
     r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
     r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
 )
-# Names by which it probably is one: lines that are no requirements are ignored.
+# Names by which a file is probably a list of requirements. Lines that are no requirements are ignored.
 _PROBABLE_LISTS = lazy_regex(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
 )
-# Names of extras and groups with the dependencies of tests. Those of the second family count if there is none of the
-# first.
+# Names of extras and groups with the dependencies of tests. Names of the second family count only if there is no name
+# of the first.
 FAMILIES = (("test", "tests", "testing"), ("dev", "develop", "development"))
 # Tools that tests rarely import, or that the engine supplies, such as pytest. If only these are missing, no environment
 # is built.
@@ -234,7 +234,7 @@ class AddedPackages:
     versions: Mapping[str, str] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
     unknown: tuple[str, ...] = ()  # packages that no registry has, which is the head's own mistake
-    # requirement of the head for a package that the base declares, too → the version, not meeting it, that checks used
+    # requirement of the head that checks did not meet, for a package that the base declares, too → the version used
     unused: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     # Node's `unavailable`, by the folder of each project; "" is the top
@@ -249,8 +249,8 @@ class AddedPackages:
         return next((name for name in self.unavailable if name == module or provides_module(name, module)), "")
 
     def why_awaited(self, module: str, places: Collection[str]) -> str:
-        """Why this Node package could not be installed, or "". `places`: paths of the code that lacks it. Only what the
-        projects of these places declare counts; if they belong to no project, what any project declares."""
+        """Why this Node package could not be installed, or "". `places`: paths of the code that lacks the package. Only
+        what the projects of these places declare counts. If the places belong to no project, every project counts."""
         near = [
             packages
             for folder, packages in self.unavailable_in.items()
@@ -341,7 +341,8 @@ def _texts(value: Any) -> list[str]:
 
 
 def _installed_by_script(text: str) -> Iterator[str]:
-    """The packages that a setup script installs by name. Requirement files that it uses are read as manifests."""
+    """The packages that a setup script installs by name. Requirement files that the script uses are left out here,
+    because they are read as manifests."""
     for line in text.replace("\\\n", " ").splitlines():
         for command in re.split(r"&&|\|\||;", line):
             match = re.match(r"\s*\S*(?:python[\d.]*\s+-m\s+pip|pip[\d.]*|uv\s+pip)\s+install\s+(.*)", command)
@@ -377,8 +378,8 @@ def _locked(path: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """`name==version` for each package with one locked version. A lock file for several platforms may have two versions
-    of a package; then neither is used."""
+    """`name==version` for each package with one locked version. A package with several versions, as in a lock file for
+    several platforms, is left out."""
     versions: dict[str, set[str]] = {}
     for name, version in locked:
         if name and version:

@@ -104,7 +104,8 @@ def lacks_packages(evidence: Iterable[Evidence]) -> bool:
 async def has_recorded_versions(
     workspace: Workspace, base: str, packages: tuple[str, ...], caller: Interpreter, recorded: Mapping[str, str]
 ) -> bool:
-    """Whether the caller has the recorded versions of what the base declares."""
+    """Whether the caller's interpreter has the recorded versions of the packages that the base declares or the contract
+    names (`packages`)."""
     declared = (await declarations_of(workspace, base)).requirements
     return not _with_other_versions((*declared, *packages), caller, recorded)
 
@@ -211,7 +212,8 @@ async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> 
 
 
 def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
-    """Pin the caller's versions of these requirements, and of pytest, whose newest version may be too new."""
+    """`name==version` for these requirements, with the caller's versions, and for pytest, whose newest version may be
+    too new. Packages that a lock file fixes (`locked`) are left out."""
     fixed = {lock.split("==")[0] for lock in locked}
     parsed = [requirement for requirement in map(parse_requirement, requirements) if requirement]
     names = {normal_package_name(requirement.name) for requirement in parsed} | {"pytest"}
@@ -240,7 +242,7 @@ async def _recipe_for_recorded(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
 ) -> Recipe:
     """The recipe that gives the recorded versions: `recipe` itself if its environment exists and has no other versions,
-    otherwise a copy that pins them. Raises CannotJudge if they were recorded with another Python."""
+    otherwise a copy that pins the recorded ones. Raises CannotJudge if they were recorded with another Python."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))
@@ -273,8 +275,7 @@ def started_tools(contract: Contract) -> frozenset[str]:
 
 
 def is_tool(requirement: str) -> bool:
-    """Whether the required package is one of the `TOOLS`. If only such packages are missing, no environment is
-    built."""
+    """Whether the required package is one of the `TOOLS`. If only tools are missing, no environment is built."""
     parsed = parse_requirement(requirement)
     return parsed is not None and parsed.name.lower() in TOOLS
 
@@ -332,7 +333,8 @@ async def declared_changes(workspace: Workspace, base: str, head: str) -> Declar
 async def build_environment(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path
 ) -> tuple[Interpreter | None, str]:
-    """The environment for this recipe, or why there is none. It is built once, cached by hash, and then read-only."""
+    """The environment for this recipe, and "". If it cannot be built: None, and why. An environment is built once,
+    cached by hash, and then read-only."""
     folder = _folder(caller, recipe, home)
     async with exclusive_build(folder):
         if not (folder / DONE).is_file():
@@ -445,8 +447,8 @@ def _installer(folder: Path) -> tuple[str, ...]:
 
 
 def _real_uv() -> tuple[str, ...]:
-    """The path of uv, if it is a binary. A version manager's shim would look for uv in folders that the sandbox
-    hides."""
+    """The path of uv; () if there is no uv, or only a version manager's shim, which would look for uv in folders that
+    the sandbox hides."""
     shim = shutil.which("uv")
     if not shim:
         return ()
@@ -480,7 +482,8 @@ def remove_folder(folder: Path) -> None:
 
 @asynccontextmanager
 async def exclusive_build(folder: Path) -> AsyncIterator[None]:
-    """Hold the lock on an environment, so that concurrent verifications build it only once."""
+    """Hold the lock on an environment, so that concurrent verifications build it only once. Raises StateFailed if the
+    lock file cannot be written."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = folder.with_suffix(".lock").open("a")

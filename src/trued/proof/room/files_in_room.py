@@ -52,7 +52,8 @@ def copy_into(original: Path, room: Path, path: str) -> None:
 
 
 def write_carried(room: Path, path: str, carried: Mapping[str, str]) -> None:
-    """Write the content that `carried` has for this path, in place of what the commit has there."""
+    """Write the content that `carried` has for this path, in place of what the room has there. Follows no link. Raises
+    CannotJudge if the path is outside the room."""
     place = checked_place(room, path)
     remove_path(place)
     place.write_bytes(base64.b64decode(carried[path]))
@@ -166,7 +167,8 @@ def _restore_places(room: Path, moved: Mapping[str, Path], made_folders: Iterabl
 
 
 def checked_place(room: Path, path: str) -> Path:
-    """Where a file of the room is to be written; its folder is made. Raises CannotJudge if that is outside the room."""
+    """The place at which to write a file of the room. Makes the folder of the file. Raises CannotJudge if the place is
+    outside the room."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
         raise CannotJudge(f"the contract contains the file {path!r}, which is outside the checkout")

@@ -109,7 +109,7 @@ def write_repository(bench: Bench) -> Iterator[None]:
 
 
 def has_changed_objects(bench: Bench) -> bool:
-    """Whether a check may have changed objects of the room's `.git`. The next check would find the changed objects."""
+    """Whether a check may have changed objects of the room's `.git`, which the next check would find."""
     return bench.repository is not None and _mark_of_changed_objects(bench.repository).exists()
 
 
@@ -159,7 +159,7 @@ async def restore_frozen_files(bench: Bench) -> None:
 
 
 def configuration_files(room: Path) -> set[str]:
-    """The files of test configuration that are in the room now, without those of its Node packages."""
+    """The files of test configuration that are in the room now, except those below a `node_modules`."""
     configuration = set()
     for folder, folders, names in os.walk(room):
         # The configuration of packages does not count.

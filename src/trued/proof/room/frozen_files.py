@@ -44,13 +44,13 @@ _SHARED = {
         *(f"babel.config{ending}" for ending in (*_PLAIN, ".json")),
         *(f".babelrc{ending}" for ending in ("", *_PLAIN, ".json")),
     ],
-    # They may name another program that runs the tests, or other tools. A build's code, `build.rs`, is not frozen: like
-    # the files that it generates, it belongs to the product.
+    # These files may name another program that runs the tests, or other tools. A build's code, `build.rs`, is not
+    # frozen: like the files that it generates, it belongs to the product.
     "cargo": [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"],
 }
 # Runner → further files that it reads. Unlike the files above, they do not show that a project uses the runner.
 _READ_ALONG = {
-    "vitest": [  # Vite runs them in the process that reports the results
+    "vitest": [  # Vite runs these files in the process that reports the results
         *(f"postcss.config{ending}" for ending in (*_PLAIN, ".json")),
         *(f".postcssrc{ending}" for ending in ("", *_PLAIN, ".json", ".yaml", ".yml")),
     ],
@@ -65,8 +65,8 @@ _EXPECTED = lazy_regex(r"__\w*(?:snapshots|screenshots)__|.+\.(?:test|spec)\.\w+
 FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
 _SCRIPT_TEST = lazy_regex(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
 _SCRIPT_TESTING = lazy_regex(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
-# Programs whose script stays the head's. The script may be the product: if it were frozen, a check would pass although
-# the head broke it. The script is still a driver, so the command must also pass with the base's.
+# Programs whose script is not frozen. The script may be the product: if it were frozen, a check would pass although the
+# head broke the script. The script is still a driver, so the command must also pass with the base's version.
 _NOT_FREEZING = ("nodejs", "tsx", "ts-node", "deno", "php")
 _TESTING = lazy_regex(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
 _DEFINED = lazy_regex(rb"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
@@ -222,8 +222,8 @@ def commands_of_suites(contract: Contract) -> list[str]:
 
 
 def tool_of_settings(name: str) -> list[str]:
-    """The programs that read a file of this name: build files, and settings that builds share with test runners. None
-    for any other name."""
+    """The programs that read a file of this name, if it is a build file or has settings that builds share with test
+    runners; [] for any other name."""
     shared = {name for names in (*_SHARED.values(), *_READ_ALONG.values()) for name in names}
     tools = [tool for tool, names in DRIVERS.items() if name in names]
     return [*tools, name.lstrip(".").partition(".")[0].removesuffix("rc")] if name in shared else tools
@@ -257,8 +257,8 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
 
 def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob of the project's own modules that the base's configuration loads as pytest plugins. Like a conftest,
-    they influence results. They are looked for in the folder of the configuration and in those above it, each time also
-    in `src`."""
+    plugins influence results. They are looked for in the configuration's folder, in all folders above, and in the `src`
+    of each of these folders."""
     modules: dict[str, str] = {}
     for configuration_path, text in configuration.items():
         module_paths = [name.replace(".", "/") for name in _plugins_in(configuration_path, text)]
@@ -277,7 +277,8 @@ def _plugins_in(path: str, text: str) -> list[str]:
 
 
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
-    """Files in the room that drive the command and were not taken from the base. `judging`: the files that were."""
+    """Files in the room that drive the command and were not taken from the base. `judging`: files that were taken from
+    the base."""
     names = {name for family in DRIVERS.values() for name in family}
     names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}

@@ -39,9 +39,9 @@ def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[s
     """Path → content of the metadata with the project's own name, version and entry points, as an editable installation
     leaves it in a checkout. Only for projects whose code asks for metadata, as `importlib.metadata.version` does.
 
-    `installed`: package → version in the interpreter. If the project itself is installed there, this metadata hides the
-    installed metadata. So if the checkout does not state the version, the installed version is used, and if the
-    checkout does not state the entry points, the result is {}.
+    `installed`: package → version in the interpreter. If the project itself is installed there, the placeholder hides
+    the installed metadata. So if the checkout does not state the version, the installed version is used. If the
+    checkout does not state the entry points of an installed project, the result is {}.
     """
     pyproject = room / "pyproject.toml"
     if pyproject.is_symlink() or not pyproject.is_file() or not _asks_for_metadata(room):
@@ -67,8 +67,8 @@ def metadata_of_installation(room: Path, installed: Mapping[str, str]) -> dict[s
 
 
 def _entry_points(project: Mapping[str, Any]) -> str:
-    """The project's entry points in the format of an installation. Those of pytest are left out, because nothing of the
-    head may be loaded into the runner of its tests."""
+    """The project's entry points in the format of an installation. Entry points for pytest are left out, because
+    nothing of the head may be loaded into the runner of its tests."""
     plugins = table_at(project, "entry-points") or table_at(project, "plugins")
     tables = {"console_scripts": project.get("scripts"), "gui_scripts": project.get("gui-scripts"), **plugins}
     lines: list[str] = []

@@ -21,7 +21,8 @@ GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "
 
 
 async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
-    """Run the commands. Returns the bench with what they installed, or with the reason why no check can run in it."""
+    """Run the commands. Returns the bench with what the commands installed. If a command failed, `broken` of this bench
+    says why no check can run."""
     environment = bench.room.parent / FOLDER
     make_virtualenv(environment, bench.interpreter, over=True)
     site = site_packages(environment, bench.interpreter)
@@ -76,8 +77,8 @@ async def _make_repository(bench: Bench, variables: Mapping[str, str]) -> str:
 
 
 def first_errors(output: str) -> str:
-    """The first lines that name an error, on one line; the last line if there is none. Installers print their reason
-    first, and then much that differs between runs, such as the name of a log file."""
+    """The first lines that name an error, joined to one line. If no line does, the last line. Installers print the
+    reason of a failure first, and then much that differs between runs, such as the name of a log file."""
     lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
     error_lines = [line for line in lines if re.search(rf"{_ERROR}.*\w", line, re.IGNORECASE)]
     return " ".join(error_lines[:MOST_ERRORS] or lines[-1:])

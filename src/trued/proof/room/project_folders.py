@@ -55,8 +55,8 @@ def import_roots(paths: Collection[str]) -> tuple[str, ...]:
     """The folders, besides the top and `src`, from which the Python projects of these paths import: each project
     folder, and its `src`.
 
-    Left out are folders that share the name of a top-level module with another folder, because nobody can know which
-    one is meant. So are folders with a module that is named like one of Python's own.
+    Left out are folders with a top-level module that another folder has, too, because nobody can know which of the two
+    is meant. Folders with a module that is named like one of Python's own are left out, too.
     """
     folders = project_folders(paths).python
     places = [place for folder in folders for place in (folder, f"{folder}/src")]

@@ -1,7 +1,7 @@
 """Finds the project's own scripts that the settings of a JavaScript test runner load, such as setup files. Does no I/O.
 
-They run before or around the tests, so they influence results like the settings themselves. The same is true of what
-they load. A script that the product or a test loads as well may be part of the product: it does not count.
+These scripts run before or around the tests, so they influence results like the settings themselves. Scripts that they
+load do so, too. A script that the product or a test loads, too, may be part of the product, so it does not count.
 """
 
 import json

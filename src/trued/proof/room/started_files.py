@@ -16,15 +16,15 @@ CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
 NODE = (".js", ".mjs", ".cjs", ".ts")
 SCRIPTED = (*CODE, ".mk", "")
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
-_COMPUTED = lazy_regex(r"\$[\w{@*]|\{\{")  # how the name of a program begins that only the shell or `just` knows
+_COMPUTED = lazy_regex(r"\$[\w{@*]|\{\{")  # begins a word whose value only the shell or `just` knows
 _CONFIGURED = ("deno", "php")  # interpreters with an option `-c` that names their settings
 
 
 def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
     """The files that one simple command starts: its build file, script or module, or the main program of a folder.
 
-    An interpreter starts the first code of the project that its words name: whatever stands before it is an option or
-    the value of one. Of any other program that may start another, only the first argument counts.
+    An interpreter starts the first code of the project that its words name. Words before that are options or values of
+    options. Of any other program that may start another program, only the first argument counts.
     """
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
@@ -59,9 +59,9 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
 
 
 def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
-    """The files that a command line may run although no interpreter has them as its argument. An interpreter without a
-    script of its own may run whatever the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`). A shell also
-    reads files that variables name (`BASH_ENV=FILE`)."""
+    """The files that a command line may run although they are not the argument of an interpreter. An interpreter
+    without a script of its own may run any file that the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`).
+    A shell also reads files that variables name (`BASH_ENV=FILE`). Empty if the line starts no interpreter."""
     words, commands = shell_words(line), started_commands(line)
     starts = [command[at:] for command in commands for at, word in enumerate(command) if is_interpreter(word)][:20]
     lacking = [rest for rest in starts if all(word.startswith(("-", "$")) for word in rest[1:])]
@@ -75,7 +75,8 @@ def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> 
 
 
 def hides_program(line: str) -> bool:
-    """Whether only the shell knows what this line starts: there are only variables, perhaps after an interpreter."""
+    """Whether only the shell knows what this line starts: one of its commands consists of variables alone, perhaps
+    after an interpreter."""
     for command in started_commands(line):
         starts = [at for at, word in enumerate(command) if is_interpreter(word)]
         words = [word for word in command[starts[0] + 1 if starts else 0 :] if not word.startswith("-")]

@@ -122,8 +122,8 @@ def disarm(site: Path) -> None:
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
     """Move the installed packages to a folder that is searched after the interpreter's own packages, and return it.
 
-    So no installed package replaces one of the interpreter's. Installed programs are removed if the interpreter's
-    folder or the system has a program of that name.
+    Then no installed package replaces one of the interpreter's. Installed programs are removed if the interpreter's
+    folder or the system has a program of the same name.
     """
     site, behind = site_packages(environment, interpreter), environment / BEHIND
     disarm(site)
@@ -142,7 +142,8 @@ def put_behind(environment: Path, interpreter: Interpreter) -> Path:
 
 
 def registries(environ: Mapping[str, str], files: Iterable[Path] | None = None) -> dict[str, str]:
-    """Settings of package managers, from environment variables and pip's files; values with secrets are left out."""
+    """The user's settings of package managers, as environment variables. They come from `environ` and pip's files;
+    values with secrets are left out."""
     settings: dict[str, str] = {}
     for file in _pip_files(environ) if files is None else files:
         settings |= _pip_settings(file)
