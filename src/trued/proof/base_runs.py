@@ -106,7 +106,7 @@ async def _can_run_two(bench: Bench) -> bool:
 
 
 async def _both(first: Awaitable[None], second: Awaitable[None]) -> None:
-    """Await both. If one of them fails, the other is ended first."""
+    """Await both. If one of them raises an error, cancel the other before the error is raised here."""
     tasks = [asyncio.ensure_future(first), asyncio.ensure_future(second)]
     try:
         await asyncio.gather(*tasks)

@@ -40,8 +40,9 @@ async def run_build(
 ) -> BuildResult:
     """Run the build command on this commit.
 
-    If it does not pass, also run it on the base in the same kind of room. If it fails there in the same way, the result
-    is UNJUDGED, because the room may be at fault. The output is scanned for held-out data, because agents read it.
+    If the build does not pass, it also runs on the base, in the same kind of room. If it fails there in the same way,
+    the result is UNJUDGED, because the room may be at fault. The output is scanned for held-out data, because agents
+    read it.
     """
     result = await _run(workspace, contract, command, commit)
     if result.tried.outcome is not Outcomes.PASSED and commit != contract.base:

@@ -35,7 +35,7 @@ _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 
 @dataclass(frozen=True, slots=True)
 class EarlierFacts:
-    """The failures of the same head in earlier verifications. They still count."""
+    """The failures of the same head in earlier verifications, which still count."""
 
     evidence: tuple[Evidence, ...] = ()
     uncounted: frozenset[str] = frozenset()  # tests that are not counted (see `judge.Facts.uncounted`)
@@ -107,8 +107,8 @@ class FactCache:
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], uncounted: frozenset[str]
     ) -> None:
         """Keep the failing facts of a head, and no others: a later pass does not outweigh an earlier failure.
-        `uncounted`: tests that are not counted, because their results depend on their order or on the date. A fact in
-        which only such tests fail is not kept."""
+        `uncounted`: tests that are not counted (see `judge.Facts.uncounted`). A fact in which only such tests fail is
+        not kept."""
         before = self.of_head(contract, tree, level)
         known = {fact.id for fact in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))

@@ -187,7 +187,7 @@ async def _cap_for_unguarded_code(
     """The verdicts, lowered if there is changed code in which no check would notice a mistake.
 
     The two searches under an `if` may run existing tests again. They are skipped in quick verdicts, and if no grade is
-    high enough for them to lower it.
+    so high that the search could lower it.
     """
     verdicts = _cap_each(verdicts, reasons.not_run_by_any_check, await unguarded.never_run())
     verdicts = _cap_each(verdicts, reasons.known_by_exit_code_only, await unguarded.known_by_exit_code_only())

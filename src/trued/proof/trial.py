@@ -475,8 +475,8 @@ class CommitTrial:
         return on_base([fact for fact in self.base_facts if fact.check in shared.serves], self.room.new_modules)
 
     async def _run_objections(self, interpreter: Interpreter, recorder: EvidenceRecorder) -> None:
-        """Run the cases of objections as checks. An objection whose case passes is closed; one whose case fails
-        refutes.
+        """Run the cases of objections as checks. An objection whose case passes is closed. An objection whose case
+        fails refutes its requirement.
 
         Agents learn the results, so these cases run in a room of their own that never contained anything held out.
         """

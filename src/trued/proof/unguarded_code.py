@@ -68,7 +68,7 @@ from trued.support.tables import json_table, table_at, toml_table
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
 MOST_CODE = 5000  # at most this many files of code are searched for the names of data
 MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them
-# With more than `FEW_HELPERS`, they are undone only if all these runs of the existing tests will not take longer.
+# More than `FEW_HELPERS` are undone only if all these runs of the existing tests take no longer than `LONGEST_S`.
 FEW_HELPERS, LONGEST_S = 4, 1800.0
 # Keys of a package.json that only package managers read. Code of the product may read any other key.
 _DECLARING = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "scripts", "version")
@@ -225,7 +225,7 @@ class UnguardedCode:
         took_s = runs * self._seconds_of_existing_tests()
         if len(groups) > MOST_HELPERS or (len(groups) > FEW_HELPERS and took_s > LONGEST_S):
             return list(suspects)
-        # A suspect may be a helper or a part of the product, so the mistake may be in one and hidden by others.
+        # A suspect may be a helper or a part of the product, so one suspect may have a mistake that others hide.
         # First each helper is undone while all others stay, because two changes may cancel each other out.
         undoings_of_groups = [[suspects[path] for path in paths] for paths in groups]
         hiding = [
@@ -315,7 +315,7 @@ class UnguardedCode:
         hiding, known_paths = set[str](), {*before}
         for folder in (folder for folder in self.contract.import_folders if folder != "."):
             inner = top_level_modules(folder, before) & top_level_modules(folder, after)
-            # A package with `__init__.py` is found before a folder without one, also if that comes first.
+            # Python finds a package with `__init__.py` before a folder without one, even if that folder comes first.
             names = inner - at_top_before - (regular_modules(folder, after) - at_top)
             hiding |= {
                 path

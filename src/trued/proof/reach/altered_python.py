@@ -66,7 +66,7 @@ DECORATORS = frozenset(
         *("unique", "runtime_checkable"),
     }
 )
-_NO_GETTERS = DECORATORS - {"property", "cached_property"}  # reading what is below these runs nothing
+_NO_GETTERS = DECORATORS - {"property", "cached_property"}  # to read a member with such a decorator runs no code
 PROPERTIES = ("setter", "getter", "deleter")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WORD = lazy_regex(r"\w+")
@@ -76,9 +76,12 @@ def altered_names(
     before: str, after: str, exported: Collection[str] = (), computed: Collection[str] = ()
 ) -> frozenset[str]:
     """The functions, methods and variables of a Python file that a change altered or removed. Added ones do not count.
-    `MODULE` stands for other statements, and for a file that cannot be parsed. `exported`: names that this file imports
-    and other files take from it. If the import of such a name is removed, the name counts as altered. `computed`:
-    what `computed_members` found in other files: reading such an attribute runs code."""
+    `MODULE` stands for other statements, and for a file that cannot be parsed.
+
+    `exported`: names that this file imports and that other files take from it. If the import of such a name is removed,
+    the name counts as altered. `computed`: members that `computed_members` found in other files. To read such a member
+    runs code.
+    """
     was, now = _outline(before), _outline(after)
     if was is None or now is None:
         return frozenset({MODULE})
@@ -119,8 +122,11 @@ def _order_of_kept_names(outline: "_Outline", other: "_Outline") -> list[str]:
 
 def new_statements(before: str, after: str) -> frozenset[str]:
     """The names and string literals in a Python file's new statements, and every name that the file's code reaches from
-    them. Definitions that the engine recognises as harmless do not count. If the file is no Python, every word of it is
-    returned; if it is unread, or its code is nested too deeply, `MODULE`, because its statements may use any name."""
+    them. Definitions that the engine recognises as harmless do not count.
+
+    If the file is no Python, every word of its text is returned. If the file is unread, or its code is nested too
+    deeply, `MODULE` is returned, because the statements may use any name.
+    """
     if is_unread(after):
         return frozenset({MODULE})
     mentioned = set[str]()
@@ -173,7 +179,7 @@ def _is_dunder(name: str) -> bool:
 
 
 def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
-    """Whether an addition may change something other than itself when the module is loaded, or hides a built-in."""
+    """Whether something that the change added may change other code when the module is loaded, or hides a built-in."""
     added = now.code.keys() - was.code.keys()
     if any(name in MODULES_OWN or name.rpartition(".")[2] in HOOKS for name in added):
         return True
@@ -197,8 +203,8 @@ def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
         for expression in expressions
         for key in expression.registers
     )
-    # A new decorator may replace what an equal decorator of the base has registered, such as a route. A function of a
-    # module (`click.option`) registers nothing, and neither does a decorator that the base already has twice.
+    # A new decorator may replace what an equal decorator of the base has registered, such as a route. Two kinds count
+    # as registering nothing: a function of a module (`click.option`), and a decorator that the base already has twice.
     taken = {key for key, times in registrations.items() if times == 1 and not was.is_in_module(key[0])}
     return not all(
         now.is_understood(expression)
@@ -218,8 +224,8 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
 
 
 class NameGraph:
-    """Which names of some Python files use which other names, without their scopes. `smaller`: a graph of other files,
-    which this one includes."""
+    """Which names of some Python files use which other names, without their scopes. `smaller`: the graph of further
+    files, which the new graph includes."""
 
     def __init__(self, texts: Iterable[str], smaller: "NameGraph | None" = None) -> None:
         self._uses: dict[str, set[str]] = {name: {*used} for name, used in smaller._uses.items()} if smaller else {}
@@ -247,7 +253,7 @@ def defined_names(text: str) -> frozenset[str]:
 
 
 def _outline(text: str) -> "_Outline | None":
-    """The outline of a Python file; None if it cannot be read."""
+    """The outline of a Python file; None if the text cannot be parsed."""
     try:
         return _Outline(ast.parse(text))
     except UNREADABLE:  # its parts may also be nested too deeply for `ast.dump`
@@ -365,7 +371,7 @@ class _Outline:
 
     def foreign_names(self, was: "_Outline") -> dict[str, frozenset[str]]:
         """The names of the module whose attributes new code should not set: names that the base has, and imports from
-        outside the standard library. Each comes with the names of what it stands for."""
+        outside the standard library. Each name → the names of what it stands for."""
         imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
         names = {name: frozenset({name}) for name in was.code if "." not in name and name not in was.imported}
         return names | {name: frozenset({name, *self.uses.get(name, ())}) for name in imports}

@@ -38,7 +38,7 @@ _PACKAGE_MANIFESTS = ("setup.py", "setup.cfg", "pyproject.toml", "package.json")
 _PROGRAM_START = lazy_regex(rf"#!|.*/?(?:{'|'.join(MAKEFILES)})$")
 
 
-@lru_cache(4_000)  # every text is asked about again for each changed file
+@lru_cache(4_000)  # every text is searched again for each changed file
 def _words_and_paths(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
     """Four sets: the words of a text, the parts of paths in its string literals, those of these parts that come last or
     before a computed part, and the endings that the text adds to computed names."""
@@ -106,7 +106,7 @@ def files_that_code_reads(texts: Mapping[str, str], files: Iterable[str], all_fi
         for reader in readers:
             text = texts[reader]
             lists_folders = LISTS_FOLDERS.search(text)
-            names_in_text = {name for name in all_names if name in text}  # quick: most texts contain none
+            names_in_text = {name for name in all_names if name in text}  # a quick first test: most texts contain none
             likely = [
                 path
                 for path in paths

@@ -1,5 +1,5 @@
-"""Finds the files that tests or programs may reach, directly or indirectly, by the words in their texts. It only reads
-files of the base."""
+"""Finds the files that tests or programs may reach, directly or indirectly, by the words in the texts. Only files of
+the base are read."""
 
 import re
 from collections import defaultdict
@@ -17,7 +17,7 @@ Read = Callable[[Collection[str]], Awaitable[Mapping[str, str]]]  # paths → th
 MOST_READ = 5000  # if words lead to more files than this, any file counts as reached
 # Files that are not code, and may name others: settings, templates, manifests, documents with examples.
 _NAMING_ENDINGS = (*PAGES_AND_SETTINGS, ".sql", ".md", ".rst", ".txt", ".graphql", ".pth", "")
-_MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # they may give a file another name
+_MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # these may define another name for a file
 # Files that map the name of a program to what it starts: manifests, makefiles, a Procfile.
 _FILES_THAT_NAME_PROGRAMS = frozenset(
     ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Makefile", "makefile", "Procfile")
@@ -44,12 +44,12 @@ _QUOTED = lazy_regex(r"[\"`]([^\"`\n]+)[\"`]")
 
 
 async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]) -> frozenset[str] | None:
-    """The files that these tests of the base may reach, directly or indirectly. None: any file.
+    """The files that these tests of the base may reach, directly or indirectly; None if they may reach any file.
 
-    A file may reach another if the other's name is a word in it, whatever the word means there. So the result may have
-    too many files, but hardly too few. A test may use the product from outside, and so reach any file, if it imports no
-    code of the product, or speaks to a server, a page or a process. Code that computes the name of a module may reach
-    any file, too.
+    A file may reach another file if its text has the other's name as a word, whatever the word means there. So the
+    result may have too many files, but hardly too few. A test may use the product from outside, and so reach any file,
+    if it imports no code of the product, or speaks to a server, a page or a process. Code that computes the name of a
+    module may reach any file, too.
 
     `tests`: each `file`, or `file::name` for a part of a file. `paths`: all files of the base, and new ones.
     """
@@ -65,8 +65,9 @@ async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]
 async def files_of_programs(
     read: Read, paths: Iterable[str], commands: Iterable[Sequence[str]]
 ) -> frozenset[str] | None:
-    """The files that these command lines may reach on the base, directly or indirectly. None: any file. A program that
-    is no interpreter may be defined in the project's manifests, so the files that these manifests name count, too."""
+    """The files that these command lines may reach on the base, directly or indirectly; None if they may reach any
+    file. A program that is no interpreter may be defined in the project's manifests, so the files that the manifests
+    name count, too."""
     reach, starts = _Reach(read, [path for path in paths if not is_test(path)]), set[str]()
     for words in commands:
         starts |= reach.files_named_in(" ".join(words))

@@ -49,7 +49,7 @@ _PACKAGE_MANAGERS = lazy_regex(rf"{MANAGER.pattern}|package\.json")
 _TEST_ENDING = lazy_regex(r"[._-](?:test|spec)s?\.\w+$")
 _TEST_BEGINNING = lazy_regex(r"(?:test|spec)s?[._-]")
 _FOLDERS_LOADED_UNASKED = frozenset(("__mocks__", "__tests__"))  # Jest loads the files of these folders by itself
-_LISTS_MODULES = lazy_regex(r"\b(?:iter_modules|walk_packages)\b")  # Python finds these without an ending
+_LISTS_MODULES = lazy_regex(r"\b(?:iter_modules|walk_packages)\b")  # these find modules without naming an ending
 _LOADS_COMPUTED_NAME = lazy_regex(
     r"\b(?:import_module|__import__)\(|(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])"
 )
@@ -95,10 +95,10 @@ async def replaced_product(
 async def new_product(workspace: Workspace, contract: Contract, commit: str) -> list[str]:
     """New files of the commit that look like tests, but that the product uses and no test of the base mentions.
 
-    They are named like tests, or lie in a folder like `tests` that has no tests on the base. They stay in the room,
-    because they can influence existing tests only as any code of the product can. Files that a test runner would load
-    unasked can do more, so they are left out: mocks, scripts with tests, Python files that are named like tests, and
-    scripts that are named like the base's tests.
+    These files are named like tests, or lie in a folder like `tests` that has no tests on the base. They stay in the
+    room, because they can influence existing tests only as any code of the product can. Files that a test runner would
+    load unasked can do more, so they are left out: mocks, scripts with tests, Python files that are named like tests,
+    and scripts that are named like the base's tests. [] if the contract freezes nothing.
     """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = [path for path in {*_files_of_tests(contract, base_blobs), *contract.frozen} if is_named_like_a_test(path)]

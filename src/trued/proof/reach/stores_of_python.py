@@ -66,7 +66,7 @@ def _run_by_definition(function: ast.AST) -> Iterator[ast.AST]:
 
 def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Others:
     """The foreign names that this function can see: those of `others`, imports from outside the standard library, and
-    names that are bound to something foreign. Each comes with the names of what it stands for."""
+    names that are bound to something foreign. Each name → the names of what it stands for."""
     own = locals_of(function)
     visible = {name: names for name, names in others.items() if name.removeprefix(_NAMESPACE) not in own}
     for node in nodes:

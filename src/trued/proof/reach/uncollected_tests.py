@@ -367,8 +367,8 @@ def _is_own_module(module: str, habits: _Habits) -> bool:
 
 
 def _without_collected(tests: list[str], collected: Collection[str]) -> list[str]:
-    """The tests that were not collected. If the file does not define a collected name, then a class inherits this test,
-    or a decorator made it from another one (`test_a_0` from `test_a`): the test behind it counts as collected, too."""
+    """The tests that were not collected. A collected test that the file does not define is inherited by a class, or was
+    made by a decorator from another test (`test_a_0` from `test_a`): then the test behind it counts as collected."""
     names = {_bare_name(test) for test in tests}
     derived_names = {_bare_name(test) for test in collected if test not in tests}
     origins = {

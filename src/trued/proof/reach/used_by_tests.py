@@ -154,8 +154,8 @@ async def altered_helpers(
 
 
 def _mentions(path: str, text: str, added: str, base_files: Mapping[str, str]) -> bool:
-    """Whether a test of the base, which has this text, asks for a file that only the commit has: it may skip something
-    if the file is there."""
+    """Whether a test of the base, which has this text, asks for a file that only the commit has. Such a test may skip
+    something if the file is there."""
     name = PurePosixPath(added).name
     if added.endswith(CODE):
         return uses_file(path, text, added, base_files)
@@ -189,7 +189,7 @@ def _has_only_harmless_additions(path: str, before: Mapping[str, str], after: Ma
     if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
     was, now = before.get(path, ""), after[path]
-    words = frozenset(re.findall(r"\w+", was))  # all count as exported, so that a removed import counts as altered, too
+    words = frozenset(re.findall(r"\w+", was))  # all count as exported, so that a removed import counts as altered
     new_names = added_names(was, now)
     # new members of classes that the base has
     members = {name for name in new_names if "." in name and name.partition(".")[0] in words}
@@ -312,7 +312,7 @@ def _module(path: str) -> str:
 def _is_named(path: str, text: str) -> bool:
     """Whether a text names the file, by its path or as a module."""
     bare = _module(path)
-    # quick: most texts have none of them
+    # a quick first test: most texts have none of these names
     names = [name for name in (path, bare, bare.replace("/", ".")) if name in text]
     return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) for name in names)
 
@@ -343,7 +343,8 @@ def uses_file(
         # `import_name` is what any code imports the file by, if the file's root is on the import path. In code of the
         # product, a name without a package does not count, because it may belong to another module.
         counts_by_name = is_test(path) or "/" in import_name
-        # An `__init__.py` runs whenever anything of its package is imported. Files of that package are not its users.
+        # An `__init__.py` runs whenever anything of its package is imported. Files of the same package do not count as
+        # its users.
         if name == "__init__.py":
             imports_package = any(f"{place}/".startswith(f"{folder}/") for place in places)
             imports_package |= counts_by_name and any(
@@ -366,7 +367,7 @@ def uses_file(
     return name in text
 
 
-@lru_cache(4_000)  # every text is asked about again for each changed file
+@lru_cache(4_000)  # every text is searched again for each changed file
 def _imported_names(text: str) -> frozenset[str]:
     """The modules that a Python text may import, with slashes instead of dots. Found by a regular expression, because
     parsing whole files would take seconds in a large project."""

@@ -1,5 +1,5 @@
-"""Finds a command's drivers: the files that decide what it does, such as build files, scripts, settings, and what these
-run.
+"""Finds a command's drivers: the files that decide what the command does, such as build files, scripts, settings, and
+the files that these run.
 
 Changed drivers can make a command pass, whatever the product does. So a command that passed on the base must pass twice
 on a head that changed them: with the head's drivers, and with the base's (`trued.proof.room.changed_drivers`).
@@ -57,7 +57,7 @@ class Drivers:
     by_name: set[str] = field(default_factory=set)
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
-    builds: set[str] = field(default_factory=set)  # code that a started build runs; it may be a part of the product
+    builds: set[str] = field(default_factory=set)  # code that a build runs, if the command starts one; may be product
     folders: set[str] = field(default_factory=lambda: {""})  # where programs may start, and all above; "" is the top
 
     @property

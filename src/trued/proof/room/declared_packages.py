@@ -32,7 +32,7 @@ _PROBABLE_LISTS = lazy_regex(
 # Names of extras and groups with the dependencies of tests. Names of the second family count only if there is no name
 # of the first.
 FAMILIES = (("test", "tests", "testing"), ("dev", "develop", "development"))
-# Tools that tests rarely import, or that the engine supplies, such as pytest. If only these are missing, no environment
+# Tools that tests rarely import, or that the engine supplies, such as pytest. If only tools are missing, no environment
 # is built.
 TOOLS = frozenset(
     {
@@ -107,7 +107,7 @@ def read_declarations(files: Mapping[str, str]) -> Declarations:
 
 
 def declared_requirements(path: str, text: str) -> list[str]:
-    """The requirements in one manifest as they are written, those of extras and groups for tests included."""
+    """The requirements in one manifest as they are written, including those of extras and groups for tests."""
     path = _name_in_project(path)
     extras = _extras(path, text)
     optional = [requirement for name in for_tests(extras) for requirement in _texts(extras[name])]
@@ -137,7 +137,8 @@ def extras_for_tests(path: str, text: str) -> list[str]:
 
 
 def groups_for_tests(manifest: Mapping[str, Any]) -> list[str]:
-    """The requirements in the groups for tests of a parsed pyproject.toml, and in the groups that these include."""
+    """The requirements in the groups for tests of a parsed pyproject.toml, and in the groups that such groups
+    include."""
     groups, requirements = table_at(manifest, "dependency-groups"), list[str]()
     names = for_tests(groups)
     for name in names:  # grows while the loop runs: included groups are appended

@@ -1,4 +1,7 @@
-"""Chooses the Python for checks: the caller's if it has all that the base declares, else a new virtual environment."""
+"""Chooses the Python for checks: the caller's, which `find_interpreter` finds, or a new virtual environment.
+
+An environment is built if the caller's Python lacks packages that the base declares or the contract names.
+"""
 
 import asyncio
 import fcntl
@@ -124,7 +127,7 @@ async def choose_environment(
     `recorded`: the versions (name → version, and `python`) with which the checks ran on the base, to be installed
     again.
     `building`: called with the missing packages before an environment is built, which may take minutes.
-    `tools`: the `TOOLS` that checks start. Unlike other tools, they are needed like any other package.
+    `tools`: the `TOOLS` that checks start. If one of them is missing, an environment is built.
     """
     caller = await find_interpreter()
     declared = _without(await declarations_of(workspace, base), packages)

@@ -79,7 +79,7 @@ class Interpreter:
 
     @property
     def identity(self) -> str:
-        """Path, version and a hash of the packages. It shows whether base and head are checked with the same
+        """Path, version and a hash of the packages. Equal identities show that base and head are checked with the same
         interpreter."""
         installed = json.dumps(dict(self.versions), sort_keys=True)
         return f"{self.path} → {self.description}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
@@ -191,8 +191,8 @@ def _links(folder: str) -> list[str]:
 def environment_interpreter(report: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
     """The Python of an environment that the engine built with the caller's Python.
 
-    `report`: what LOOK printed there. Packages may have falsified it, so the engine takes from it only which packages
-    there are, and decides itself on the path and on the folders to read. Raises CannotJudge if the report describes
+    `report`: what LOOK printed there. Packages may have falsified the report, so the engine takes only the packages
+    from it, and decides itself on the path and on the folders to read. Raises CannotJudge if the report describes
     another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
@@ -217,8 +217,8 @@ def environment_interpreter(report: Mapping[str, Any], folder: Path, caller: Int
 
 
 def _with_pytest(report: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
-    """The engine's own pytest (module → path) if the interpreter has none; why that cannot be used, or ""; and the
-    versions of all packages, including the engine's pytest if it is used."""
+    """The engine's own pytest (module → path) if the interpreter has none; why the engine's pytest cannot be used, or
+    ""; and the versions of all packages, including the engine's pytest if it is used."""
     versions = {str(name): str(number) for name, number in report["versions"].items()}
     if report["pytest"]:
         return {}, "", versions
@@ -242,7 +242,7 @@ def _own_pytest() -> dict[str, str]:
 
 
 def _folders(paths: list[str]) -> tuple[str, ...]:
-    """The folders, except those inside another of them, and except the system's, which every sandbox shows."""
+    """The outermost of these folders, without the system's folders, which every sandbox shows."""
     outermost: list[Path] = []
     for path in sorted({Path(text) for text in paths}):
         inside = any(path == other or other in path.parents for other in outermost)

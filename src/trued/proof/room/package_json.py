@@ -25,7 +25,7 @@ def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
     """The content that replaces the head's package.json, or None if it may stay as it is.
 
     `base` is None if the base has no such file; then the head's scripts may stay. If the head's file cannot be parsed
-    here, another parser might still find settings in it, so it is made unreadable for every parser.
+    here, the result is a text that no parser can read, because another parser might find settings in the head's file.
     """
     base_settings, head_settings = _read(base), _read(head)
     if head_settings is None:
@@ -41,7 +41,7 @@ def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
 
 
 def manifest_of_head(base: bytes | None, head: bytes, commands: Iterable[str]) -> bytes | None:
-    """Like `merge_manifests`, but from the base come only the settings that nothing but test runners reads, and the
+    """Like `merge_manifests`, but only two things come from the base: the settings that only test runners read, and the
     scripts that these command lines start."""
     base_settings, head_settings = _read(base), _read(head)
     if head_settings is None or (base is not None and base_settings is None):

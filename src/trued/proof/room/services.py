@@ -1,4 +1,4 @@
-"""Services that checks need, such as a database. They are started in the sandbox of each check that may use them."""
+"""Starts services that checks need, such as a database, in the sandbox of each check that may use the services."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ATTENDED = Path(__file__).parents[1] / "probes" / "attended.py"
 
 
 async def run_with_services(workspace: Workspace, command: Command, services: Sequence[Serve]) -> CommandResult:
-    """Run the command with its services. Raises CannotJudge if one of them does not start."""
+    """Run the command, and these services beside it. Raises CannotJudge if a service does not start."""
     reader, writer = os.pipe()
     try:
         result = await workspace.execute(with_services(command, services, writer))

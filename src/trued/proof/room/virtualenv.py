@@ -11,7 +11,7 @@ from pathlib import Path
 from trued.proof.room.interpreter import Interpreter
 from trued.support.lazy_regex import lazy_regex
 
-TRUSTED = "trued-trusted.pth"  # makes an environment also find the packages of the interpreter it is based on
+TRUSTED = "trued-trusted.pth"  # by this file an environment also finds the packages of the interpreter behind it
 BEHIND = "added"  # folder of packages that are searched last
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS = ("/usr/", "/opt/")  # folders that every sandbox shows, and that only the machine's owner can write

@@ -39,8 +39,8 @@ _FOLDERS = lazy_regex(r"(?:/[^/\s'\"]+)+/")  # of a path in an error; they diffe
 HUSHED = ""
 _SILENT = {"id": HUSHED, "detail": ""}
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
-# Kinds of failure of the engine itself. They are believed even on the head, because a head's output cannot imitate
-# them.
+# Kinds of failure of the engine itself. The engine believes such a failure even on the head, because a head's output
+# cannot imitate it.
 ENGINES = ("environment", "start")
 LIMITS = ("time", "memory")
 IMPORT = "import"  # the module of a call exists, and raises an error while it is imported
@@ -111,7 +111,7 @@ def _base_status(runs: list[tuple[Outcomes, str]]) -> Base:
         return Base.BROKEN
     if Outcomes.UNJUDGED in outcomes:
         return Base.UNJUDGED
-    if kinds & set(NOT_OUR_FAILURE):  # timeouts alone are not red; enough other failures are
+    if kinds & set(NOT_OUR_FAILURE):  # timeouts alone do not make a case red, but enough other failures do
         others = [(outcome, kind) for outcome, kind in runs if kind not in NOT_OUR_FAILURE]
         return _base_status(others) if len(others) >= RED_TURNS else Base.UNJUDGED
     if outcomes == {Outcomes.PASSED}:

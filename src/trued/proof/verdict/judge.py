@@ -95,14 +95,14 @@ class Facts:
     caps: Sequence[str] = ()  # why the grade is at most `examined` until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # the diff touches a file that a guard of this requirement runs
-    traced: bool = True  # at least some of the files that its guards run are known; of commands, none are
+    traced: bool = True  # at least some of the files that its guards run are known, which is never so for commands
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
     proposed: Sequence[str] = ()  # tests that agents propose to change: left out when the existing tests are judged
     suite: bool = False  # this is the base's own test suite, not a requirement
     edited: frozenset[str] = frozenset()  # files that the head changed, but whose base version the checks used
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    # Tests that are not counted: they depend on the date, or they are unreliable on the base already. There they fail
-    # in another order or other surroundings, or pass whatever value they expect.
+    # Tests that are not counted, because they depend on the date, or because they are unreliable on the base already:
+    # they fail there in another order or other surroundings, or pass there whatever value they expect.
     uncounted: frozenset[str] = frozenset()
     new_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
@@ -319,9 +319,9 @@ def _missing_for(
 ) -> list[MissingFromEnvironment]:
     """What the environment lacked for the cases that could not be judged.
 
-    If the base lacked it, too (cases not judged there, whole checks, failed imports), the text is taken from the base's
-    results, because the head could put anything into its own. `may_quote`: the text of results might quote something
-    held out.
+    For cases that the base could not judge either, whole checks and failed imports, the text is taken from the base's
+    results, because the head could put anything into its own results. `may_quote`: the text of results might quote
+    something held out.
     """
     unjudged_on_both = {
         *count.blind,
@@ -511,8 +511,8 @@ def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: F
         return _Grading(Grade.SELF_TESTED, (turned, reasons.NO_OTHER_CHECK), "attest")
     if guards and _is_all_green(counts):
         grading = _already_green(counts, guards, facts)
-        # `aside`: why nothing had to be built (the plan marks it as done, or an examiner calls it background). Whoever
-        # approves the contract confirms that.
+        # `aside`: why nothing had to be built (the plan marks the requirement as done, or an examiner calls it
+        # background). Whoever approves the contract confirms this reason.
         if grading.lacks == "attest" and requirement.aside:
             return grading._replace(why=(*grading.why, requirement.aside), lacks="approve")
         return grading

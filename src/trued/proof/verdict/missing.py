@@ -59,11 +59,11 @@ def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = Fals
     if result.kind == DRIVER_KIND and _opens_pages(check):
         return MissingFromEnvironment(name=name, what=NO_DRIVER, fix=DRIVER_ADVICE)
     if result.kind == CHROMIUM_KIND:
-        # Evidence of earlier versions has this kind if playwright is missing, too; then its detail says so.
+        # Evidence of earlier versions has this kind also if playwright is missing. Then the result's detail says so.
         what = result.detail.removesuffix(f": {ADVICE}") or NO_CHROMIUM
         return MissingFromEnvironment(name=name, what=what, fix=ADVICE)
     if kind == "program" and name:
-        # Keep these words: stored runs have asked people with them, and would ask again if they changed.
+        # Keep these words: stored runs have asked people with them, and would ask again if the words changed.
         what, fix = program_not_installed(name), _fix_of_tool(name) or f"install {name} on this machine"
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     if kind == "version" and name:
