@@ -107,7 +107,7 @@ async def places_of_modules(
 
 
 async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
-    """The verdict, in which reasons say what to do if the project itself has the missing program or module."""
+    """The verdict. If the project itself has a missing program or module, the reasons now say what to do."""
     if not verdict.missing_from_environment:
         return verdict
     files = await project_files(workspace, verdict.commit)

@@ -100,8 +100,8 @@ async def _run_on_base(
 
 
 async def _can_run_two(bench: Bench) -> bool:
-    """Whether two runs may use two equal rooms at once. Two cores must be idle, and no preparation may have run,
-    because it may have written the room's path into files."""
+    """Whether two runs may use two equal rooms at once. Two cores must be idle. No preparation may have run, because a
+    preparation may write the room's path into files."""
     return not (bench.prepared or bench.broken) and await bench.workspace.can_run_side_by_side()
 
 

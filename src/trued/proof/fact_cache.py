@@ -213,8 +213,8 @@ def _read_evidence(stored: Any) -> tuple[Evidence, ...]:
 
 
 def _base_name(contract: Contract, tree: str, level: str) -> str:
-    """The cache key, made of everything that influences the results of checks on the base. Who wrote or may read a
-    check does not influence them."""
+    """The cache key, made of everything that influences the results of checks on the base. Who wrote a check or may
+    read it does not influence the results, so the key does not contain this."""
     fields = {"environment", "frozen", "serve", "carried", "interpreter", "project_roots"}
     data = contract.model_dump(mode="json", include=fields)
     # Keep these words: they distinguish the key from keys of an earlier version, in which a check also found the files

@@ -148,7 +148,7 @@ def _merge(checks: list[Check]) -> Check:
 
 
 class EvidenceRecorder:
-    """Turns facts into evidence: one record for each requirement that has the check."""
+    """Turns facts into evidence: one record for each requirement that has the check that was run."""
 
     def __init__(self, contract: Contract, interpreter: Interpreter, commit: str, tree: str) -> None:
         self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree

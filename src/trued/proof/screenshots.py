@@ -1,4 +1,4 @@
-"""The pictures that evidence holds, with what each one shows."""
+"""Collects the pictures in evidence, and says what each picture shows."""
 
 from collections.abc import Iterable
 

@@ -97,7 +97,7 @@ class SealTerms:
 
 
 def requirements_of(contract: Contract) -> Requirements:
-    """The requirements of a sealed contract with everything they were sealed with, to seal them again."""
+    """The requirements of a sealed contract, with everything that was sealed together with them, to seal them again."""
     return Requirements(**_in_both(contract))
 
 

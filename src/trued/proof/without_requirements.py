@@ -162,7 +162,7 @@ def _judge_results(
     by_suite: Sequence[ResultsOnBothSides], *, changed: bool, fail_anyway: Collection[str] = ()
 ) -> Judged:
     """The verdict on the change's own tests, from the results of each suite. `fail_anyway`: tests that fail without the
-    change, too. They are not counted, whatever they show: the change may not even have touched them."""
+    change, too. These are not counted, whatever they show, because the change may not even have touched them."""
     by_suite = [
         replace(results, facts=[_without_results(fact, fail_anyway) for fact in results.facts]) for results in by_suite
     ]

@@ -371,7 +371,7 @@ class _Outline:
 
     def foreign_names(self, was: "_Outline") -> dict[str, frozenset[str]]:
         """The names of the module whose attributes new code should not set: names that the base has, and imports from
-        outside the standard library. Each name → the names of what it stands for."""
+        outside the standard library. Returns name → the names of what this name stands for."""
         imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
         names = {name: frozenset({name}) for name in was.code if "." not in name and name not in was.imported}
         return names | {name: frozenset({name, *self.uses.get(name, ())}) for name in imports}
@@ -385,8 +385,8 @@ class _Outline:
         )
 
     def has_harmless_arguments(self, expression: "_LoadTimeExpression") -> bool:
-        """Whether evaluating this decorator's arguments only creates values, with calls of built-ins and the standard
-        library alone. The decorator itself may be any function."""
+        """Whether the arguments of this decorator only create values, and call only built-ins and the standard library.
+        The decorator itself may be any function."""
         is_plain = expression.arguments is not None and self.computed.isdisjoint(expression.attributes)
         return is_plain and all(map(self._is_from_python, expression.arguments or ()))
 

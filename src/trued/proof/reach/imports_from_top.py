@@ -66,6 +66,7 @@ def _modules(text: str) -> set[str]:
 
 
 def _lies_in(path: str, places: Collection[str], projects: Collection[str]) -> bool:
-    """Whether this file lies at the top or in `src`, if that is one of these places, and in no project folder."""
+    """Whether this file lies in one of these places, and in no project folder. The place of a file is `src` or, for all
+    other files, the top (`.`)."""
     place = "src" if path.startswith("src/") else "."
     return place in places and not any(is_below(path, folder) for folder in projects)

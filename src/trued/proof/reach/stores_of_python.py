@@ -66,7 +66,7 @@ def _run_by_definition(function: ast.AST) -> Iterator[ast.AST]:
 
 def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Others:
     """The foreign names that this function can see: those of `others`, imports from outside the standard library, and
-    names that are bound to something foreign. Each name → the names of what it stands for."""
+    names that are bound to something foreign. Returns name → the names of what this name stands for."""
     own = locals_of(function)
     visible = {name: names for name, names in others.items() if name.removeprefix(_NAMESPACE) not in own}
     for node in nodes:
@@ -157,7 +157,7 @@ def _stored_by(node: ast.AST, others: _Others) -> Iterator[str]:
 
 def _named(owner: ast.AST, attribute: str, others: _Others) -> Iterator[str]:
     """The names that count as stored to if code sets this attribute: the attribute, unless it is special, and the names
-    of its owner. None if the owner is not foreign."""
+    of its owner. Yields nothing if the owner is not foreign."""
     if _is_foreign(owner, others):
         names = {*_names_of(owner, others)}
         yield from names if names and attribute.startswith("__") else {attribute, *names}

@@ -1,7 +1,7 @@
 """Finds the guarding tests of the base that the head no longer has.
 
 In rooms these tests still run, because rooms take tests from the base. But once the head has landed, nothing guards
-what they tested. A test that moved to another file counts as present if it runs there. It is recognised by its name.
+what they tested. A test that moved to another file, where it is recognised by its name, is not gone if it runs there.
 """
 
 import re

@@ -252,7 +252,7 @@ class Bench:
         return os.path.relpath(path, self.folder) if self.folder else path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
-        """The paths, of these absolute ones, that are inside the room, made relative to the room."""
+        """Of these absolute paths, those that are inside the room, made relative to the room."""
         rooms = [f"{room}/" for room in (self.room, *self.workspace.shown_at(self.room))]
         inner_paths = (path.removeprefix(room) for path in paths for room in rooms if path.startswith(room))
         return frozenset(inner_paths)

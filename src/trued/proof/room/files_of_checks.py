@@ -97,7 +97,7 @@ def write_repository(bench: Bench) -> Iterator[None]:
     remove_path(place)
     try:
         shutil.copytree(bench.repository, place, copy_function=partial(_link_object, f"{bench.repository}/objects/"))
-        soon = time.time() + 1  # the index must be newer than all files: else git reads them all, and rewrites it
+        soon = time.time() + 1  # if the index is not newer than all files, git reads all files and rewrites it
         os.utime(place / "index", (soon, soon))
         before = footprint(bench.repository / "objects", whole=True)
         yield

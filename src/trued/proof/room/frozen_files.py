@@ -177,7 +177,7 @@ def files_to_freeze(
     requirements: Iterable[Requirement], blobs: Mapping[str, str], scripts: Collection[str] = ()
 ) -> dict[str, str]:
     """Path → blob on the base, for every file that influences a result. The blob is "" if a check or a runner may read
-    the file and the base lacks it.
+    the file and the base lacks it. {} if no check is a command or runs tests.
 
     `scripts`: texts of the base's package.json scripts, any of which a package manager may start.
     """

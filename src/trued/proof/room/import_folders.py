@@ -19,8 +19,8 @@ def paths_in_room(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
 async def projects_of_base(
     workspace: Workspace, contract: Contract, *, with_top: bool = False
 ) -> dict[str, frozenset[str]]:
-    """What `roots_by_project` finds on the base. `with_top`: also if the base has only one project, read its code to
-    find out whether it imports modules from the top or `src`."""
+    """What `roots_by_project` finds on the base. `with_top`: even if the base has only one project, read the project's
+    code to find out whether it imports modules from the top or `src`."""
     on_base = await workspace.blobs(contract.base)
     folders = project_folders(on_base).python if contract.project_roots else ()
     is_read = with_top or len(folders) > 1
@@ -34,9 +34,9 @@ def usual_roots(room: Path, projects: Collection[str], on_base: Collection[str])
     """The folders from which a project imports, if nobody names them: the top, `src`, and the import roots of the
     base's project folders (`projects`).
 
-    The commit may add a module to one of these folders that the base has in another. Users get the base's module, so
-    its folder comes before the one with the copy. If Python would find the copy even then, because the base's package
-    has no `__init__.py`, the folder with the copy is left out.
+    The commit may add a copy: a module in one of these folders with the name of a module that the base has in another
+    of them. Users get the base's module, so its folder comes before the folder with the copy. If Python would find the
+    copy even then, because the base's package has no `__init__.py`, the folder with the copy is left out.
     """
     roots = [root for root in (".", "src", *projects) if (room / root).is_dir()]
     names = {root: _names_on_base(root, on_base) for root in roots}
@@ -86,8 +86,8 @@ def _names_on_base(root: str, on_base: Collection[str]) -> frozenset[str]:
 
 
 def roots_for_commands(room: Path, contract: Contract) -> tuple[str, ...]:
-    """The import folders for commands: only those that the contract names. From any other folder, the tools of a
-    command could import the head's modules in place of their own."""
+    """The import folders for commands: only those that the contract names. From any other folder, the tools that a
+    command starts could import modules of the head in place of the tools' own."""
     return paths_in_room(room, contract.environment.path) if contract.environment.path else ()
 
 

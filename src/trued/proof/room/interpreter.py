@@ -71,9 +71,9 @@ class Interpreter:
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Folder of an environment that the engine built → the path below HOME at which the sandbox shows it, so that
-        it looks like a user's virtual environment. It is also shown at its own path, because its programs contain that
-        path."""
+        """Folder of an environment that the engine built → path below HOME at which the sandbox shows the folder, so
+        that it looks like a user's virtual environment. The folder is also shown at its own path, because its programs
+        contain that path. {} if the engine did not build this environment."""
         folder = Path(self.path).parent.parent
         return {str(folder): f".virtualenvs/{ENVIRONMENT}"} if self.origin.startswith("environment ") else {}
 
@@ -120,8 +120,8 @@ def _find() -> Interpreter:
 def chosen_python(environment: Mapping[str, str]) -> str:
     """The path of the Python that these variables choose.
 
-    People who run trued from its source may have the programs of its checkout on the PATH. That environment has trued's
-    packages, and none of the project's, so it is chosen only if it is the active one.
+    People who run trued from its source may have the programs of trued's checkout on the PATH. The environment in that
+    checkout has trued's packages, and none of the project's, so it is chosen only if it is the active one.
     """
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"

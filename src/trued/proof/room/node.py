@@ -64,8 +64,8 @@ def _probed(path: str) -> NodeProgram | None:
 
 
 def missing_package(text: str) -> str:
-    """The package that is missing according to this output, or "". Names that begin with a dot or slash are the
-    project's own and do not count."""
+    """The Node package that is missing according to this output; "" if there is none. Names that begin with a dot or
+    slash are the project's own and do not count."""
     for name in reversed(_MISSING.findall(text)):
         match = _PACKAGE.match(name)
         if match and not name.startswith((".", "/")) and not name.startswith(("node:", "file:")):

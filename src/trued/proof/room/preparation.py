@@ -112,8 +112,8 @@ async def _execute(
 def _with_programs(variables: Mapping[str, str], programs: str, *, first: bool) -> dict[str, str]:
     """The variables with the folder of prepared programs on the PATH.
 
-    It is first for the code under test. For commands that judge by their exit code it is last, so that a prepared
-    program replaces none of their tools.
+    The folder is first for the code under test. For commands that judge by their exit code, it is last, so that a
+    prepared program replaces no tool of these commands.
     """
     path = variables.get("PATH", "")
     return {**variables, "PATH": f"{programs}:{path}" if first else f"{path}:{programs}"}

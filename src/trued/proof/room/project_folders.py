@@ -175,8 +175,8 @@ def _regular(place: str, paths: Iterable[str]) -> frozenset[str]:
 
 
 def regular_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
-    """The modules in this folder, and the packages with an `__init__.py`. Python finds them before any folder of the
-    same name that has none."""
+    """The modules in this folder, and the packages with an `__init__.py`. Python finds each of these before a folder of
+    the same name without an `__init__.py`."""
     inner_paths = [_below(place, path) for path in paths]
     modules = {
         name.removesuffix(".py") for name, *more in filter(None, inner_paths) if name.endswith(".py") and not more
@@ -186,7 +186,7 @@ def regular_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
 
 
 def _below(place: str, path: str) -> tuple[str, ...]:
-    """The parts of a path below a folder; none if it is not there."""
+    """The parts of a path below a folder; () if the path is not in the folder."""
     if place == ".":
         return tuple(path.split("/"))
     return tuple(path[len(place) + 1 :].split("/")) if path.startswith(f"{place}/") else ()
@@ -206,7 +206,7 @@ def _folder(path: str) -> str:
 
 
 def _own(folders: Iterable[str]) -> tuple[str, ...]:
-    """These folders without those of tests, examples and other people's code; none if the top is among them."""
+    """These folders without those of tests, examples and other people's code. () if the top is among the folders."""
     distinct = {*folders}
     if "" in distinct:
         return ()

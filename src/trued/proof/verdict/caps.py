@@ -29,7 +29,7 @@ def lower_for_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged
 
 def cap(judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequence[str]) -> Judged:
     """The verdict, lowered to at most `tested` if there are any paths. `sentence`: the function of `reasons` that says
-    what is wrong with them."""
+    what is wrong with the paths."""
     if paths and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [sentence(paths)], "attest")
     return judged
@@ -37,7 +37,7 @@ def cap(judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequenc
 
 def fail_with_product(judged: Judged, failing: Sequence[str], files: Sequence[str]) -> Judged:
     """The verdict, lowered to unproven with a gap if existing tests fail (`failing`) with the change's version of these
-    files of the product. It is not refuted, because such a file may also be a helper that the change's own tests
+    files of the product. The verdict is not refuted, because a file may also be a helper that the change's own tests
     need."""
     if not failing or judged.grade <= Grade.UNPROVEN:
         return judged

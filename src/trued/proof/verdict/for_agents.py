@@ -1,8 +1,8 @@
 """What agents may read of the reasons for a grade. Does no I/O.
 
-`Judged.why` is for people. It can name held-out tests. It can also name files and tests that code under proof chose.
-Such code could see a held-out case, and then tell an agent what it saw by what it imports or lets fail. So reasons
-reach agents only in forms that are listed here: without names, or with names that come from the contract or a person.
+`Judged.why` is for people. It can name held-out tests, and files and tests that code under proof chose. Code under
+proof could see a held-out case, and then tell an agent about the case by what it imports or lets fail. So reasons reach
+agents only in forms that are listed here: without names, or with names that come from the contract or a person.
 """
 
 import re
@@ -76,8 +76,8 @@ _NO_REASON = {
 
 
 def reason_for_agents(judged: Judged) -> str:
-    """Why the requirement has this grade, in words that any agent may read: its first two gaps, which were scanned for
-    held-out data, or without gaps the first reason that agents may read."""
+    """Why the requirement has this grade, in words that any agent may read. These are its first two gaps, which were
+    scanned for held-out data, or, if it has no gaps, the first reason that agents may read."""
     shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in judged.gaps)
     return "; ".join([*shown][:2]) or next(iter(reasons_for_agents(judged)))
 
@@ -92,7 +92,7 @@ def reasons_for_agents(judged: Judged) -> tuple[str, ...]:
 
 
 def as_gap(judged: Judged) -> Finding:
-    """A gap for a requirement that does not hold although it has no gaps: why it has its grade."""
+    """A gap for a requirement that does not hold although it has no gaps. It says why the requirement has its grade."""
     return Finding(what=f"{judged.id}: {reason_for_agents(judged)}", requirement=judged.id)
 
 

@@ -53,7 +53,7 @@ from trued.support.plurals import counted
 
 
 class _Grading(NamedTuple):
-    """The grade of one requirement, before objections lower it."""
+    """The grade of one requirement, with its reasons and the approval that it lacks."""
 
     grade: Grade
     why: tuple[str, ...]
@@ -365,8 +365,8 @@ def _place_setup(count: _Count, case: str, stood: Base, shown: tuple[Head, list[
 
 
 def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
-    """Add one case to the count, by its status on the base and what it showed on the head. `must`: it is the
-    requirement's own case, so it counts whatever its status on the base was."""
+    """Add one case to the count, by its status on the base and what it showed on the head. `must`: the case is the
+    requirement's own, so it counts whatever its status on the base was."""
     state, bad = shown
     if stood is Base.BROKEN:
         count.broken.append((case, "broken on the base"))
@@ -390,8 +390,8 @@ def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]
 
 
 def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence]) -> None:
-    """Add a case that must keep passing, but does not pass on the base. If it was red and passes now, it proves as much
-    as any other red case. If it still fails, nothing got worse, but nothing is proven."""
+    """Add a case that must keep passing, but does not pass on the base. If the case was red and passes now, it proves
+    as much as any other red case. If it still fails, nothing got worse, but nothing is proven."""
     if stood is Base.UNJUDGED:
         _add_uncounted(count, case, stood)
     if stood not in (Base.RED, Base.UNSTABLE):
@@ -407,8 +407,9 @@ def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence])
 
 
 def _place_not_kept(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]]) -> None:
-    """Add a case of a requirement with `keep: true` that did not pass on the base. The user says that the case passes
-    already, so the requirement is not met while the case fails. If it passes now, that shows nothing."""
+    """Add a case that did not pass on the base, although its requirement has `keep: true`. By `keep`, the user says
+    that the case passes already, so the requirement is not met while the case fails. A pass on the head shows
+    nothing."""
     state, bad = shown
     if case == WHOLE_CHECK or stood in (Base.BROKEN, Base.UNREACHED) or state is Head.PASSED:
         _place(count, case, stood, shown, must=False)
@@ -527,8 +528,8 @@ def _grading_without_failure(requirement: Requirement, counts: _Counts, facts: F
 
 
 def _kept(counts: _Counts, facts: Facts) -> _Grading:
-    """The grade of a requirement with `keep`, which only asks for things to keep working. Its cases passed on the base,
-    so they cannot go from red to green, and the grade depends on what still passes."""
+    """The grade of a requirement with `keep`, which only asks for things to keep working. Cases that passed on the base
+    cannot go from red to green, so the grade depends on which cases still pass."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:
         return _Grading(Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "more")
@@ -548,8 +549,8 @@ def _kept(counts: _Counts, facts: Facts) -> _Grading:
 
 
 def _lower_for_own_cases(grading: _Grading, counts: _Counts) -> _Grading:
-    """Lower a requirement with `keep` to unproven if one of its own cases is broken or never passed: what never passed
-    cannot have been kept."""
+    """Lower a requirement with `keep` to unproven if one of its own cases is broken, or fails on base and head: what
+    never passed cannot have been kept."""
     own: _Counts = [(check, count) for check, count in counts if isinstance(check, DATA)]
     if any(count.broken for _, count in own):
         return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK, *grading.why), "more")

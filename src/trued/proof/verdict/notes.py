@@ -71,7 +71,7 @@ def not_run(suite: str) -> str:
 
 
 def not_collected(tests: Sequence[str]) -> list[str]:
-    """A note about tests of the base that no check collects; none if there are no such tests."""
+    """A note about tests of the base that no check collects; [] if there are none."""
     return [f"existing tests not run, because no check collects them: {few(tests, MOST_TESTS)}"] if tests else []
 
 
