@@ -184,8 +184,8 @@ class ResultsOnBothSides:
 
 
 async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> ResultsOnBothSides:
-    """Run the check's tests on the base (failed ones `RED_TURNS` times) and on the head (`GREEN_TURNS` times), both
-    with the head's packages."""
+    """Run the check's tests on the base (failed tests at least `RED_TURNS` times) and on the head (`GREEN_TURNS`
+    times), both with the head's packages."""
     contract, carried = sides.contract, sides.contract.carried
     files = tuple(named for named in check.files if not any(is_below(path, named) for path in carried))
     check_to_run = check.model_copy(update={"files": files}) if files else check

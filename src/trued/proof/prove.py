@@ -173,7 +173,7 @@ async def _judge(
 async def _judge_suites(
     trial: CommitTrial, evidence: Sequence[Evidence], change: CommitChange, absent: Sequence[str]
 ) -> list[Judged]:
-    """The verdicts on the base's own test suites. If they fail only because submodules are absent, they are unjudged,
+    """The verdicts on the base's own test suites. If suites fail only because submodules are absent, they are unjudged,
     not refuted."""
     suites = [_on_one_line(judge(suite, trial.facts(suite, evidence, change))) for suite in trial.contract.suites]
     if any(suite.grade is Grade.REFUTED for suite in suites) and await _would_pass_with(trial, absent):

@@ -369,16 +369,16 @@ class CommitTrial:
 
     async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
         """The guards that are not counted, because the change did not cause their failure. They failed only in the
-        head's second turn, which has other surroundings, and they fail in such surroundings on the base, too. To find
-        that out, their checks run twice on the base, the second time in other surroundings."""
+        head's second turn, which has other surroundings, and they fail in other surroundings on the base, too. To find
+        such guards, their checks run twice on the base, the second time in other surroundings."""
         suspects = self._failing_second_time_only(runs, Base.GUARD)
         return await self._try_again(self.contract.base, interpreter, suspects)
 
     async def _tests_equal_to_anything_on_base(
         self, interpreter: Interpreter, doubted: Sequence[DoubtedRun]
     ) -> frozenset[str]:
-        """Of the tests that passed on the head with other expected values, too, those that do so on the base. They are
-        not counted: they compare with something that is meant to be equal to everything."""
+        """Of the tests that passed on the head with other expected values, too, those that pass with such values on the
+        base. They are not counted, because they compare with something that is meant to be equal to everything."""
         if not doubted:
             return frozenset()
         carried, tests = self.contract.carried, set[str]()
@@ -396,12 +396,12 @@ class CommitTrial:
         return frozenset(tests)
 
     async def _red_tests_bound_to_date(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """Of the red tests that failed only in the head's second turn, those that depend on the date. They are not
-        counted.
+        """Of the red tests that failed only in the head's second turn, those that depend on the date, and so do not
+        count.
 
-        They are run twice more, both times in the surroundings of the first turn. If a test passes then, and fails when
-        only the date is changed, it depends on the date. A test that depends on anything else (files left by the first
-        run, the machine) still counts as failed.
+        These red tests run twice more, both times in the surroundings of the first turn. If a test passes then, and
+        fails when only the date is changed, it depends on the date. A test that depends on anything else (files left by
+        the first run, the machine) still counts as failed.
         """
         test_runs = [shared for shared in runs if isinstance(shared.check, TestsCheck)]
         suspects = self._failing_second_time_only(test_runs, Base.RED)
@@ -518,8 +518,7 @@ class CommitTrial:
         return result.kind in ENGINES or result.kind in {kind for _, kind in lacking(self.base_facts)}
 
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
-        """Sentences about modules that the head's files import and nothing provides; none if no check lacked a
-        module."""
+        """Sentences about modules that the head's files import and nothing provides. [] if no check lacked a module."""
         if not any(result.missing_module for fact in self.evidence for result in fact.tried):
             return []
         product = {path: text for path, text in texts.items() if not is_test(path)}

@@ -91,7 +91,8 @@ def _failed_ids(fact: Fact) -> set[str]:
 async def take_turns(
     plan: Sequence[PlannedRun], bench: Bench, turns: int, record: Record, rooms: Rooms
 ) -> tuple[str, ...]:
-    """Run the whole plan `turns` times and record the results. Returns notes for the verdict."""
+    """Run the whole plan `turns` times, or more often if something failed only in parallel, and record the results.
+    Returns notes for the verdict."""
     if turns != GREEN_TURNS or not plan or not await _can_take_two_at_once(plan, bench):
         await _Sequence(plan, bench, record, rooms).take(turns)
         return ()

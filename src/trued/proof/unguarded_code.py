@@ -189,9 +189,9 @@ class UnguardedCode:
     def _only_namesakes_used(
         self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
     ) -> list[tuple[str, str]]:
-        """Of these functions (path, name), those that no case and no guarding test takes from this module, and that the
-        module itself does not use. Other modules define functions of the same name. So a case or test that uses the
-        name may mean one of those."""
+        """Of these functions (path, name), those that no case and no guarding test takes from the function's module,
+        and that this module itself does not use. Other modules define functions of the same name, so a case or test
+        that uses only the name may mean one of the others."""
         if not functions:
             return []
         idle = self._idle_and_guarding()[0]
@@ -365,8 +365,8 @@ class UnguardedCode:
 
     async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
         """Whether existing tests fail if these changes are undone. Other code of the head may need definitions that the
-        head added to these files. So if tests fail with the base's version, they get a second try with the head's new
-        definitions added to it."""
+        head added to these files. So if tests fail with the base's version, they run again with the head's new
+        definitions added to that version, and must fail then, too."""
         files = {path: blob for undoing in undone for path, blob in undoing.files.items()}
         grown = {path: text for undoing in undone for path, text in undoing.grown.items()}
         if not await self.trial.tests_failing_with(files):
@@ -374,9 +374,9 @@ class UnguardedCode:
         return not grown or bool(await self.trial.tests_failing_with(files, grown))
 
     async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """Requirement → this code, for every due requirement. If its checks start a program or a server, or open a
-        page, the engine does not see which code ran. Then code is left out if it is in a new file, or if such a program
-        may reach it on the base."""
+        """Requirement → this code, for every due requirement. If the requirement's checks start a program or a server,
+        or open a page, the engine does not see which code ran. Then code is left out if it is in a new file, or if such
+        a program may reach it on the base. Requirements without any code are left out."""
         by_requirement: dict[str, list[str]] = {}
         for requirement in self.trial.due if code else ():
             unwatched = (
@@ -566,8 +566,8 @@ class UnguardedCode:
         return without_idle_tests(kept, [*tests, *whole], guarding)
 
     def _programs_among(self, idle: Collection[str], texts: Mapping[str, str]) -> set[str]:
-        """Of these test files, in which all tests are idle, those that no other file imports and no case calls. What
-        only they use is not watched."""
+        """Of these test files, in which all tests are idle, those that no other file imports and no case calls. Names
+        that only such files use are not watched."""
         paths = {path for path in idle if path.endswith(".py")}
         if not paths:
             return set()
@@ -642,7 +642,7 @@ class UnguardedCode:
         self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",), most: int = MOST_FILES
     ) -> dict[str, str]:
         """Path → text of the base's files with these suffixes, with or without tests and their helpers. The suffix ""
-        stands for names without one."""
+        stands for names without a suffix."""
         ends = tuple(suffix for suffix in suffixes if suffix)
         known = [
             path

@@ -132,8 +132,8 @@ def is_unjudged_on_base(result: Tried) -> bool:
 
 
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
-    """How many tests an id covers: 1, or for a file that the base could not import, the number of tests that were found
-    in it later."""
+    """How many tests an id covers. This is 1, except for a file that the base could not import: it covers the tests
+    that these facts show in the file."""
     tests = {result.id for fact in facts for result in _results_by_id(fact.tried).by_file.get(name, ())}
     return len(tests) if "::" not in name and tests else 1
 
@@ -189,9 +189,9 @@ def on_head(
     """The worst result of one id, and the runs in which it did not pass.
 
     `lacks`: id and kind of problems that are not the head's fault, because the base has them, too, or because a package
-    could not be installed; the kind of a failed import includes its error. With such a problem, or if the engine itself
-    failed, the id is unjudged. With any other problem it has failed. That includes missing things: otherwise a head
-    could avoid a failure by printing that something is missing.
+    could not be installed. The kind of a failed import includes its error. With such a problem, or if the engine itself
+    failed, the id is unjudged. With any other problem, the id has failed, even if something is said to be missing:
+    otherwise a head could avoid a failure by printing that something is missing.
 
     If the id stands for a whole file that the base could not import, it passes if the file has tests and all pass.
     """
