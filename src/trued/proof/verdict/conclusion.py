@@ -41,7 +41,8 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
     if judged.grade is Grade.REFUTED or not parts:
         return judged
     if refuted := [part.id for part in parts if part.grade is Grade.REFUTED]:
-        why = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(refuted)} is refuted", *judged.why)
+        verb = "is" if len(refuted) == 1 else "are"
+        why = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(refuted)} {verb} refuted", *judged.why)
         update = {"grade": Grade.REFUTED, "lacks": "", "holds": False, "why": why, "basis": "parts"}
         return judged.model_copy(update=update)
     if len(parts) < len(judged.parts) or judged.own is None:

@@ -113,7 +113,7 @@ def own_tests_idle(ids: Sequence[str]) -> str:
 
 def own_tests_absent(files: Sequence[str]) -> str:
     """A sentence saying that a check names test files which exist on neither commit."""
-    return f"no test was written: its check runs {listed(files)}, which does not exist"
+    return f"no test was written: its check runs {listed(files)}, which {'does' if len(files) == 1 else 'do'} not exist"
 
 
 def _red_then_green(number: int) -> str:
@@ -206,7 +206,7 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 
 def hiding_from_tests(paths: Sequence[str]) -> str:
     """A sentence about new files that existing tests would load instead of the product once the change has landed."""
-    return f"existing tests would load {listed(paths)} in place of the product's module of this name"
+    return f"existing tests would load {listed(paths)} in place of modules of the product with the same names"
 
 
 def hidden_from_tests(places: Sequence[str]) -> str:
@@ -254,7 +254,8 @@ def first_imports_from_top(paths: Sequence[str]) -> str:
     """A sentence about files of project folders that may import modules from folders outside their project that the
     user has not named."""
     return (
-        f"{listed(paths)} may import modules from outside its project, where it may not find them, unless you say so: "
+        f"{listed(paths)} may import modules from outside the project, which may not be found where it is installed, "
+        "unless you say so: "
         '`environment: {path: [".", …]}`'
     )
 
