@@ -64,11 +64,11 @@ class PageState:
 
 @dataclass(frozen=True, slots=True)
 class PageLook:
-    """What a look at a page on another server showed."""
+    """What a page showed on a server that the engine did not start."""
 
     unmet: tuple[Tried, ...] = ()  # the expectations that are not met
-    picture: str = ""  # the artifact of a picture of the page
-    not_opened: str = ""  # why nobody knows what the page shows; "" if it was opened
+    picture: str = ""  # the hash of the stored picture of the page; "" if there is none
+    not_opened: str = ""  # why the page could not be opened or judged; "" if it could
 
 
 async def run_browser_check(check: BrowserCheck, bench: Bench, selection: CaseSelection) -> Fact:

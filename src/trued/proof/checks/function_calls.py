@@ -1,4 +1,4 @@
-"""Examples that call a function of the project, in Python or Node, and compare what it returns or raises."""
+"""Runs examples that call a function of the project, in Python or Node, and compares what it returns or raises."""
 
 import builtins
 import json

@@ -63,11 +63,11 @@ CHARSETS = frozenset(
         *(*(f"cp{page}" for page in range(1250, 1259)), "cp866", "cp874", "cp932", "cp949", "tis-620"),
         *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "utf-16", "utf-16-le", "utf-16-be", "gbk", "gb18030"),
         *("gb2312", "big5", "euc_jp", "shift_jis", "iso2022_jp", "euc_kr"),
-        *("utf-7", "utf-32", "utf-32-le", "utf-32-be"),  # for other clients
+        *("utf-7", "utf-32", "utf-32-le", "utf-32-be"),  # unknown to browsers, but not to all clients
     }
 )
-# Headers that may be repeated, and of which each line counts by itself. Of all others a client gets one value: their
-# lines, joined by commas.
+# Headers that may be repeated, and of which each line counts by itself. Of any other header a client gets one value:
+# all its lines, joined by commas.
 REPEATED = {
     *("accept-ranges", "access-control-allow-headers", "access-control-allow-methods", "allow", "alt-svc", "link"),
     *("access-control-expose-headers", "cache-control", "content-language", "content-security-policy", "vary", "via"),
@@ -75,7 +75,7 @@ REPEATED = {
     *("timing-allow-origin", "www-authenticate", "x-robots-tag", "permissions-policy", "reporting-endpoints"),
 }
 MOST_LAYERS = 8  # encodings of one body; people use one or two
-MOST_MEMBERS = 500  # of one gzip body: most have one, and each further one costs a copy of the rest
+MOST_MEMBERS = 500  # of one gzip body; most bodies have one, and each further member costs a copy of what follows it
 _UNREADABLE = ("br", "zstd")  # encodings that browsers decode, but the standard library does not
 FIXED_PORT = "its command names a port: write `{port}` in its place"
 _PORT = lazy_regex(r"(?:.*[:=])?\d{4,5}")
@@ -98,7 +98,7 @@ class HttpAnswer:
 
 
 class NoAnswer(Exception):
-    """The connection ended, or the server did not send a valid HTTP answer."""
+    """The connection ended, or the server's answer is not valid HTTP, is incomplete or is too long."""
 
 
 def request_flaw(case: HttpCase) -> str:
@@ -224,7 +224,7 @@ async def send_request(
     serving: Server, request: HttpRequest, within_s: float, client: Mapping[str, str] = CURL
 ) -> HttpAnswer:
     """Send one request and return the answer; a redirect is an answer, and is not followed. Raises NoAnswer or
-    TimeoutError. `client`: headers of the client, unless the request has its own."""
+    TimeoutError. `client`: headers that are sent, too, except those that the request itself sets."""
     connection = serving.connect()
     connection.settimeout(within_s)
     try:
@@ -280,7 +280,7 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int, client
 
 def decoded(answer: HttpAnswer) -> HttpAnswer:
     """The answer with its body decoded as Content-Encoding says. A body in an unknown encoding is left as it is, as
-    clients do. `garbled` says why a body could not be decoded."""
+    clients do. `garbled` says why a body could not be decoded. Raises NoAnswer if the decoded body is too long."""
     codings = [coding.strip().lower() for coding in ",".join(answer.lines("Content-Encoding")).split(",")]
     body = answer.body
     if len(codings) > MOST_LAYERS:
@@ -318,7 +318,8 @@ def _without_encoding(body: bytes, coding: str) -> bytes:
 
 
 async def try_exchange(name: str, case: HttpCase, serving: Server, *, second: bool = False) -> Tried:
-    """Send the case's request and compare the answer with what the case expects. `second`: as another client."""
+    """Send the case's request and compare the answer with what the case expects. `second`: send it with the headers of
+    a browser, not with those of curl."""
     began = time.monotonic()
     try:
         answer = await send_request(serving, case.http, case.within_s, BROWSER if second else CURL)

@@ -1,4 +1,4 @@
-"""Examples that start a program, with its arguments and input, and the exit code and output that are expected."""
+"""Runs examples that start a program, and compares its exit code and output with what they expect."""
 
 import re
 from collections.abc import Iterable

@@ -73,13 +73,13 @@ async def _run(check: TestsCheck, call: RunnerCall, bench: Bench, selection: Cas
 
 
 async def runner_of(command: str, bench: Bench) -> RunnerCall | None:
-    """The test runner that the command starts (`runner_on_base`)."""
+    """The test runner that the command starts (see `runner_on_base`); None if it starts none."""
     return await runner_on_base(command, bench.workspace, bench.base, bench.carried)
 
 
 async def runner_on_base(command: str, workspace: Workspace, base: str, carried: Iterable[str]) -> RunnerCall | None:
     """The test runner that the command starts, according to the base's package.json; None if it starts none. The head's
-    is not read, because the head must not change what `npm test` does.
+    package.json is not read, because the head must not change what `npm test` does.
 
     Patterns such as `test_*.py` are replaced by files of the base and of the contract (`carried`).
     """
