@@ -183,7 +183,7 @@ def nothing_collected(selection: CaseSelection) -> str:
 def counted_fact(
     bench: Bench, result: CommandResult, counted: CountedRun, words: RunnerFacts, *, stray: str = ""
 ) -> Fact:
-    """What this run showed. If the run cannot be trusted, only failures are kept.
+    """What this run showed. If the run cannot be trusted, no test counts as passed.
 
     `stray`: why nothing that came over the channel can be trusted, or "".
     """

@@ -1,5 +1,5 @@
 """Makes failing copies of test files, by adding an error at the beginning of each test that can be changed. If such a
-test is not reported as failed, no result of the run can be trusted. Pure."""
+test is not reported as failed, no result of the run can be trusted. Does no I/O."""
 
 import re
 from collections import Counter

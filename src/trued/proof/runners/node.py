@@ -1,4 +1,4 @@
-"""Node's own test runner: one process per file, and every test reported by id."""
+"""Runs tests with Node's own test runner: one process for each file. Every test is reported by its id."""
 
 import json
 import random
@@ -210,10 +210,12 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSelection) -> list[str]:
-    """The test files from which canaries are made: copies that must fail, to show that the runner reports failures.
-    Chosen are files with tests that failed on the base (a limited number, at random) and one other. If no test is known
-    to have failed, one file is chosen: preferably one that the check names, with tests that can be changed so that they
-    fail."""
+    """The test files that show whether the runner reports failures: each gets a copy with canaries (more tests, which
+    must fail), and its own tests are run again, changed so that they must fail.
+
+    They are the files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If
+    no test is known to have failed there, it is only one file, preferably one that the check names, with tests that can
+    be changed in this way."""
     if selection.red:
         return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))
     named_by_check = [path for path in files if any(is_below(path, named_file) for named_file in check.files)]
@@ -256,7 +258,7 @@ def with_node_canary(content: str, path: str, name: str, kind: str) -> str:
 
 
 def _kind(bench: Bench, path: str) -> str:
-    """The `type` of the nearest package.json."""
+    """The `type` of the nearest package.json; "" if there is none, or if it cannot be read."""
     for folder in PurePosixPath(path).parents:
         place = bench.room / folder / "package.json"
         if place.is_file() and not place.is_symlink():

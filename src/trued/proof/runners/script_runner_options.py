@@ -1,4 +1,4 @@
-"""Builds command lines of vitest, jest and mocha from the user's command, with the path of the report. Pure."""
+"""Builds command lines of vitest, jest and mocha from the user's command, with the path of the report. Does no I/O."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
