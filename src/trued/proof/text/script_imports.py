@@ -1,4 +1,4 @@
-"""Finds the modules and files that JavaScript and TypeScript code names, by its text alone. Pure.
+"""Finds the modules and files that JavaScript and TypeScript code names, by its text alone.
 
 A comment or a string may look like an import. Then its name is found, too: too many names are safer than too few.
 """
@@ -16,7 +16,7 @@ _IMPORTED = lazy_regex(
     r"(?:\bfrom|\bimport|(?:require(?:_\._resolve)?|import(?:_\._meta_\._resolve)?)_(?:\?\._)?\()_".replace("_", _BLANK)
     + r"(?=([\"'`])((?:(?!\1)[^\n])+)\1)"
 )
-# A comment that is too long for that.
+# A comment among the words of an import that is too long for `_BLANK`, so that the import is not found.
 LONG_COMMENT = lazy_regex(
     r"\b(?:from|import|require|meta|resolve)\b[\s\ufeff.(?]*+(?:/\*(?:[^*]|\*(?!/)){151}|//[^\n]{151})"
 )
