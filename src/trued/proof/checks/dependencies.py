@@ -48,8 +48,8 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
 
 
 async def newly_declared(workspace: Workspace, base: str, commit: str, *, exact: bool = False) -> dict[str, str]:
-    """Package → manifest, for each package that the commit declares and the base does not. Without `exact`, neither
-    versions count, nor packages that the manifest takes from the project itself."""
+    """Package → manifest, for each package that the commit declares and the base does not. Without `exact`, versions do
+    not count, and packages that the manifest takes from the project itself are left out."""
     before = await declared_by(workspace, base, exact=exact)
     manifests = await entries_by_manifest(workspace, commit, exact=exact)
     new = [(name, path) for path, names in manifests.items() for name in names if name not in before]

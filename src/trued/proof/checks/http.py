@@ -125,7 +125,8 @@ def request_flaw(case: HttpCase) -> str:
 
 @asynccontextmanager
 async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
-    """Start a fresh server as the contract says, and stop it after the block. `within_s`: its longest lifetime."""
+    """Start a fresh server as the contract says, and stop it after the block. `within_s`: the longest time that the
+    server may live."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (callers have checked)
     with temporary_files(bench.room, serve.command) as folder:
@@ -192,8 +193,8 @@ def _is_foreign(module: str, bench: Bench) -> bool:
 
 
 def _imported_by_project(bench: Bench) -> set[str]:
-    """The modules that the project's code imports, without its tests: by files at the top, in `src`, in an import root
-    of a project folder, or one level deeper."""
+    """The modules that the project's code imports. Only files at the top, in `src`, in an import root of a project
+    folder, or one level deeper are read, and no tests."""
     roots = [bench.room, bench.room / "src", *map(Path, bench.project_roots)]
     found = [path for root in roots for depth in ("*", "*/*") for path in root.glob(f"{depth}.py")]
     files = [path for path in dict.fromkeys(found) if path.is_file()]
@@ -208,7 +209,7 @@ def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
         sentence = f"{server} ended with {ran.exit_code} before it answered"
     elif why == "time":
         sentence = f"{server} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
-        # The server may have answered at the port in its command; only the port that it was given was asked.
+        # Only the port that the engine gave to the server was asked. It may have answered at the port in its command.
         fixed = any(map(_PORT.fullmatch, serve.command)) and not any("{port}" in word for word in serve.command)
         sentence += f"; {FIXED_PORT}, or read ${serve.port_env}" if fixed else ""
     else:
@@ -356,8 +357,8 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
 
 
 def _values(answer: HttpAnswer, name: str) -> list[str]:
-    """The values of a header as a client gets them: all lines joined in one, and each alone if it may be repeated. Of
-    the lines that set the same cookie, the last one counts."""
+    """The values of a header as a client gets them: all lines joined into one, and also each line alone if the header
+    may be repeated. Of the lines that set the same cookie, the last one counts."""
     lines = answer.lines(name)
     if name.lower() == "set-cookie":
         lines = [*{_cookie_key(line): line for line in lines}.values()]

@@ -49,7 +49,7 @@ class OwnModules:
             if project in above or (project.name == "src" and project.parent in above)
         ]
         folders = frozenset({*self._roots, *tests, *own_folders})
-        # A file in `src` does not find what lies above `src`, once it is installed.
+        # Once a file in `src` is installed, it does not find modules in folders above `src`.
         above_file = () if not path or is_test(path) else folders.intersection(above)
         roots = [folder for folder in above_file if not self._is_package(folder)]
         own_root = max(roots, key=lambda folder: len(folder.parts), default=PurePosixPath())

@@ -98,8 +98,7 @@ class OwnPackages:
         return values == [{"workspace": True}]
 
     def _members(self, name: str, kind: str) -> list[tuple[str, str]]:
-        """The workspaces that contain the package of this name: for each, its root manifest and the package's
-        folder."""
+        """Root manifest and folder of the package, for each workspace that contains the package of this name."""
         folders = self._folders.get((kind, name), set())
         roots = [path for path in self._texts if PurePosixPath(path).name == kind]
         return [

@@ -250,9 +250,9 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
 
 
 def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
-    """The parts of a manifest that declare packages, each with the people whom it reaches. A part that is not known to
-    reach more people is for developers. What a Cargo workspace shares is left out, because its members have to ask for
-    it."""
+    """The parts of a manifest that declare packages, each with the reach of its packages. Packages in a part that is
+    not known to reach more people are for developers. Packages that a Cargo workspace shares are left out, because the
+    members of the workspace have to ask for them."""
     if name == "package.json":
         yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":

@@ -98,8 +98,8 @@ def is_package_manifest(path: str) -> bool:
 
 
 def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
-    """The packages that a manifest declares, with their addresses if it names any, and the lists and folders to which
-    it refers (see `references_in`).
+    """The packages that a manifest declares, with their addresses if the manifest names any, and the lists and folders
+    to which the manifest refers (see `references_in`).
 
     If the manifest cannot be parsed, the result is all of its lines, so that nothing stays hidden. `exact`: with
     versions.
@@ -169,7 +169,8 @@ def packages_in(data: Any, *, exact: bool, declaring: bool = False, redirecting:
     """The packages below every key that declares packages, at any depth: entries of lists and keys of tables. A package
     whose source is named is written as `name @ source`.
 
-    `declaring`: the data is already below such a key. `redirecting`: it is below a key that names sources."""
+    `declaring`: the data is already below such a key. `redirecting`: the data is below a key that names
+    sources."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key == "dynamic" and isinstance(value, Mapping):
@@ -211,7 +212,7 @@ def _files_of_dynamic(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _source_of(value: Any) -> str:
-    """The source of a package, if the manifest names one: `npm:other@1`, a git address, a path."""
+    """The source of a package that the manifest names: `npm:other@1`, a git address, a path. "" if it names none."""
     if isinstance(value, Mapping):
         texts = {str(key): text for key, text in value.items() if isinstance(text, str)}
         return " ".join(text for key, text in sorted(texts.items()) if key == "package" or set(text) & {":", "/"})
@@ -431,8 +432,8 @@ def _declares_only(old_text: str, new_text: str) -> bool:
 
 
 def has_literal_requirements(setup_py: str) -> bool:
-    """Whether all requirements of this setup.py are written in it literally, and no call takes arguments from a
-    dictionary, which may hold more of them. Raises SyntaxError or ValueError if it cannot be parsed."""
+    """Whether all requirements in this setup.py are literal, and no call takes arguments from a dictionary, which may
+    hold further requirements. Raises SyntaxError or ValueError if the text cannot be parsed."""
     module = ast.parse(setup_py)
     variables = _literal_variables(module)
     keywords = [node for node in ast.walk(module) if isinstance(node, ast.keyword)]

@@ -52,7 +52,7 @@ def is_encodable(text: str) -> bool:
 
 
 async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, CommandResult | None]:
-    """Run the case once. Returns its result and the finished process. The latter is None if it could not start."""
+    """Run the case once. Returns the result and the finished process; None for a process that could not start."""
     try:
         ran = await _execute(case, bench)
     except (ValueError, OSError) as error:

@@ -102,12 +102,13 @@ async def _not_on_base(check: TestsCheck, call: RunnerCall | None, bench: Bench)
 
 
 def files_of_check(check: TestsCheck, call: RunnerCall | None) -> tuple[str, ...]:
-    """The files of a check: those that it lists; if it lists none, those that its command names."""
+    """The files that a check lists; if it lists none, the files that its command names."""
     return check.files or (files_in_command(call) if call else ())
 
 
 async def _run_before(check: TestsCheck, call: RunnerCall, bench: Bench) -> Fact | None:
-    """Run what must succeed before the tests, such as a build. Returns the fact of its failure, or None."""
+    """Run the commands that must succeed before the tests, such as a build. Returns the fact of the first failure, or
+    None."""
     for command in call.before:
         ran = await bench.execute(
             ("sh", "-c", command),

@@ -169,8 +169,8 @@ class Rendering:
         return self.subclass(value, kind)
 
     def subclass(self, value: Any, kind: Any) -> tuple[str, Any]:
-        """Render a value of any other class. If that is a subclass of a built-in type, and every way to read the value
-        gives the data of this type, the value is rendered as the data. Otherwise it is rendered as its class's name."""
+        """Render a value of any other class. If the class is a subclass of a built-in type, and every way to read the
+        value gives the data of that type, this data is rendered. Otherwise only the name of the class is rendered."""
         plain = next((builtin for builtin in PLAIN if is_any_of(builtin, MRO(kind))), None)
         if plain is not None:
             if id(kind) not in self.kinds:
@@ -231,7 +231,7 @@ def _is_data(kind: Any, value: Any) -> bool:
 
 def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
     """Whether a package or Python's own library defines the class. What a module says about itself is not trusted: the
-    project can change that, and can put its own classes into any module."""
+    project can change every module, and can put its own classes into it."""
     name, inner = str(kind.__module__), str(kind.__qualname__)
     if vars(sys.modules.get(name, sys)).get(inner) is not kind:
         return False
@@ -323,7 +323,7 @@ def find_function(name: str) -> tuple[Any, dict[str, Any]]:
 
 def come_from_file(call: str) -> None:
     """Make this process look as if a script had been started by its path. Otherwise it looks as if somebody had typed
-    the call. The project's code must work in both."""
+    the call. The project's code must work in both cases."""
     module, _, name = call.partition(":")
     place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "main.py")  # noqa: S108
     first = name.partition(".")[0]

@@ -13,7 +13,7 @@ from trued.protocols import CommandResult
 from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted as numbered
 
-EQUALS_ALL = "equals all"  # kind of a failed test: it passed, and also passed with another expected value
+EQUALS_ALL = "equals all"  # kind of a test that counts as failed, because it also passed with another expected value
 _EQUAL = {
     "outcome": Outcomes.FAILED,
     "kind": EQUALS_ALL,

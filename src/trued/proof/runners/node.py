@@ -160,8 +160,9 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
 
 
 def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, ...]:
-    """The TypeScript endings of files that Node can run with these options. With a known loader of TypeScript: all.
-    With any other loader: only endings of files and patterns that the command names. Without a loader: none."""
+    """The TypeScript endings of files that Node can run with these options. These are all endings if the options name a
+    known loader of TypeScript. With any other loader, they are only the endings of files and patterns that the command
+    names. Without a loader, there are none."""
     parted = [(*word.partition("="), after) for word, after in zip(options, [*options[1:], ""], strict=False)]
     loaders = [value or after for name, _, value, after in parted if name in _LOADING]
     if any(map(_LOADS_TYPESCRIPT.match, loaders)):

@@ -219,7 +219,7 @@ def _has_started(room: _Room, result: CommandResult) -> bool:
 
 
 async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
-    """Run each test file alone, because mocha runs nothing if one file cannot be loaded. Runs at most `MOST_ALONE`.
+    """Run test files, at most `MOST_ALONE`, each alone, because mocha runs nothing if one file cannot be loaded.
 
     This is done only on the base, where a test may need code that does not exist yet. A head that breaks its own runner
     has failed.
@@ -239,8 +239,8 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
 
 
 def _test_files(room: _Room) -> list[str]:
-    """The files that contain the wanted tests. If none is known, the files that the check names; if it names none, all
-    files that are named like tests."""
+    """The files that contain the selected tests. If there are none, the files that the check names; if there are none
+    of these either, all files that are named like tests."""
     below = [path for path in room.known if is_below(path, room.bench.folder)]
     scripts = [path for path in below if is_script(path) and (room.bench.room / path).is_file()]
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in room.selection.ids or ()}

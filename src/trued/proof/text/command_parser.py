@@ -336,8 +336,8 @@ def _call_of_node(words: list[str]) -> RunnerCall | None:
 
 
 def files_in_command(call: RunnerCall) -> tuple[str, ...]:
-    """Files and folders of the project that the command itself names; none if it runs all tests. A command that starts
-    in a folder and names no file there names this folder."""
+    """Files and folders of the project that the command itself names; none if it runs all tests. For a command that
+    starts in a folder and names no file there, this folder."""
     files = _files_in_arguments(call)
     if not call.folder:
         return files

@@ -29,8 +29,8 @@ _PATH = lazy_regex(r"[\w.@+/-]+")
 
 
 def codes_given(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The name of the program and its code, for each interpreter among the words of a simple command. Only the first
-    code of a shell or of Python counts, but each of Node, Perl and Ruby."""
+    """The name of the program and its code, for each interpreter among the words of a simple command. For a shell
+    and Python, only the first code counts; for Node, Perl and Ruby, each code."""
     for start, word in enumerate(words):
         if not is_interpreter(word):
             continue

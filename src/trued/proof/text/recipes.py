@@ -157,7 +157,7 @@ def _of_nox(text: str) -> dict[str, TargetRecipe]:
 
 
 def _name_of_session(function: ast.FunctionDef) -> str:
-    """The name that the decorator gives to a session (`@nox.session(name="check")`), or else that of its function."""
+    """The name that the decorator gives to a session (`@nox.session(name="check")`), or else its function's name."""
     keywords = [keyword for call in function.decorator_list if isinstance(call, ast.Call) for keyword in call.keywords]
     names = [
         keyword.value.value for keyword in keywords if keyword.arg == "name" and isinstance(keyword.value, ast.Constant)

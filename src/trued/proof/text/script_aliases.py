@@ -139,7 +139,7 @@ def leads_elsewhere(before: str, after: str) -> bool:
         old_names, new_names = (_targets_by_name(data.get(key)) for data in (old_data, new_data))
         if any(not text or new_names.get(name) != text for name, text in old_names.items()):
             return True
-        # A name takes precedence over a pattern that fits it, and so does a longer pattern.
+        # Node prefers a plain name to a pattern that fits the name, and a longer pattern to a shorter one.
         wide = tuple(name.partition("*")[0] for name in old_names if "*" in name or name.endswith("/"))
         if any(name.startswith(wide) for name in new_names if name not in old_names):
             return True
