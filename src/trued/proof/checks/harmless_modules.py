@@ -95,8 +95,8 @@ _OF_SYS = frozenset(
         *("UnraisableHookArgs", "_clear_internal_caches", "_clear_type_cache", "_framework", "gettotalrefcount"),
     }
 )
-# Environment variables that make Python load nothing. PYTHONPATH only adds folders to `sys.path`, which may
-# be changed, too.
+# Environment variables that make Python load nothing. PYTHONPATH only adds folders to `sys.path`, as code
+# may do, too.
 _VARIABLES = frozenset(
     {
         *("PYTHONASYNCIODEBUG", "PYTHONCOERCECLOCALE", "PYTHONDEBUG", "PYTHONDEVMODE", "PYTHONDONTWRITEBYTECODE"),

@@ -1,5 +1,4 @@
-"""Bundles a contract as files. With the bundle and a clone of the repository, anybody can prove a commit again. Does no
-I/O."""
+"""Bundles a contract as files. With the bundle and a clone of the repository, anybody can prove a commit again."""
 
 import json
 from collections.abc import Mapping

@@ -30,9 +30,9 @@ def names_in(path: str, text: str) -> Counter[str]:
 
 
 def name_of_test(test_id: str, names: Collection[str]) -> str:
-    """The name among `names`, the names in the test's file, that stands for the test with this id: of the test's own
+    """The name in the test's file, one of `names`, that stands for the test with this id: the name of the test's own
     function or title, or else of the class that inherits the test, or of the function from which a decorator makes it.
-    "" if no name does."""
+    "" if there is none."""
     path, _, inner = test_id.partition("::")
     if path.endswith(".py"):
         *classes, last = inner.split("[")[0].split("::")
