@@ -1,1 +1,1 @@
-"""Which cases count: what they may start, and whether a program that does nothing useful would pass them."""
+"""Decides which cases count: what cases may start, and whether a program that does nothing useful would pass them."""

@@ -177,7 +177,8 @@ def _is_npm_script(line: Sequence[str]) -> bool:
 
 
 def why_foreign_module(name: str, known_names: KnownNames) -> str:
-    """Why a Python module is not the project's, or "". A new module must not have the name of an installed module."""
+    """Why a Python module is not the project's, or "". A module that the base does not have must not have the name of a
+    module of Python, of a declared dependency or of an installed package."""
     top = name.split(".")[0]
     if any(_is_file_of(path, top, known_names.base) for path in known_names.base):
         return ""

@@ -1,4 +1,4 @@
-"""Mutants: finds cases that a trivial program would pass, as judged by the engine's own comparison. Pure.
+"""Mutants: finds cases that a trivial program would pass, as judged by the engine's own comparison. Does no I/O.
 
 A mutant returns nothing, one of its inputs, or a constant. It is assumed to know when an error, an empty result or a
 certain status is expected, and how results are wrapped. A case that a mutant passes cannot tell working code from the

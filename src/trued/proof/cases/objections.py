@@ -24,17 +24,18 @@ def without_case(finding: Finding, why: str) -> Finding:
 
 
 class ObjectionLimits:
-    """How many cases of each role are run in a round and in a run. A case that was run before may be run again, and
-    does not count again."""
+    """Limits how many cases of each role are run in a round and in a run. A case that was run before may be run again,
+    and does not count again."""
 
     def __init__(self, before: set[tuple[str, str]]) -> None:
-        """`before`: the cases that the engine has already tried in this run, each with the role that objected. The new
-        ones are added to this same set."""
+        """`before`: the cases that the engine has already tried in this run, each with the role that objected.
+        `allowed` adds new cases to this set."""
         self.before, self.known = before, frozenset(before)
         self.by_entry_point: dict[tuple[str, str, str], set[str]] = {}  # role, requirement, entry point → cases
 
     def allowed(self, finding: Finding, role: str) -> Finding:
-        """The objection as it is, or without its case if the role has used up its limit."""
+        """The objection as it is, or without its case if the role has used up its limit. A new case that is allowed is
+        counted."""
         if finding.case is None:
             return finding
         name = check_hash(ExamplesCheck(cases=(finding.case,)))

@@ -1,4 +1,4 @@
-"""Rules against cases that prove nothing, because a program that does nothing useful would pass them. Pure.
+"""Rules against cases that prove nothing, because a program that does nothing useful would pass them.
 
 The rules apply only to cases that agents wrote; the user's own cases count as written.
 """
@@ -129,8 +129,8 @@ def _route_fits(route: str, path: str) -> bool:
 
 
 def unnamed_entry(shown: Shown, interface: Sequence[str], known_names: KnownNames) -> str:
-    """The entry point, followed by those of its parts that are neither in the user's words nor in the base; "" if there
-    are none. For a function, only the entry point."""
+    """The case's entry point if it contains names that neither the user's words nor the base contain, followed by these
+    names in brackets (except for a function); otherwise ""."""
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
         function_name = name.rpartition(".")[2]
@@ -170,8 +170,8 @@ def _is_defined(call: str, base: Mapping[str, str]) -> bool:
 
 
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
-    """For each case, a mutant (a deliberately wrong program) that passes all cases with the same entry point as this
-    case; "" if every mutant fails one of them."""
+    """For each case, a sentence about a mutant (a deliberately wrong program) that passes all cases with the same entry
+    point as this case; "" if every mutant fails one of them."""
     entries = [declared_entry(case, interface) for case in cases]
     why = {
         name: passing_mutant([case for case, at in zip(cases, entries, strict=True) if at == name])
@@ -188,5 +188,5 @@ def declared_entry(shown: Shown, interface: Sequence[str]) -> str:
 
 
 def joined_words(text: str) -> str:
-    """The text with every run of white space replaced by one space."""
+    """The text with every run of white space replaced by one space, and without white space at its ends."""
     return " ".join(text.split())

@@ -64,11 +64,11 @@ class PageState:
 
 @dataclass(frozen=True, slots=True)
 class PageLook:
-    """What a look at a page on another server showed."""
+    """What a page showed on a server that the engine did not start."""
 
     unmet: tuple[Tried, ...] = ()  # the expectations that are not met
-    picture: str = ""  # the artifact of a picture of the page
-    not_opened: str = ""  # why nobody knows what the page shows; "" if it was opened
+    picture: str = ""  # the hash of the stored picture of the page; "" if there is none
+    not_opened: str = ""  # why the page could not be opened or judged; "" if it could
 
 
 async def run_browser_check(check: BrowserCheck, bench: Bench, selection: CaseSelection) -> Fact:
@@ -174,9 +174,9 @@ async def _run_browser(
     serving: Server | None = None,
     second: bool = False,
 ) -> tuple[CommandResult, dict[str, Any]]:
-    """Run the browser script in a sandbox. The browser can reach only the contract's server (`serving`). If that is
-    None, because the page is on another server, the browser has network access. Returns the finished process and the
-    script's record."""
+    """Run the browser script in a sandbox. The browser can reach only the contract's server (`serving`). If `serving`
+    is None, because the page is on another server, the browser can reach the whole network. Returns the finished
+    process and the script's record."""
     token = nonce()
     connection = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {
@@ -235,7 +235,7 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], artifacts: dict[str, 
 def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
     """Every expectation of the check: its id, its kind and its words.
 
-    The kinds are sees, hides, url, tree and console; about the page before the actions: before sees, before hides.
+    The kinds are sees, hides, url, tree and console; for the page before the actions, before sees and before hides.
     """
     before = check.before or PageBefore()
     every = [(f'before sees "{text}"', "before sees", text) for text in before.sees]

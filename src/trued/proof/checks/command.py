@@ -1,4 +1,4 @@
-"""Command checks: run the user's command in the sandbox, with its files frozen, and judge it by its exit code."""
+"""Runs command checks: the user's command, in the sandbox and with the check's files frozen. The exit code decides."""
 
 import shlex
 import shutil
@@ -24,8 +24,8 @@ async def run_command(check: CommandCheck, bench: Bench, selection: CaseSelectio
     """Run the command once, with the head's files.
 
     A command that passed on the base must also pass with the base's drivers (build files, scripts, settings); otherwise
-    the result is a failure. A command that failed on the base may need the change's drivers: then its pass is marked as
-    `BY_OWN_DRIVERS`, and counts only as much as the implementer's own tests.
+    the result is a failure. A command that failed on the base may need drivers that the change wrote. If it passes only
+    with them, the pass is marked as `BY_OWN_DRIVERS`, and counts only as much as the implementer's own tests.
     """
     fact = await _once(check, bench)
     if fact.tried[0].outcome is not Outcomes.PASSED or bench.commit == bench.base:

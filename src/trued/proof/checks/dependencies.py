@@ -48,8 +48,8 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
 
 
 async def newly_declared(workspace: Workspace, base: str, commit: str, *, exact: bool = False) -> dict[str, str]:
-    """Package → manifest, for what the commit declares and the base does not. Packages that the manifest takes from the
-    project itself do not count, unless every entry has to stay as it was (`exact`)."""
+    """Package → manifest, for each package that the commit declares and the base does not. Without `exact`, versions do
+    not count, and packages that the manifest takes from the project itself are left out."""
     before = await declared_by(workspace, base, exact=exact)
     manifests = await entries_by_manifest(workspace, commit, exact=exact)
     new = [(name, path) for path, names in manifests.items() for name in names if name not in before]
@@ -60,7 +60,7 @@ async def newly_declared(workspace: Workspace, base: str, commit: str, *, exact:
 
 
 async def own_packages(workspace: Workspace, base: str, commit: str) -> OwnPackages:
-    """The packages that the project itself contains. Packages among tests do not count."""
+    """The packages that the project itself contains on both commits. Packages among tests do not count."""
     texts = []
     for version in (base, commit):
         paths = [path for path in await workspace.blobs(version) if PurePosixPath(path).name in MANIFESTS]
@@ -71,7 +71,7 @@ async def own_packages(workspace: Workspace, base: str, commit: str) -> OwnPacka
 
 async def entries_by_manifest(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
     """Manifest of this commit → what it declares. A reference to a list of packages (`-r base.txt`) or to a folder
-    counts as a declaration only if the commit lacks it."""
+    counts as a declaration only if the commit does not have that list or folder."""
     blobs = await workspace.blobs(commit)
     paths = with_folders(blobs)
     return {

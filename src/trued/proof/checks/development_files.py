@@ -1,7 +1,6 @@
-"""Decides which files only developers use: tests, settings and drivers of tools, and what lies in folders for these.
-Pure.
+"""Decides which files only developers use: tests, settings and drivers of tools, and all files in folders for these.
 
-Such a file may use packages that only developers install. A file does not count as one of them if changed code of the
+A file for developers may use packages that only developers install. A file is not for developers if changed code of the
 product imports it.
 """
 
@@ -32,7 +31,7 @@ _PYTHON_IMPORT = lazy_regex(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import\b([^\n#
 
 
 class DevelopmentFiles:
-    """Tells files of the product and of developers apart."""
+    """Tells files of the product from files that only developers use."""
 
     def __init__(self, changed: Mapping[str, str]) -> None:
         """`changed`: path → text of the changed code."""

@@ -1,5 +1,5 @@
-"""Examples: calls, command lines and HTTP exchanges. The project's code runs in separate processes, and the engine
-compares the answers in its own.
+"""Runs examples checks: calls, command lines and HTTP exchanges. The project's code runs in separate processes, and the
+answers are compared in the engine's process.
 """
 
 import json
@@ -76,14 +76,15 @@ async def _run_case(name: str, case: Case, bench: Bench, results: _Results) -> N
         tried, ran = result.tried, result.ran
         results.files.update(result.files)
     else:
-        assert isinstance(case, RunCase)  # noqa: S101  (exchanges are not run one by one)
+        assert isinstance(case, RunCase)  # noqa: S101  (`_run_exchanges` runs all HTTP exchanges together)
         tried, ran = await run_command_line(name, case, bench)
     results.tried.append(tried)
     results.rans += [ran] if ran else []
 
 
 async def _run_exchanges(every: _NamedCases, selected_ids: set[str], bench: Bench, results: _Results) -> None:
-    """Run all HTTP exchanges in order, even if only some are wanted, because one may depend on those before it."""
+    """Run all HTTP exchanges in order, because each may depend on earlier ones. Only the results of those with selected
+    ids are added to `results`."""
     cases = [(name, case) for name, case in every if isinstance(case, HttpCase)]
     flaws = {name: case_flaw(case) if bench.serve else NO_SERVER for name, case in cases}
     results.tried += [_malformed(name, why) for name, why in flaws.items() if why and name in selected_ids]
@@ -124,7 +125,7 @@ def _versions(cases: _NamedCases) -> dict[str, str]:
 
 
 def with_time_limit(case: Case) -> Case:
-    """The same case with a time limit of at most `BOUND_S`. For cases that an agent wrote."""
+    """The case with a time limit of at most `BOUND_S` seconds. For cases that an agent wrote."""
     return case if 0 < case.within_s <= BOUND_S else case.model_copy(update={"within_s": BOUND_S})
 
 

@@ -1,4 +1,4 @@
-"""Examples that call a function of the project, in Python or Node, and compare what it returns or raises."""
+"""Runs examples that call a function of the project, in Python or Node, and compares what it returns or raises."""
 
 import builtins
 import json
@@ -94,7 +94,7 @@ def _numbers(value: Any) -> Iterator[int | float]:
 
 
 def _for_node(value: Any) -> Any:
-    """The arguments in a form that Node's JSON parser accepts, which knows neither NaN nor infinity."""
+    """The arguments in a form that Node's JSON parser accepts: NaN and infinity are written as `{"$float": …}`."""
     if isinstance(value, list | tuple):
         return [_for_node(inner) for inner in value]
     if isinstance(value, dict):
@@ -216,7 +216,7 @@ def _parse_answer(text: str) -> dict[str, Any] | None:
 
 def compare_call(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
     """Outcome, kind of failure and detail, from the script's record. `foreign`: the third-party module that is missing
-    for the call's import."""
+    for the call's import, or ""."""
     if "missing" in answer:
         return Outcomes.MISSING, "missing", f"there is no {answer['missing']}"
     if "raised" in answer:

@@ -1,7 +1,7 @@
-"""Lists the modules of Python, Node and Go that are known to load no other code, start no program and fetch nothing.
+"""Lists the modules of Python, Node and Go that are known to load no other code and to start no program.
 
-Every other module that comes with these languages may do so. Python's built-ins and the members of `sys` and of Node's
-`process` are listed in the same way. Pure.
+A module of these languages that is not listed may do both. Also lists the harmless built-ins of Python, and the
+harmless members of Python's `sys` and of Node's `process`.
 """
 
 import builtins
@@ -24,7 +24,7 @@ FETCHING = (
     *("urllib.request", "urllib.robotparser", "http.client", "xmlrpc", "ftplib", "socket", "ssl"),
     *("smtplib", "poplib", "imaplib", "nntplib", "telnetlib"),
 )
-# The parts of a package count as well, except those in `_LOADING_PARTS`.
+# Python's harmless modules. A package stands for its parts, too, except for those in `_LOADING_PARTS`.
 _PYTHON = frozenset(
     {
         *("__future__", "abc", "argparse", "array", "ast", "atexit", "base64", "binascii", "bisect", "bz2", "calendar"),
@@ -48,8 +48,8 @@ _PYTHON = frozenset(
 # Functions of `unittest` that import what their arguments name, and the arguments of `unittest.main` that name nothing.
 IMPORTING_IN_UNITTEST = ("main", "TestProgram", "discover")
 PLAIN_IN_UNITTEST_MAIN = ("verbosity", "exit", "failfast", "buffer", "catchbreak", "testRunner")
-# Built-ins that load nothing by themselves, those of Python 2 among them, and `_`, which `gettext.install` adds. What
-# leads from some of them to other code (`globals`, `getattr`) is looked at in `source_imports`.
+# Built-ins that load nothing by themselves, those of Python 2 among them, and `_`, which `gettext.install` adds. Some,
+# such as `globals` and `getattr`, can give access to other code: `source_imports` examines how they are used.
 _BUILT_INS = frozenset(
     {
         *("abs", "aiter", "all", "anext", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr"),
@@ -95,7 +95,8 @@ _OF_SYS = frozenset(
         *("UnraisableHookArgs", "_clear_internal_caches", "_clear_type_cache", "_framework", "gettotalrefcount"),
     }
 )
-# Environment variables of Python that make it load nothing. The folders of PYTHONPATH are like those of `sys.path`.
+# Environment variables that make Python load nothing. PYTHONPATH only adds folders to `sys.path`, as code
+# may do, too.
 _VARIABLES = frozenset(
     {
         *("PYTHONASYNCIODEBUG", "PYTHONCOERCECLOCALE", "PYTHONDEBUG", "PYTHONDEVMODE", "PYTHONDONTWRITEBYTECODE"),
@@ -111,8 +112,9 @@ _LOADING_PARTS = ("logging.config", "xml.sax", "xml.dom", "xml.parsers")
 
 
 def may_load(name: str) -> bool:
-    """Whether the dotted name begins with a module of Python's that is not known as harmless, or names one of its
-    private functions. False for modules of `READ_BY_USE` and `FETCHING`."""
+    """Whether the dotted name stands for something in Python's standard library that is not known as harmless: a module
+    that is not listed here, or a private member of any module. False for modules of `READ_BY_USE` and `FETCHING`, and
+    for names outside the standard library."""
     parts = name.split(".")
     if parts[0] not in STANDARD or parts[0] in READ_BY_USE or fetched_by(name):
         return False
@@ -123,7 +125,7 @@ def may_load(name: str) -> bool:
 
 
 def is_harmless_built_in(name: str) -> bool:
-    """Whether this built-in of Python's is known to load nothing. Exceptions of other Python versions are recognised by
+    """Whether this built-in of Python is known to load nothing. Exceptions of other Python versions are recognised by
     the form of their names."""
     own = getattr(builtins, name, None)
     is_error = isinstance(own, type) and issubclass(own, BaseException)
@@ -149,8 +151,8 @@ def is_loading_variable(text: str) -> bool:
 
 
 def fetched_by(name: str) -> str:
-    """The part of a dotted name that says what is used of a module of `FETCHING`, such as `urllib.request.urlopen` in
-    `urllib.request.urlopen.x`; "" for any other name."""
+    """The module of `FETCHING` with which a dotted name begins, and the member of that module: `urllib.request.urlopen`
+    for `urllib.request.urlopen.x`. "" if the name begins with no such module."""
     module = next((fetching_module for fetching_module in FETCHING if f"{name}.".startswith(f"{fetching_module}.")), "")
     return ".".join(name.split(".")[: module.count(".") + 2]) if module else ""
 

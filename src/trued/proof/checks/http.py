@@ -63,11 +63,11 @@ CHARSETS = frozenset(
         *(*(f"cp{page}" for page in range(1250, 1259)), "cp866", "cp874", "cp932", "cp949", "tis-620"),
         *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "utf-16", "utf-16-le", "utf-16-be", "gbk", "gb18030"),
         *("gb2312", "big5", "euc_jp", "shift_jis", "iso2022_jp", "euc_kr"),
-        *("utf-7", "utf-32", "utf-32-le", "utf-32-be"),  # for other clients
+        *("utf-7", "utf-32", "utf-32-le", "utf-32-be"),  # unknown to browsers, but not to all clients
     }
 )
-# Headers that may be repeated, and of which each line counts by itself. Of all others a client gets one value: their
-# lines, joined by commas.
+# Headers that may be repeated, and of which each line counts by itself. Of any other header a client gets one value:
+# all its lines, joined by commas.
 REPEATED = {
     *("accept-ranges", "access-control-allow-headers", "access-control-allow-methods", "allow", "alt-svc", "link"),
     *("access-control-expose-headers", "cache-control", "content-language", "content-security-policy", "vary", "via"),
@@ -75,7 +75,7 @@ REPEATED = {
     *("timing-allow-origin", "www-authenticate", "x-robots-tag", "permissions-policy", "reporting-endpoints"),
 }
 MOST_LAYERS = 8  # encodings of one body; people use one or two
-MOST_MEMBERS = 500  # of one gzip body: most have one, and each further one costs a copy of the rest
+MOST_MEMBERS = 500  # of one gzip body; most bodies have one, and each further member costs a copy of what follows it
 _UNREADABLE = ("br", "zstd")  # encodings that browsers decode, but the standard library does not
 FIXED_PORT = "its command names a port: write `{port}` in its place"
 _PORT = lazy_regex(r"(?:.*[:=])?\d{4,5}")
@@ -98,7 +98,7 @@ class HttpAnswer:
 
 
 class NoAnswer(Exception):
-    """The connection ended, or the server did not send a valid HTTP answer."""
+    """The connection ended, or the server's answer is not valid HTTP, is incomplete or is too long."""
 
 
 def request_flaw(case: HttpCase) -> str:
@@ -125,7 +125,8 @@ def request_flaw(case: HttpCase) -> str:
 
 @asynccontextmanager
 async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
-    """Start a fresh server as the contract says, and stop it after the block. `within_s`: its longest lifetime."""
+    """Start a fresh server as the contract says, and stop it after the block. `within_s`: the longest time that the
+    server may live."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (callers have checked)
     with temporary_files(bench.room, serve.command) as folder:
@@ -192,8 +193,8 @@ def _is_foreign(module: str, bench: Bench) -> bool:
 
 
 def _imported_by_project(bench: Bench) -> set[str]:
-    """The modules that the project's code imports, without its tests: by files at the top, in `src`, in an import root
-    of a project folder, or one level deeper."""
+    """The modules that the project's code imports. Only files at the top, in `src`, in an import root of a project
+    folder, or one level deeper are read, and no tests."""
     roots = [bench.room, bench.room / "src", *map(Path, bench.project_roots)]
     found = [path for root in roots for depth in ("*", "*/*") for path in root.glob(f"{depth}.py")]
     files = [path for path in dict.fromkeys(found) if path.is_file()]
@@ -208,7 +209,7 @@ def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
         sentence = f"{server} ended with {ran.exit_code} before it answered"
     elif why == "time":
         sentence = f"{server} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
-        # The server may have answered at the port in its command; only the port that it was given was asked.
+        # Only the port that the engine gave to the server was asked. It may have answered at the port in its command.
         fixed = any(map(_PORT.fullmatch, serve.command)) and not any("{port}" in word for word in serve.command)
         sentence += f"; {FIXED_PORT}, or read ${serve.port_env}" if fixed else ""
     else:
@@ -224,7 +225,7 @@ async def send_request(
     serving: Server, request: HttpRequest, within_s: float, client: Mapping[str, str] = CURL
 ) -> HttpAnswer:
     """Send one request and return the answer; a redirect is an answer, and is not followed. Raises NoAnswer or
-    TimeoutError. `client`: headers of the client, unless the request has its own."""
+    TimeoutError. `client`: headers that are sent, too, except those that the request itself sets."""
     connection = serving.connect()
     connection.settimeout(within_s)
     try:
@@ -280,7 +281,7 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int, client
 
 def decoded(answer: HttpAnswer) -> HttpAnswer:
     """The answer with its body decoded as Content-Encoding says. A body in an unknown encoding is left as it is, as
-    clients do. `garbled` says why a body could not be decoded."""
+    clients do. `garbled` says why a body could not be decoded. Raises NoAnswer if the decoded body is too long."""
     codings = [coding.strip().lower() for coding in ",".join(answer.lines("Content-Encoding")).split(",")]
     body = answer.body
     if len(codings) > MOST_LAYERS:
@@ -318,7 +319,8 @@ def _without_encoding(body: bytes, coding: str) -> bytes:
 
 
 async def try_exchange(name: str, case: HttpCase, serving: Server, *, second: bool = False) -> Tried:
-    """Send the case's request and compare the answer with what the case expects. `second`: as another client."""
+    """Send the case's request and compare the answer with what the case expects. `second`: send it with the headers of
+    a browser, not with those of curl."""
     began = time.monotonic()
     try:
         answer = await send_request(serving, case.http, case.within_s, BROWSER if second else CURL)
@@ -355,8 +357,8 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
 
 
 def _values(answer: HttpAnswer, name: str) -> list[str]:
-    """The values of a header as a client gets them: all lines joined in one, and each alone if it may be repeated. Of
-    the lines that set the same cookie, the last one counts."""
+    """The values of a header as a client gets them: all lines joined into one, and also each line alone if the header
+    may be repeated. Of the lines that set the same cookie, the last one counts."""
     lines = answer.lines(name)
     if name.lower() == "set-cookie":
         lines = [*{_cookie_key(line): line for line in lines}.values()]

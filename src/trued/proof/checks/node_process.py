@@ -1,5 +1,4 @@
-"""Finds what a script does with Node's `process` other than reading members that are known to load and start nothing.
-Only parses text. Pure."""
+"""Finds the uses of Node's `process` in a script that may load or start something. Only reads text."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from trued.support.lazy_regex import lazy_regex
 _MENTIONED_MODULE = lazy_regex(
     r"(?:\bfrom|\brequire\s*\(|\bimport\s*\(|\bimport)\s*(?P<quote>[\"'`])(?:node:)?process(?P=quote)"
 )
-# The ways to import the module that are understood: its names; all of it, under one name; one of its members.
+# The understood ways to import the module `process`: the whole module under one name, or its members by name.
 _FROM_MODULE = lazy_regex(
     r"\b(?:import\s+(?:(?P<whole>[\w$]+)\s*,?\s*)?(?:\*\s*as\s+(?P<all>[\w$]+)|\{(?P<names>[^}]*)\})?\s*from\s*"
     r"|(?:const|let|var)\s*(?:(?P<own>[\w$]+)|\{(?P<parts>[^}]*)\})\s*=\s*require\s*\(\s*)"
@@ -55,8 +54,8 @@ _ENDINGS = (
 
 
 def lines_using_process(code: str, without_comments: str) -> Iterator[str]:
-    """Lines that use something of `process` that may load or start something, or the object itself. `code`: the script
-    without strings and comments. `without_comments`: the script with its strings."""
+    """The lines of a script that use a member of `process` that may load or start something, or that pass on `process`
+    itself. `code`: the script without strings and comments. `without_comments`: the script with its strings."""
     if "process" not in without_comments:
         return
     names = {"process"}

@@ -1,6 +1,6 @@
-"""Decides which imports stand for code of the project itself: for a module or file in it, not for a package. Pure.
+"""Decides which imports lead to the project's own modules and files, and not to packages. Does no I/O.
 
-`own_packages.py` decides the same for entries of manifests.
+`own_packages.py` decides which entries of manifests lead to the project's own packages.
 """
 
 from collections.abc import Collection
@@ -35,9 +35,11 @@ class OwnModules:
         self._modules_on_base: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
     def _folders_of(self, path: str) -> tuple[frozenset[PurePosixPath], PurePosixPath]:
-        """The folders from which this file imports, and the file's own root among them. For a test, modules beside it
-        count. In a repository of several distributions or projects, all modules of the file's own distribution or
-        project count, and modules of the others if the base has them."""
+        """The folders from which this file can import, and the file's own root: the deepest of these folders that is
+        above the file and is no package.
+
+        The folders are the import roots, those of the distributions and projects that contain the file, and, for a
+        test, all folders of tests above it. The top folder is the own root of tests, and of files below no root."""
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
         own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
@@ -47,16 +49,19 @@ class OwnModules:
             if project in above or (project.name == "src" and project.parent in above)
         ]
         folders = frozenset({*self._roots, *tests, *own_folders})
-        # A file in `src` does not find what lies above `src`, once it is installed.
+        # Once a file in `src` is installed, it does not find modules in folders above `src`.
         above_file = () if not path or is_test(path) else folders.intersection(above)
         roots = [folder for folder in above_file if not self._is_package(folder)]
         own_root = max(roots, key=lambda folder: len(folder.parts), default=PurePosixPath())
         return folders, own_root
 
     def beside(self, path: str) -> frozenset[str]:
-        """The modules that this file could import on the commit. A module that the base lacks counts only if it does
-        not lie above the file's own root. A module that was a file or had an `__init__.py` must still be one, because
-        Python prefers an installed package to a mere folder."""
+        """The project's top-level modules that this file can import on the commit. Modules of other distributions and
+        projects count if the base has them.
+
+        A module that the base lacks does not count if its folder is above the file's own root. A module that the base
+        has as a file or with an `__init__.py` does not count if only a folder without `__init__.py` is left of it,
+        because Python prefers an installed package to such a folder."""
         folders, own_root = key = self._folders_of(path)
         if key not in self._modules_by_folders:
             known = [file for file in self._paths_on_commit if file in self._paths_on_base]
@@ -67,7 +72,7 @@ class OwnModules:
         return self._modules_by_folders[key]
 
     def on_base(self, path: str) -> frozenset[str]:
-        """The modules that this file could import on the base."""
+        """The project's top-level modules that this file could import on the base."""
         folders, _ = self._folders_of(path)
         if folders not in self._modules_on_base:
             self._modules_on_base[folders] = _modules_in(
@@ -76,13 +81,14 @@ class OwnModules:
         return self._modules_on_base[folders]
 
     def imported_on_base(self, path: str, source: SourceText) -> Collection[str]:
-        """The imports of a file that stood for code of the project on the base."""
+        """The names that led to the project's own code on the base: for a Python file, all modules that it could
+        import there, used or not; for a script, only names that it imports."""
         if path.endswith(".py"):
             return self.on_base(path)
         return own_imports(path, source, self._aliases, self._paths_on_base)
 
     def removed(self, path: str, source: SourceText) -> set[str]:
-        """The imports of a file that stood for code of the project, which the commit removes."""
+        """The imports of a file that led to the project's own code on the base, and no longer do so on the commit."""
         own = (
             self.beside(path)
             if path.endswith(".py")
@@ -95,7 +101,8 @@ class OwnModules:
 
 
 def own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Collection[str]) -> set[str]:
-    """The imports of a script that stand for files of the commit (`files`), as the base's settings say."""
+    """The names of packages in a script's imports that always stand for one of these files, because of the short names
+    that settings define (`aliases`). Packages in a `node_modules` of the project are left out."""
     return {
         package
         for package, names in source.named.items()
@@ -104,12 +111,12 @@ def own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Co
 
 
 def is_vendored(package: str, files: Collection[str]) -> bool:
-    """Whether the project contains a package of that name, which Node loads whatever the settings of tools say."""
+    """Whether these files have this package in a `node_modules`. Node then loads it, whatever settings of tools say."""
     return any(f"node_modules/{package}/" in path for path in files)
 
 
 def _roots_of_distributions(on_base: Collection[str]) -> dict[PurePosixPath, PurePosixPath]:
-    """The folders of the base's Python distributions below the top folder, each with the folder of its modules."""
+    """Folder → folder of its modules, for each Python distribution of the base that is not at the top."""
     manifest_names = ("pyproject.toml", "setup.py", "setup.cfg")
     manifests = [
         PurePosixPath(path) for path in on_base if PurePosixPath(path).name in manifest_names and not is_test(path)
@@ -125,8 +132,8 @@ def _roots_of_distributions(on_base: Collection[str]) -> dict[PurePosixPath, Pur
 
 
 def _modules_in(folders: Collection[PurePosixPath], on_base: Collection[str], files: Collection[str]) -> frozenset[str]:
-    """The project's modules in these folders of the commit. A folder without `__init__.py` counts only if the base has
-    it, because Python prefers an installed package to it."""
+    """The names of the top-level modules that `files` form in these folders. A file in a folder without `__init__.py`
+    counts only if the base has that file, because Python prefers an installed package to such a folder."""
     modules = set()
     for file in map(PurePosixPath, files):
         for folder in {*folders}.intersection(file.parents) if file.suffix in (".py", ".so", ".pyx") else ():

@@ -1,4 +1,4 @@
-"""Decides whether a manifest takes a package from the project itself, such as from a workspace. Pure.
+"""Decides whether a manifest takes a package from the project itself, such as from a workspace. Does no I/O.
 
 The name alone does not show that. A package manager looks for a name in its registry, unless the manifest names a
 folder, or the project is a workspace of this package manager and contains that package in a version that fits.
@@ -82,7 +82,7 @@ class OwnPackages:
 
     def _is_shared_from_project(self, name: str) -> bool:
         """Whether Cargo takes the package from the project: some Cargo.toml (usually in `[workspace.dependencies]`)
-        names the package's own folder, and no other names anything else."""
+        names the package's own folder, and no other Cargo.toml names another source."""
         entries = [
             (path, entry) for path in self._texts if path.endswith("Cargo.toml") for entry in self._entries(path, name)
         ]
@@ -98,8 +98,7 @@ class OwnPackages:
         return values == [{"workspace": True}]
 
     def _members(self, name: str, kind: str) -> list[tuple[str, str]]:
-        """The workspaces that contain the package of this name: for each, its root manifest and the package's
-        folder."""
+        """Root manifest and folder of the package, for each workspace that contains the package of this name."""
         folders = self._folders.get((kind, name), set())
         roots = [path for path in self._texts if PurePosixPath(path).name == kind]
         return [
@@ -160,8 +159,8 @@ def _is_matched(folder: str, patterns: Sequence[str]) -> bool:
 
 
 def _is_in_range(range_: str, version: str) -> bool:
-    """Whether npm would link the workspace's package, which has this version, for this range. Only the usual
-    ways to write a range are understood."""
+    """Whether npm would link the workspace's package, which has this version, for this range. False if the range is
+    written in an unusual way."""
     if range_.strip() in ("", "*"):
         return True
     needed, numbers = _RANGE.fullmatch(range_.strip()), _VERSION.fullmatch(version)

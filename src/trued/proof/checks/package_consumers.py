@@ -1,7 +1,7 @@
-"""Decides which people the packages in manifests reach. Pure.
+"""Decides whom each package in a manifest reaches: all users, some of them, or only developers. Does no I/O.
 
-A consumer is the code of one folder with manifests. Each package that they declare reaches everybody who installs this
-code, those who ask for an extra, or only those who develop the code.
+A consumer is the code in one folder with manifests. A package in these manifests reaches everybody who installs the
+code, only those who ask for an extra, or only those who develop the code.
 """
 
 import ast
@@ -87,9 +87,11 @@ class Consumers:
                     packages.setdefault(entry, set()).add(declaration)
 
     def declared_for_more(self, base: "Consumers") -> Iterator[tuple[str, str]]:
-        """Package and manifest, for each package that reaches not only developers, and more people than on the base, or
-        under another condition. A declaration counts in all folders below, too. A package is left out if its
-        declaration has only moved, from a folder that has no manifest any more."""
+        """Each package that reaches more people than on the base, or reaches them under another condition, with its
+        manifest. A declaration of the base also counts for all folders below its own.
+
+        Packages that reach only developers are left out. So are packages whose declaration has only moved, from a
+        folder that no longer has a manifest."""
         for (sort, folder), packages in self.declared.items():
             for package, declarations in packages.items():
                 for declaration in declarations:
@@ -100,7 +102,7 @@ class Consumers:
                         yield package, declaration.manifest
 
     def conditions(self, sort: str, folder: str, package: str, needed: Reach) -> set[str]:
-        """The conditions under which the package reaches at least so many people in this folder."""
+        """The conditions of the declarations that give the package at least the reach `needed` in this folder."""
         return {
             declaration.condition
             for packages in self._above(sort, folder)
@@ -109,7 +111,7 @@ class Consumers:
         }
 
     def _has_moved(self, sort: str, package: str, reach: Reach, base: "Consumers") -> bool:
-        """Whether a folder that declared the package for as many people on the base has no manifest any more."""
+        """Whether the package had the same reach on the base, in a folder that no longer has a manifest."""
         return any(
             base_sort == sort
             and (sort, folder) not in self.declared
@@ -147,7 +149,7 @@ class Consumers:
 
 
 def _reaching(tables: Iterable[Mapping[str, Collection[Declaration]]], needed: Reach) -> set[str]:
-    """The packages in these tables that some declaration brings to at least so many people."""
+    """The packages in these tables with a declaration whose reach is at least `needed`."""
     return {
         package
         for packages in tables
@@ -175,8 +177,9 @@ def _folders_above(folder: str) -> list[str]:
 
 
 def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach, str]]]) -> dict[str, Reach]:
-    """Whom each list reaches: by its name, and by the manifests that refer to it, as `requirements.txt` may refer to a
-    list for developers."""
+    """Path of each list of packages → whom it reaches. That depends on the list's name, and on the manifests that refer
+    to the list, such as a `requirements.txt` with `-r dev.txt`: the widest reach counts. A list without a usual name,
+    to which nothing refers, reaches only developers."""
     lists = [path for path in entries if PurePosixPath(path).name not in _MAIN_MANIFESTS]
     with_usual_name = [path for path in lists if is_package_manifest(path)]
     reaches = {path: Reach.DEVELOPERS if _FOR_DEVELOPERS.search(path) else Reach.ALL for path in with_usual_name}
@@ -191,8 +194,8 @@ def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach, str]]]) -
 
 
 def _entries(path: str, text: str) -> Iterator[tuple[str, Reach, str]]:
-    """What the manifest declares, whom it reaches, and under which condition. A manifest that cannot be parsed yields
-    nothing here: `declared_in` takes all its lines for packages."""
+    """Each package that the manifest declares, whom the package reaches, and under which condition. Nothing for a
+    manifest that cannot be parsed; `declared_in` takes all lines of such a manifest for packages."""
     name = PurePosixPath(path).name
     try:
         for reach, written_entries in _entries_by_reach(path, name, text):
@@ -247,9 +250,9 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
 
 
 def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
-    """The parts of a manifest that declare packages, each with the people whom it reaches. A part that is not known to
-    reach more people is for developers. What a Cargo workspace shares is left out, because its members have to ask for
-    it."""
+    """The parts of a manifest that declare packages, each with the reach of its packages. Packages in a part that is
+    not known to reach more people are for developers. Packages that a Cargo workspace shares are left out, because the
+    members of the workspace have to ask for them."""
     if name == "package.json":
         yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":

@@ -1,4 +1,4 @@
-"""Reads manifests: which packages they declare, and whether a changed manifest may add packages in another way. Pure.
+"""Reads manifests: which packages they declare, and whether a changed manifest may add packages in other ways.
 
 A package counts as declared only where the format declares packages. Any other changed setting must contain no new
 word, because some tool may read that word as the name of a package. A manifest with such a new word is reported as a
@@ -83,7 +83,7 @@ _ENTRY_POINT = lazy_regex(r"(\w+)[\w.]*:[\w.]+")
 GO_VERBS = ("module", "go", "toolchain", "require", "replace", "exclude", "retract")
 # Arguments of `setup` that a change may write literally: they describe the project, or declare packages.
 SETUP_DECLARATIONS = frozenset({*METADATA, *REQUIREMENTS, *OWN_CODE, "python_requires"})
-_BARE_SETUP = "from setuptools import setup\nsetup()\n"  # with this text, a new setup.py is compared
+_BARE_SETUP = "from setuptools import setup\nsetup()\n"  # a new setup.py is compared with this text
 
 Setting = tuple[tuple[str, ...], str]  # keys, value; "" for an empty table or list
 
@@ -98,8 +98,8 @@ def is_package_manifest(path: str) -> bool:
 
 
 def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
-    """The packages that a manifest declares, with their addresses if it names any, and the lists and folders to which
-    it refers (see `references_in`).
+    """The packages that a manifest declares, with their addresses if the manifest names any, and the lists and folders
+    to which the manifest refers (see `references_in`).
 
     If the manifest cannot be parsed, the result is all of its lines, so that nothing stays hidden. `exact`: with
     versions.
@@ -132,7 +132,7 @@ def own_name(path: str, text: str) -> str:
 
 
 def table_in(path: str, text: str) -> dict[str, Any]:
-    """What a manifest in JSON or TOML contains; nothing if it cannot be parsed."""
+    """The data of a manifest with a name in `TABLES`; empty for any other manifest, or if it cannot be parsed."""
     name = PurePosixPath(path).name
     return (json_table if name.endswith(".json") else toml_table)(text) if name in TABLES else {}
 
@@ -144,7 +144,8 @@ def _address(entry: str) -> str:
 
 
 def entries_in(name: str, text: str, *, exact: bool = False) -> Iterable[str]:
-    """The entries of a manifest with this file name, as they are written."""
+    """The entries of a manifest with this file name, such as `flask>=2` or `name @ source`. If the text cannot be
+    parsed, raises ValueError, SyntaxError or configparser.Error, for some formats only when the entries are read."""
     if name == "Pipfile":
         tables = {key: table for key, table in tomllib.loads(text).items() if key not in PIPENV_OWN}
         return [entry for table in tables.values() for entry in packages_in(table, exact=exact, declaring=True)]
@@ -166,7 +167,10 @@ def _parse(name: str, text: str) -> Any:
 
 def packages_in(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
     """The packages below every key that declares packages, at any depth: entries of lists and keys of tables. A package
-    whose source is named is written as `name @ source`."""
+    whose source is named is written as `name @ source`.
+
+    `declaring`: the data is already below such a key. `redirecting`: the data is below a key that names
+    sources."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key == "dynamic" and isinstance(value, Mapping):
@@ -208,7 +212,7 @@ def _files_of_dynamic(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _source_of(value: Any) -> str:
-    """The source of a package, if the manifest names one: `npm:other@1`, a git address, a path."""
+    """The source of a package that the manifest names: `npm:other@1`, a git address, a path. "" if it names none."""
     if isinstance(value, Mapping):
         texts = {str(key): text for key, text in value.items() if isinstance(text, str)}
         return " ".join(text for key, text in sorted(texts.items()) if key == "package" or set(text) & {":", "/"})
@@ -243,8 +247,8 @@ def texts_in(value: ast.expr) -> Iterator[str]:
 
 
 def setup_keywords(text: str) -> Iterator[tuple[str, ast.expr]]:
-    """The keywords by which a setup.py passes requirements, each with its value. For a variable, that is the variable's
-    value."""
+    """The keywords by which a setup.py passes requirements, each with its value. For a variable, that is the
+    value that the file gives to it."""
     module = ast.parse(text)
     value_of = values_by_name(module)
     for node in ast.walk(module):
@@ -281,7 +285,8 @@ def lines_in(text: str) -> Iterator[str]:
 
 
 def named_package(entry: str) -> str:
-    """The normalised name of the package (PEP 503); an option, address or reference stays unchanged."""
+    """The normalised name (PEP 503) of an entry's package. A name with a slash is not normalised. An option, address or
+    reference is returned whole."""
     match = _NAME.match(entry)
     if entry.startswith(("-", "file:")) or "://" in entry.split(" @ ")[0] or not match:
         return " ".join(entry.split())
@@ -289,7 +294,8 @@ def named_package(entry: str) -> str:
 
 
 def condition_of(entry: str) -> str:
-    """The condition under which an exact entry is installed, such as `python_version<'3.11'`; "" if there is none."""
+    """The condition under which an entry, given with its version, is installed, such as `python_version<'3.11'`; "" if
+    there is none."""
     if table := re.fullmatch(r"\S+ (\{.*\})", entry, re.DOTALL):
         return json.dumps(
             {key: value for key, value in json.loads(table[1]).items() if _CONDITION.fullmatch(key)} or ""
@@ -298,7 +304,7 @@ def condition_of(entry: str) -> str:
 
 
 def extras_of(entry: str) -> list[str]:
-    """Each extra of an entry as `package[extra]`, which is a package of its own."""
+    """Each extra of an entry, as `package[extra]`. It counts as a package of its own."""
     extras = re.match(r"\s*([\w.-]+)\s*\[([^\]]+)\]", entry)
     return [f"{named_package(extras[1])}[{extra.strip()}]" for extra in extras[2].split(",")] if extras else []
 
@@ -426,8 +432,8 @@ def _declares_only(old_text: str, new_text: str) -> bool:
 
 
 def has_literal_requirements(setup_py: str) -> bool:
-    """Whether all requirements of this setup.py are written in it literally, and no call takes arguments from a
-    dictionary, which may hold more of them. Raises SyntaxError or ValueError if it cannot be parsed."""
+    """Whether all requirements in this setup.py are literal, and no call takes arguments from a dictionary, which may
+    hold further requirements. Raises SyntaxError or ValueError if the text cannot be parsed."""
     module = ast.parse(setup_py)
     variables = _literal_variables(module)
     keywords = [node for node in ast.walk(module) if isinstance(node, ast.keyword)]
@@ -438,15 +444,15 @@ def has_literal_requirements(setup_py: str) -> bool:
 
 
 def unusual_requirements(setup_py: str) -> set[str]:
-    """The requirements in this setup.py that may install more than the package by which they are known: with an extra,
-    or several of them in one text."""
+    """The texts in this setup.py that may install more than one package: a requirement with an extra, or several
+    requirements in one text."""
     entries = {entry for _, value in setup_keywords(setup_py) for entry in texts_in(value)}
     return {entry for entry in entries if _EXTRAS.match(entry) or len(entry.splitlines()) > 1}
 
 
 def _code_beside_declarations(setup_py: str) -> str:
     """The syntax tree of a setup.py without what it declares literally: arguments of `setup` that are in
-    `SETUP_DECLARATIONS`, and the variables that hold nothing but the value of one of these."""
+    `SETUP_DECLARATIONS`, and the variables that hold nothing but the value of such an argument."""
     module = ast.parse(setup_py)
     variables = _literal_variables(module)
     values: list[ast.expr] = []
@@ -476,8 +482,8 @@ def _variable(value: ast.expr) -> str:
 
 
 def _literal_variables(module: ast.Module) -> dict[str, ast.Assign]:
-    """Name → assignment, for each variable with a literal value that the module mentions only once besides, so that no
-    other code can change the value."""
+    """Name → assignment, for each variable with a literal value that the module mentions only twice: where it is
+    assigned, and at one other place. So no other code can change the value."""
     # every name in the module, whatever binds or uses it: an import, a function, an exception
     nodes = [node for node in ast.walk(module) if not isinstance(node, ast.Constant)]
     fields = [field for node in nodes for _, field in ast.iter_fields(node)]

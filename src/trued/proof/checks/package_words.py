@@ -1,8 +1,8 @@
 """Decides whether a changed file that is neither manifest nor code can add a package.
 
-It cannot if it is the project's own data: the base's code reads it, no other file names it, and a parser finds no
-package in it. It also cannot if it adds no new words: each added word is a path, or was in the file on the base,
-outside comments.
+The project's own data cannot: a file that the base's code reads, that no other file names, and in which a parser finds
+no package. A file without new words cannot either: each word in its added lines is a path of the project, or was in the
+file on the base, outside comments.
 """
 
 import ast
@@ -20,7 +20,7 @@ from trued.proof.text.python_imports import nodes_in
 from trued.support.lazy_regex import lazy_regex
 
 DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
-PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed_data` finds lists of packages
+PARSED = (".json", ".yaml", ".yml", ".toml")  # data that `parsed_data` can parse, so that lists of packages are found
 DOCUMENTS = (
     *(".md", ".rst", ".adoc", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".avif", ".bmp", ".tiff"),
     *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".ogg", ".wav", ".mp4", ".webm"),
@@ -90,8 +90,8 @@ def is_read_by_code(
     path: str, read_by_code: Collection[str], other_files: Mapping[str, str], *, among_tests: bool = False
 ) -> bool:
     """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
-    `other_files`: path → text. A file in a hidden folder belongs to a tool, so the answer is False.
-    Data among tests need not be named by code, if no other file could use it without naming it (see `may_mean`)."""
+    False for a file in a hidden folder, because it belongs to a tool. `other_files`: path → text. `among_tests`: the
+    code need not name the data, if no other file could use the data without naming it (see `may_mean`)."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
     if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in other_files.values()):

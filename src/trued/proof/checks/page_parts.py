@@ -1,4 +1,4 @@
-"""Reads a page or style sheet as a browser does: what it loads from elsewhere, and which code it runs. Pure."""
+"""Finds what a page or style sheet loads from elsewhere, and which code it runs. Does no I/O."""
 
 import html
 import re
@@ -35,8 +35,8 @@ NAMESPACE = lazy_regex(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of for
 
 
 def page_parts(text: str) -> "PageParts | None":
-    """The parts of a page; None if it cannot be read: Python's parser fails at unknown declarations, and takes
-    quadratic time for many tags that are not closed."""
+    """The parts of a page. None if Python's parser cannot read the page, for example because of an unknown declaration,
+    or if too many tags are not closed, for which the parser takes quadratic time."""
     if text.count("<") - text.count(">") > MOST_UNCLOSED:
         return None
     try:
@@ -126,7 +126,8 @@ def _addresses_in_rules(text: str) -> Iterator[str]:
 
 
 def loads_more(path: str, old_text: str, new_text: str) -> bool:
-    """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so."""
+    """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so. True also
+    if a page cannot be read."""
     if _addresses(new_text) - _addresses(old_text):
         return True
     if path.endswith((".css", ".scss")):

@@ -1,4 +1,4 @@
-"""Sentences for people about a page: what was expected, and what was there instead. Pure."""
+"""Words sentences for people about a page: what was expected, and what was there instead. Does no I/O."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ ALIKE = 0.35  # texts with less similarity count as unrelated
 
 
 def collapse_spaces(text: str) -> str:
-    """The text with every run of white space replaced by one space."""
+    """The text with every run of white space replaced by one space, and without white space at its ends."""
     return re.sub(r"[\s\u00a0\u200b]+", " ", text).strip()
 
 
@@ -66,7 +66,7 @@ def expected_no_errors(page: str, errors: Sequence[str]) -> str:
 
 
 def nearest_text(expected: str, lines: Iterable[str]) -> str:
-    """The line, or part of a long line, that is most similar to the wanted text; "" if none is similar."""
+    """The line, or part of a long line, that is most similar to the expected text; "" if none is similar."""
     folded = collapse_spaces(expected).casefold()
     words = frozenset(_words(folded))
     best, nearest = ALIKE, ""
@@ -87,8 +87,8 @@ def _words(text: str) -> list[str]:
 
 
 def _pieces(lines: Iterable[str], many: int) -> Iterable[str]:
-    """The lines that are not empty. A long line is cut into overlapping parts, each a few words longer than the wanted
-    text, which has `many` words."""
+    """The lines that are not empty. A long line is cut into overlapping parts, each a few words longer than the
+    expected text, which has `many` words."""
     for line in lines:
         words = line.split()
         if len(line) <= LONGEST or not words:

@@ -1,4 +1,4 @@
-"""Examples that start a program, with its arguments and input, and the exit code and output that are expected."""
+"""Runs examples that start a program, and compares its exit code and output with what they expect."""
 
 import re
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def is_encodable(text: str) -> bool:
 
 
 async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, CommandResult | None]:
-    """Run the case once. Returns its result and the finished process. The latter is None if it could not start."""
+    """Run the case once. Returns the result and the finished process; None for a process that could not start."""
     try:
         ran = await _execute(case, bench)
     except (ValueError, OSError) as error:

@@ -14,7 +14,8 @@ _RUNS_SCRIPTS = ("sh", "bash", "dash", "perl", "ruby", *NODE_PROGRAMS)
 
 
 def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
-    """The command line with interpreters replaced by absolute paths, so that a head cannot substitute another."""
+    """The command line, with the absolute path of its program if that is Python or Node, so that a head cannot put
+    another interpreter in its place."""
     program, *arguments = argv
     if is_python(program):
         return [bench.python, *arguments]

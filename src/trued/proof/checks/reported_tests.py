@@ -1,5 +1,5 @@
-"""Runs tests checks whose command starts no known runner, but writes a report. As in a command check, what a pass
-counts depends on runs with the base's drivers of the command: its build files, scripts and settings."""
+"""Runs tests checks whose command starts no known runner, but writes a report. If the change altered drivers of the
+command (build files, scripts, settings), a second run with the base's versions decides how much a pass counts."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -14,15 +14,15 @@ PASSED = Outcomes.PASSED
 
 
 async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSelection) -> Fact:
-    """Run the command with the head's files, and read its report. If the change wrote drivers of the command, run it
-    again with the base's version of them.
+    """Run the command with the head's files, and read its report. If the change wrote drivers of the command, run the
+    command again with the base's versions of these drivers.
 
-    A test that passes only with the change's own drivers counts as much as the implementer's own tests. If it passed on
-    the base, and does not pass with the base's own scripts, it has failed.
+    A test that passes only with the change's own drivers is marked as `BY_OWN_DRIVERS`, and counts only as much as the
+    implementer's own tests. A test that passed on the base fails if it does not pass with the base's scripts.
 
-    Settings may be a part of the product, such as a manifest. So if the report of the run with the base's settings has
-    none of the tests that passed, it shows nothing. If it has some of them, but not all pass, then all count as much as
-    the implementer's own tests.
+    Some settings are also a part of the product, such as a manifest. So a run with the base's settings shows nothing if
+    its report has none of the tests that passed before. If its report has some of these tests, but not each of them
+    passes, all tests that passed before are marked.
     """
     fact = await run_with_report(check, None, bench, selection)
     passed = {tried.id for tried in fact.tried if tried.outcome is PASSED}
@@ -54,7 +54,7 @@ def _seen(tried: Tried, failing: Collection[str], broken: Collection[str], why: 
 async def _outcomes_with(
     drivers: Collection[str], check: TestsCheck, bench: Bench, selection: CaseSelection
 ) -> dict[str, Outcomes]:
-    """How each test ends with the base's version of these drivers."""
+    """Test id → outcome, from a run with the base's versions of these drivers."""
     async with as_on_base(bench, drivers):
         again = await run_with_report(check, None, bench, selection)
     return {tried.id: tried.outcome for tried in again.tried}

@@ -1,5 +1,5 @@
-"""Reads the head of a script: its first line, which names the program that runs it, and its own manifest (PEP 723).
-Pure."""
+"""Reads the header of a script: the first line, which names the program that runs the script, and the script's own
+manifest (PEP 723). Does no I/O."""
 
 from pathlib import PurePosixPath
 
@@ -13,9 +13,9 @@ from trued.support.lazy_regex import lazy_regex
 UNKNOWN: Words = ("",)  # a command of which nothing is known
 _SHELL = lazy_regex(r"(?:ba|da|z|k|a)?sh")
 _OTHERS = ("perl", "ruby", "awk", "gawk")  # they load a package only if the text of the script says so
-# In other folders, and below `/proc`, may be a program of the project.
+# Folders with programs of the system. A program in any other folder, or below `/proc`, may be the project's own.
 _SYSTEM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin")
-# An option that needs no value names nothing. A value would be the script itself, which follows these words.
+# Options that name no package. One that takes a value would get the script's path, which the system adds at the end.
 _OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
 _SHELL_OPTION = lazy_regex(r"-[efuvx]+o?|pipefail")
 _SPLITTING = ("-S", "--split-string")  # options of `env`, for a first line of more than two words
@@ -23,9 +23,9 @@ _MANIFEST_START = lazy_regex(r"#[ \t]*///[ \t]*[\w-]+")
 
 
 def first_command(path: str, text: str) -> Words | None:
-    """The command of the script's first line. None if there is none, or if it only runs the script in the language in
-    which the engine reads the file at this path. `UNKNOWN` if it runs the script in another language, or is not
-    understood."""
+    """The command in the script's first line (`#!…`). None if the script has no such line, or if the command only runs
+    the script in a language in which the engine reads this file. `UNKNOWN` if the command runs the script in another
+    language, or is not understood."""
     line = text.removeprefix("\ufeff").partition("\n")[0]
     if not line.startswith("#!") or line[2:].lstrip().startswith("["):  # `#![…]` is an attribute of Rust
         return None
@@ -43,7 +43,8 @@ def first_command(path: str, text: str) -> Words | None:
 
 
 def own_manifests(text: str) -> set[str]:
-    """The blocks of metadata in a script, each without the ends of its lines, which differ from system to system."""
+    """The blocks of metadata (`# /// script`) in a script. The ends of their lines are made alike, because they differ
+    between systems."""
     found, block = set[str](), list[str]()
     for line in text.removeprefix("\ufeff").splitlines():
         words = line.strip()
@@ -56,8 +57,8 @@ def own_manifests(text: str) -> set[str]:
 
 
 def _started_words(words: list[str]) -> list[str]:
-    """The program that a first line starts, and its options. A program of the system is given by its name, without the
-    folder. Nothing if the line asks `env` to do more than to find a program, such as to set variables."""
+    """The program that a first line starts (see `_program`), and its options. Empty if the line names no program, or
+    asks `env` to do more than to find one, such as to set variables."""
     program = _program(words[0]) if words else ""
     if program == "env":
         words = words[2:] if words[1:2] and words[1] in _SPLITTING else words[1:]
@@ -68,7 +69,7 @@ def _started_words(words: list[str]) -> list[str]:
 
 
 def _program(path: str) -> str:
-    """The name of a program in a folder of the system. Any other path stays as it is."""
+    """The usual name of a program in a folder of the system; for any other path, `./` and the path."""
     pure = PurePosixPath(path)
     return _usual_name(pure.name) if str(pure.parent) in _SYSTEM_FOLDERS else f"./{path}"
 
@@ -80,8 +81,8 @@ def _usual_name(name: str) -> str:
 
 
 def _languages_read(path: str) -> tuple[str, ...]:
-    """The languages in which the file at this path can be run without doing more than the engine reads in it. These are
-    all languages if the engine compares the file's single words."""
+    """The languages in which the file at this path can be run without doing anything that the engine does not read in
+    it. All languages if the engine compares the file word by word; none if it reads the file in another way."""
     if path.endswith(".py"):
         return ("python",)
     if path.endswith(SCRIPTS):

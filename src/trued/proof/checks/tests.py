@@ -73,13 +73,13 @@ async def _run(check: TestsCheck, call: RunnerCall, bench: Bench, selection: Cas
 
 
 async def runner_of(command: str, bench: Bench) -> RunnerCall | None:
-    """The test runner that the command starts (`runner_on_base`)."""
+    """The test runner that the command starts (see `runner_on_base`); None if it starts none."""
     return await runner_on_base(command, bench.workspace, bench.base, bench.carried)
 
 
 async def runner_on_base(command: str, workspace: Workspace, base: str, carried: Iterable[str]) -> RunnerCall | None:
     """The test runner that the command starts, according to the base's package.json; None if it starts none. The head's
-    is not read, because the head must not change what `npm test` does.
+    package.json is not read, because the head must not change what `npm test` does.
 
     Patterns such as `test_*.py` are replaced by files of the base and of the contract (`carried`).
     """
@@ -102,12 +102,13 @@ async def _not_on_base(check: TestsCheck, call: RunnerCall | None, bench: Bench)
 
 
 def files_of_check(check: TestsCheck, call: RunnerCall | None) -> tuple[str, ...]:
-    """The files of a check: those that it lists; if it lists none, those that its command names."""
+    """The files that a check lists; if it lists none, the files that its command names."""
     return check.files or (files_in_command(call) if call else ())
 
 
 async def _run_before(check: TestsCheck, call: RunnerCall, bench: Bench) -> Fact | None:
-    """Run what must succeed before the tests, such as a build. Returns the fact of its failure, or None."""
+    """Run the commands that must succeed before the tests, such as a build. Returns the fact of the first failure, or
+    None."""
     for command in call.before:
         ran = await bench.execute(
             ("sh", "-c", command),

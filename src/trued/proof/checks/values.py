@@ -133,7 +133,7 @@ def _number(node: Any) -> int | float | None:
 
 def _same_number(expected: int | float, node: Any) -> bool:
     number = _number(node)
-    if number is None:  # nobody who expects such a number can mean anything but a BigInt
+    if number is None:  # an expected number that no number in Node can hold means a BigInt
         return isinstance(expected, int) and not is_exact(expected) and node == ["o", f"BigInt {expected}"]
     if _is_minus_zero(expected):
         return _is_minus_zero(number)  # an expected -0.0 equals only -0.0; an expected 0 equals both zeros
@@ -318,7 +318,8 @@ def size_flaw(*expected: Any) -> str:
 
 
 def read_rendering(rendering: Any) -> Any:
-    """The rendering that a probe in the sandbox wrote, as nested lists. Raises UnsoundRendering if it is malformed.
+    """The rendering that a probe in the sandbox wrote, as nested lists. Returns an UnfitAnswer if the probe could not
+    render the value. Raises UnsoundRendering if the rendering is malformed.
 
     The probe writes a flat list, so that no value is nested too deep to be written: a container begins with a number
     and ends with 0.

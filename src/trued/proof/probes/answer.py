@@ -34,9 +34,9 @@ LAZY: tuple[type, ...] = (
     *(type(iter([])), type(iter(())), type(iter({}))),
 )
 PLAIN: tuple[Any, ...] = (str, int, float, bytes, tuple, list, dict, set, frozenset)
-# Taken before the project is loaded, which may add classes of its own to these modules.
+# Full name → built-in class. Taken before the project is loaded, because the project may add classes to `builtins`.
 PYTHONS_OWN = {f"builtins.{name}": value for name, value in vars(builtins).items() if isinstance(value, type)}
-# Python's own subclasses of built-in types. What they define differs from a built-in type by design.
+# Built-in types, and Python's own subclasses of them, whose methods differ from those of a built-in type by design.
 OWN = (*PLAIN, *DICTS[1:], enum.IntEnum, enum.IntFlag, *([enum.StrEnum] if hasattr(enum, "StrEnum") else []))
 MRO, NAMESPACE = (type.__dict__[attribute].__get__ for attribute in ("__mro__", "__dict__"))
 FIELD = getattr(collections, "_tuplegetter", None)  # the class of a namedtuple's fields
@@ -96,8 +96,8 @@ class Unfit(Exception):
 
 
 def is_any_of(kind: Any, kinds: Any) -> bool:
-    """Whether the class is one of these. `in` would ask the class itself, whose metaclass may say that it equals any
-    other."""
+    """Whether the class `kind` is one of `kinds`. `in` would ask the class itself, whose metaclass may claim that the
+    class equals any other."""
     for other in kinds:  # not by `any`, a name that the project may replace
         if kind is other:
             return True
@@ -105,8 +105,8 @@ def is_any_of(kind: Any, kinds: Any) -> bool:
 
 
 class Rendering:
-    """Renders values as plain data with exact types. It calls no methods of the project's classes, with one exception:
-    if the class of a text or number defines how it is printed, it is printed and compared with its data.
+    """Renders values as plain data with exact types. Calls no methods of the project's classes, with one exception: if
+    the class of a text or number defines how its values are printed, the value is printed and compared with its data.
 
     A value becomes a flat JSON list. Text, true, false and null stand for themselves; a number tells which kind of
     value follows, or that a container ends. So no value is too deep to be written or read. All values of an answer
@@ -169,8 +169,8 @@ class Rendering:
         return self.subclass(value, kind)
 
     def subclass(self, value: Any, kind: Any) -> tuple[str, Any]:
-        """Render any other value: as its data, if it is of a subclass of a built-in type and whoever reads it gets that
-        data; else as the name of its class."""
+        """Render a value of any other class. If the class is a subclass of a built-in type, and every way to read the
+        value gives the data of that type, this data is rendered. Otherwise only the name of the class is rendered."""
         plain = next((builtin for builtin in PLAIN if is_any_of(builtin, MRO(kind))), None)
         if plain is not None:
             if id(kind) not in self.kinds:
@@ -187,8 +187,8 @@ class Rendering:
 
 
 def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
-    """Of the methods with which people read a value of this built-in type, those that the class replaces. Of a class of
-    an installed package, fewer methods count, because what packages do is known."""
+    """The methods for reading a value of the built-in type `plain` that the class replaces. For a class of an installed
+    package, only those in `TELLING` count, because what packages do is known."""
     lineage = MRO(kind)
     base = MRO(next(ancestor for ancestor in lineage if is_any_of(ancestor, OWN)))
     names = {*TELLING} if _is_installed(kind, libraries) else read_by(plain)
@@ -202,7 +202,7 @@ def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
 
 def read_by(plain: Any) -> set[str]:
     """The methods with which people read a value of a built-in type. Texts and numbers are also read by printing them.
-    A list is read by the methods of a tuple. Operators of containers do not count, because they make new ones."""
+    A list is read by the methods of a tuple. Operators of containers do not count, because they make new containers."""
     if plain not in READ:
         names = {*dir(plain)}
         if plain in (str, int, float):
@@ -231,7 +231,7 @@ def _is_data(kind: Any, value: Any) -> bool:
 
 def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
     """Whether a package or Python's own library defines the class. What a module says about itself is not trusted: the
-    project can change that, and can put its own classes into any module."""
+    project can change every module, and can put its own classes into it."""
     name, inner = str(kind.__module__), str(kind.__qualname__)
     if vars(sys.modules.get(name, sys)).get(inner) is not kind:
         return False
@@ -249,7 +249,7 @@ def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
 
 
 def _has_attribute_of(value: Any, kind: Any, plain: Any) -> bool:
-    """Whether this one object has something else in place of a method with which it is read."""
+    """Whether the object itself has an attribute with the name of a method for reading a value of its built-in type."""
     dict_descriptor = _defined(MRO(kind), "__dict__")
     attributes = dict_descriptor.__get__(value) if type(dict_descriptor) is types.GetSetDescriptorType else None
     return bool(attributes) and attributes is not value and not read_by(plain).isdisjoint(attributes or ())
@@ -303,8 +303,8 @@ def _data(plain: Any, value: Any) -> Any:
 
 
 def find_function(name: str) -> tuple[Any, dict[str, Any]]:
-    """The function and {}; or None and what is missing. Raises ModuleNotFoundError if the function's module exists, but
-    imports another module that is missing."""
+    """The function and {}; or None, and a report of what is missing. Raises whatever the import of the function's
+    module raises, such as ModuleNotFoundError if this module exists, but imports another one that is missing."""
     module_name, _, path = name.partition(":")
     try:
         function: Any = importlib.import_module(module_name)
@@ -322,8 +322,8 @@ def find_function(name: str) -> tuple[Any, dict[str, Any]]:
 
 
 def come_from_file(call: str) -> None:
-    """Let this process look as if a script had been started by its path. Without that it looks as if somebody had typed
-    the call; code must be right in both."""
+    """Make this process look as if a script had been started by its path. Otherwise it looks as if somebody had typed
+    the call. The project's code must work in both cases."""
     module, _, name = call.partition(":")
     place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "main.py")  # noqa: S108
     first = name.partition(".")[0]
@@ -391,9 +391,9 @@ class AnsweredCall:
 
 
 def wait_for_the_end() -> None:
-    """Wait for what Python would wait for at its exit: threads and processes that are no daemons. A program of a user
-    would not end before, either. The interpreter calls these two functions, which also end the workers of executors and
-    the servers of managers."""
+    """Wait for threads and processes that are no daemons, as Python does when a program of a user ends. The two
+    functions called here are the interpreter's own. They also end the workers of executors and the servers of
+    managers."""
     threads: Any
     processes: Any
     threads, processes = (sys.modules.get(name) for name in ("threading", "multiprocessing.util"))
@@ -411,8 +411,8 @@ def lineage_of(error: BaseException) -> list[str]:
 
 
 def name_of(kind: Any) -> str:
-    """The full name of a class. A class that only has the name of one of Python's own is not that class: no `except`
-    of a user would catch it."""
+    """The full name of a class. A class that only bears the full name of a built-in class becomes `another NAME`,
+    because an `except` for the built-in class would not catch it."""
     name = f"{kind.__module__}.{kind.__qualname__}"
     return name if PYTHONS_OWN.get(name, kind) is kind else f"another {name}"
 

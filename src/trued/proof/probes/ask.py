@@ -27,7 +27,8 @@ SPYING = 1 << 19 | 1 << 21  # CAP_SYS_PTRACE, CAP_SYS_ADMIN
 
 
 def hide() -> bool:
-    """Prevent other processes of this user from reading or tracing this one, or opening its files."""
+    """Prevent other processes of this user from reading or tracing this one, or opening its files. Returns whether that
+    worked."""
     try:
         import ctypes
     except ImportError:

@@ -111,7 +111,7 @@ async def read(session: Any, reading: str) -> dict[str, Any]:
 
 
 async def settled(watched: Watched, deadline: float) -> dict[str, Any]:
-    """The text when the page has settled, or when its time is up."""
+    """The text of the page when it has settled, or when its time is up; {} if the page could never be read."""
     text: dict[str, Any] = {}
     unchanged_since = time.monotonic()
     session = await watched.page.context.new_cdp_session(watched.page)

@@ -1,4 +1,4 @@
-"""Runs inside the sandbox: pytest with a counting plugin that reports every test id and how it ended.
+"""Runs inside the sandbox: pytest with a counting plugin that reports the id and outcome of every test.
 
 It uses only the standard library and pytest, and does not import this package, because the interpreter is the
 project's. pytest, its plugins and all that they import are loaded before the project's folders are on the path.
@@ -30,7 +30,7 @@ OTHER_COPIES = 2  # copies of other tests; two, because one of them may fail its
 # Limits for tests with another expected value, which are chosen at random: their number; the time that they may take,
 # as a part of the time of all tests or in seconds, whichever is more; and the seconds for writing their code.
 MOST_ALTERED, ALTERED_PART, ALTERED_S, WRITING_S = 40, 0.1, 0.1, 0.3
-# Plugin → its options, for plugins that only measure, speed up or cache. If the plugin is absent, they are ignored.
+# Plugin → its options, for plugins that only measure, speed up or cache. Options of an absent plugin are ignored.
 IDLE = {
     "pytest_cov": (
         *("--cov", "--cov-report", "--cov-config", "--cov-fail-under", "--cov-context", "--cov-precision"),
@@ -274,7 +274,8 @@ class Counting:
         return hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
 
     def is_late(self, item: Any) -> bool:
-        """Whether the item is a test with another expected value, and such tests have used up their time."""
+        """Whether the item is a test with another expected value, and all tests of this kind have used up their time.
+        If it is one and still has time, report that it will run."""
         if not any(item is altered_item for altered_item in self.altered):
             return False
         if self.altering > max(ALTERED_PART * self.seconds, ALTERED_S) and not self.order["doubted"]:
@@ -453,7 +454,8 @@ def is_coroutine(function: Any) -> bool:
 
 
 def copy_of(item: Any, make: Any = failing_copy) -> Any:
-    """A copy of the test, with the function that `make` makes of the test's own."""
+    """A copy of the test that runs what `make` makes of the test's own function. Raises TypeError if it is unknown what
+    a copy of this kind of test would run."""
     known = ("_pytest.", "pytest_asyncio.")
     if not type(item).__module__.startswith(known) or type(item.parent).__name__ == "Instance":
         raise TypeError("it is unknown what a copy of this kind of test would run")
@@ -474,7 +476,7 @@ def copy_of(item: Any, make: Any = failing_copy) -> Any:
 
 
 def copy_of_case(item: Any, make: Any) -> Any:
-    """A copy of a unittest test. It belongs to a subclass, which has the changed method."""
+    """A copy of a unittest test. It belongs to a subclass of the test's class, which has the changed method."""
     original = item.parent.obj
     name = item.name
     members = {name: make(getattr(original, name)), "__module__": original.__module__}
@@ -486,7 +488,8 @@ def copy_of_case(item: Any, make: Any) -> Any:
 
 
 def package_folders(folder: str) -> list[str]:
-    """A folder of installed packages, and the folders that its .pth files name; code in these files is not run."""
+    """A folder of installed packages, and the folders that its .pth files and editable installs name, if they exist. No
+    code in these files is run."""
     folders = [folder]
     for name in sorted(os.listdir(folder)):
         place = os.path.join(folder, name)

@@ -31,7 +31,8 @@ class SuppliedCoverage:
 
 
 def counted(measuring: Any, files: list[str]) -> tuple[int, int]:
-    """The number of executable lines in these files, and how many were executed."""
+    """The number of executable lines in these files, and how many were executed. Files that coverage.py cannot analyse
+    are left out."""
     lines = reached = 0
     for file in files:
         try:

@@ -1,4 +1,4 @@
-"""Runs inside the sandbox: unittest with the engine's result class, which reports every test id and how it ended.
+"""Runs inside the sandbox: unittest with the engine's result class, which reports the id and outcome of every test.
 
 It uses only the standard library and does not import this package, because the interpreter is the project's. unittest
 is loaded before the project's folders are on the path.
@@ -209,8 +209,8 @@ def dotted_name(name: str, root: str) -> str:
 
 
 def report_unloaded(tests: list[Any], names: Names, channel: UnittestChannel) -> list[Any]:
-    """Report each module that could not be loaded; unittest has a placeholder for it among the tests. Returns the other
-    tests."""
+    """Report each module that could not be loaded, or that skips itself. For each, unittest has a placeholder among the
+    tests. Returns the tests that are no placeholders."""
     loaded = []
     for test in tests:
         kind = type(test).__name__
@@ -319,7 +319,8 @@ def failing_method(body: Any) -> Any:
 
 
 def package_folders(folder: str) -> list[str]:
-    """A folder of installed packages, and the folders that its .pth files name; code in these files is not run."""
+    """A folder of installed packages, and the folders that its .pth files and editable installs name, if they exist. No
+    code in these files is run."""
     folders = [folder]
     for name in sorted(os.listdir(folder)):
         place = os.path.join(folder, name)

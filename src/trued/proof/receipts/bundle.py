@@ -1,5 +1,4 @@
-"""A contract as a bundle of files. With the bundle and a clone of the repository, anybody can prove a commit again.
-Pure."""
+"""Bundles a contract as files. With the bundle and a clone of the repository, anybody can prove a commit again."""
 
 import json
 from collections.abc import Mapping
@@ -68,7 +67,8 @@ def listed_files(manifest: bytes) -> tuple[str, ...]:
 
 
 def open_bundle(content: Mapping[str, bytes]) -> Bundle:
-    """Read a bundle from its files. Raises BadInput if a file does not match the manifest."""
+    """The bundle in these files. Raises BadInput if the manifest or the contract is not valid, or if a file is missing
+    or differs from what the manifest or the contract says."""
     manifest = _read(content.get(MANIFEST, b""))
     for name, digest in manifest["files"].items():
         if name not in content:

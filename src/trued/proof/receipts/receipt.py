@@ -1,4 +1,4 @@
-"""Receipts as files: a statement in a canonical encoding, so that every changed byte is detected. Pure."""
+"""Receipts as files: a statement in a canonical encoding, so that every changed byte is detected. Does no I/O."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt whose digest is right. Whether its signature is right is checked by `signature_flaw`."""
+    """A receipt whose digest is right. Only `signature_flaw` checks whether its signature is right, too."""
 
     statement: Statement
     payload: bytes
@@ -72,7 +72,8 @@ def _envelope(receipt: Receipt) -> bytes:
 
 
 def parse_receipt(data: bytes) -> Receipt:
-    """The receipt in these bytes. Raises BadInput if they are not exactly in the canonical encoding."""
+    """The receipt in these bytes. Raises BadInput if they are no valid receipt in exactly the canonical encoding. Does
+    not verify the signature: `signature_flaw` does."""
     if len(data) > LARGEST:
         raise _invalid("it is too large for a receipt")
     envelope = _json(data.removesuffix(b"\n"), "it is not a receipt")

@@ -37,7 +37,7 @@ def key_path(home: Path) -> Path:
 
 def create_key(home: Path) -> SigningKey:
     """Create a key for this machine. Raises BadInput if the machine has a key already, because receipts depend on that
-    key."""
+    key. Raises StateFailed if the key cannot be written, CannotJudge without the package `cryptography`."""
     _require_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -90,7 +90,7 @@ def pem(public: bytes) -> str:
 
 
 def read_public(path: Path) -> bytes:
-    """Read a public key from a file."""
+    """The public key in a file, as DER. Raises BadInput if the file has no ed25519 key."""
     _require_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -106,7 +106,8 @@ def read_public(path: Path) -> bytes:
 
 
 def signature_flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
-    """What is wrong with a receipt's signature, or "". `wanted`: the key that must have signed it."""
+    """What is wrong with a receipt's signature, or "". `wanted`: the public key that must have signed the receipt. An
+    unsigned receipt has no flaw if no key is wanted."""
     if not receipt.signature:
         return f"it is not signed, but must be signed by the key {key_id(wanted)[:16]}" if wanted else ""
     if wanted is not None and wanted != receipt.signer:

@@ -1,4 +1,4 @@
-"""The content of a receipt: an in-toto statement about one commit, its contract and its approvals. Pure."""
+"""The content of a receipt: an in-toto statement about one commit, its contract and its approvals."""
 
 import hashlib
 import json
@@ -207,7 +207,8 @@ def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, .
     """The overall result, and the ids of the requirements that passed, that passed with a warning, and that failed.
 
     A requirement fails if its grade is below `accept`, the lowest accepted grade. It passes with a warning if its grade
-    is accepted, but below `attested`.
+    is accepted, but below `attested`. The overall result is FAILED if a requirement failed, if there is no requirement,
+    or if there are objections or remarks.
     """
     full_grade, accepted_grade = max(account.accept, Grade.ATTESTED), account.accept
     passed = tuple(requirement.id for requirement in account.requirements if requirement.grade >= full_grade)
@@ -312,7 +313,7 @@ def canonical_bytes(data: Any) -> bytes:
 
 
 def encodable_data(data: Any) -> Any:
-    """The same data, with characters that UTF-8 cannot encode written as escapes."""
+    """A copy of the data, with characters that UTF-8 cannot encode written as escapes."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, Mapping):
@@ -324,7 +325,8 @@ def encodable_data(data: Any) -> Any:
 
 
 def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
-    """How two statements differ in what they claim. Times, seeds, sandbox level and signer are not claims."""
+    """How two statements differ in what they claim, in at most `DIFFERENCES` sentences. Times, sandbox levels,
+    interpreters and the signer are not claims."""
     claims_before, claims_after = _claims(before), _claims(after)
     if before.predicate.trued.taken.interpreters != after.predicate.trued.taken.interpreters:
         claims_before["predicate"]["trued"].pop("undecided")  # this field names the interpreter, which may differ

@@ -1,1 +1,1 @@
-"""Test runners, one module each. Each reports its results by test id."""
+"""Runs test suites with their own runners, and reports the result of each test by its id."""

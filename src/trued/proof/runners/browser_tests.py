@@ -20,7 +20,8 @@ ALL_BYTES = 32 * 2**20
 
 
 def missing_browser(bench: Bench, selection: CaseSelection, *, python: bool) -> Fact | None:
-    """The fact to record if Chromium or Playwright is missing, with what to install; None if neither is missing."""
+    """The fact to record if Chromium or Playwright is missing, with what to install; None if neither is missing.
+    `python`: the tests need Playwright for Python."""
     _, lack = find_chromium()
     if lack:
         return unjudged_fact(lack, missing_kind(), selection)

@@ -13,7 +13,7 @@ from trued.protocols import CommandResult
 from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted as numbered
 
-EQUALS_ALL = "equals all"  # kind of a failed test: it passed, and also passed with another expected value
+EQUALS_ALL = "equals all"  # kind of a test that counts as failed, because it also passed with another expected value
 _EQUAL = {
     "outcome": Outcomes.FAILED,
     "kind": EQUALS_ALL,
@@ -183,7 +183,7 @@ def nothing_collected(selection: CaseSelection) -> str:
 def counted_fact(
     bench: Bench, result: CommandResult, counted: CountedRun, words: RunnerFacts, *, stray: str = ""
 ) -> Fact:
-    """What this run showed. If the run cannot be trusted, only failures are kept.
+    """What this run showed. If the run cannot be trusted, no test counts as passed.
 
     `stray`: why nothing that came over the channel can be trusted, or "".
     """

@@ -235,9 +235,11 @@ def _covers(pattern: str, folder: str) -> bool:
 def _chosen(
     check: TestsCheck, selection: CaseSelection, test_files: GoTestFiles, arguments: _GoTestArguments
 ) -> list[_Model]:
-    """The test files from which canaries are made: copies that must fail, to show that the runner reports failures.
-    These are files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If no
-    test is known to have failed there, it is only one file, preferably one that the check names."""
+    """The test files that show whether the runner reports failures: their packages get canaries (tests that must fail),
+    and their own tests are run again as copies that must fail.
+
+    They are the files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If
+    no test is known to have failed there, it is only one file, preferably one that the check names."""
     ids = {test_id.split("::")[0] for test_id in selection.ids or ()}
     files = [
         path
@@ -256,8 +258,8 @@ def _chosen(
 
 @contextmanager
 def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
-    """Add tests that must fail to each of these packages. Yields the random prefix of their names → the package's
-    folder."""
+    """Add tests that must fail to the package of each chosen file. Yields the random part of their names → the
+    package's folder."""
     folders = {str(PurePosixPath(model.file).parent): model.package for model in chosen}
     with ExitStack() as stack:
         canaries = {}
@@ -339,8 +341,8 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _canary_outcome(name: str, folder: str, canary_outcomes: Mapping[str, str], broken: set[str]) -> str:
-    """Returns "failed" if all canaries of the package failed. Also if none of them passed, and the package failed as a
-    whole, as one that does not compile, or crashed on the base. Otherwise ""."""
+    """Returns "failed" if all canaries of the package failed. Returns "failed", too, if the package itself failed, for
+    example because it does not compile, or crashed on the base, and all canaries that ran failed. Otherwise ""."""
     outcomes = [outcome for test, outcome in canary_outcomes.items() if name in test]
     if folder in broken and set(outcomes) <= {"failed"}:
         return "failed"

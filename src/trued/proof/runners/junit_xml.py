@@ -1,4 +1,4 @@
-"""Parses JUnit XML of any runner. A head may forge it, so entities are refused and sizes are limited. Pure."""
+"""Parses JUnit XML of any runner. A head may forge it, so entities are refused and sizes are limited."""
 
 import math
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ class _Reader:
 
 
 def read_report(data: bytes) -> list[ReportedTest]:
-    """The tests of a report. Raises BadReport if it is not well formed or declares entities."""
+    """The tests of a report. Raises BadReport if it is not well formed, is too large, or declares a document type."""
     if len(data) > MOST_BYTES:
         raise BadReport(f"it is larger than {MOST_BYTES >> 20} MiB")
     reader = _Reader()

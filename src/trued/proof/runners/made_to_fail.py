@@ -1,5 +1,5 @@
 """Makes failing copies of test files, by adding an error at the beginning of each test that can be changed. If such a
-test is not reported as failed, no result of the run can be trusted. Pure."""
+test is not reported as failed, no result of the run can be trusted. Does no I/O."""
 
 import re
 from collections import Counter
@@ -11,7 +11,8 @@ WHY = "a copy that must fail"
 # The error has a condition, so that no linter reports the rest of the test as unreachable. Nothing that a test replaces
 # (a clock, a module) can change the condition.
 FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
-# The same, put before the expression of `() => expression`. The type of a function that only throws fits any type.
+# The same error, to be put before the expression in `() => expression`. To a type checker, a call that only throws fits
+# any type.
 FAILS_FIRST = f'"{WHY}".length ? (() => {{ throw new Error("{WHY}"); }})() :'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"

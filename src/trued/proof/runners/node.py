@@ -1,4 +1,4 @@
-"""Node's own test runner: one process per file, and every test reported by id."""
+"""Runs tests with Node's own test runner: one process for each file. Every test is reported by its id."""
 
 import json
 import random
@@ -160,8 +160,9 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
 
 
 def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, ...]:
-    """The TypeScript endings of files that Node can run with these options. With a known loader of TypeScript: all.
-    With any other loader: only endings of files and patterns that the command names. Without a loader: none."""
+    """The TypeScript endings of files that Node can run with these options. These are all endings if the options name a
+    known loader of TypeScript. With any other loader, they are only the endings of files and patterns that the command
+    names. Without a loader, there are none."""
     parted = [(*word.partition("="), after) for word, after in zip(options, [*options[1:], ""], strict=False)]
     loaders = [value or after for name, _, value, after in parted if name in _LOADING]
     if any(map(_LOADS_TYPESCRIPT.match, loaders)):
@@ -210,10 +211,12 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSelection) -> list[str]:
-    """The test files from which canaries are made: copies that must fail, to show that the runner reports failures.
-    Chosen are files with tests that failed on the base (a limited number, at random) and one other. If no test is known
-    to have failed, one file is chosen: preferably one that the check names, with tests that can be changed so that they
-    fail."""
+    """The test files that show whether the runner reports failures: each gets a copy with canaries (more tests, which
+    must fail), and its own tests are run again, changed so that they must fail.
+
+    They are the files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If
+    no test is known to have failed there, it is only one file, preferably one that the check names, with tests that can
+    be changed in this way."""
     if selection.red:
         return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))
     named_by_check = [path for path in files if any(is_below(path, named_file) for named_file in check.files)]
@@ -256,7 +259,7 @@ def with_node_canary(content: str, path: str, name: str, kind: str) -> str:
 
 
 def _kind(bench: Bench, path: str) -> str:
-    """The `type` of the nearest package.json."""
+    """The `type` of the nearest package.json; "" if there is none, or if it cannot be read."""
     for folder in PurePosixPath(path).parents:
         place = bench.room / folder / "package.json"
         if place.is_file() and not place.is_symlink():

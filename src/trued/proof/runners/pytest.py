@@ -1,4 +1,4 @@
-"""pytest, run with the engine's plugin, which reports every test id and how it ended."""
+"""Runs pytest with the engine's plugin, which reports the id and outcome of every test."""
 
 import posixpath
 import random
@@ -142,7 +142,8 @@ def random_name() -> str:
 
 
 async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str, str]:
-    """The base's own configuration of pytest: its path and text. The head's is never read."""
+    """The path and text of the base's own configuration of pytest; an empty `pytest.ini` if the base has none. The
+    head's configuration is never read."""
     known = await bench.workspace.blobs(bench.base)
     arguments_as_paths = [
         posixpath.join(bench.folder, argument) for argument in arguments if not argument.startswith("-")

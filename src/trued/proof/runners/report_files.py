@@ -36,7 +36,7 @@ from trued.protocols import CommandResult
 from trued.support.lazy_regex import lazy_regex
 
 NOT_FOUND = 127
-MOST_ALONE = 40  # at most this many test files are run one by one
+MOST_ALONE = 40  # at most this many test files are run, each alone
 # Vite writes a copy of its configuration here before it loads it. That fails, because packages are read-only, so the
 # tests are then run with another loader.
 _UNWRITABLE = b"node_modules/.vite-temp"
@@ -178,7 +178,7 @@ async def _execute(room: _Room, report: Path, paths: Sequence[str] = ()) -> Comm
 
 
 def _packages(room: _Room) -> Path:
-    """The `node_modules` that has the runner: that of the folder in which it starts, or that of the whole project."""
+    """The `node_modules` that has the runner: in the folder where the command starts, or else at the project's top."""
     folder_packages = room.bench.room / room.bench.folder / "node_modules"
     return folder_packages if (folder_packages / ".bin" / room.runner).exists() else room.bench.room / "node_modules"
 
@@ -219,7 +219,7 @@ def _has_started(room: _Room, result: CommandResult) -> bool:
 
 
 async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
-    """Run each test file alone, because mocha runs nothing if one file cannot be loaded.
+    """Run test files, at most `MOST_ALONE`, each alone, because mocha runs nothing if one file cannot be loaded.
 
     This is done only on the base, where a test may need code that does not exist yet. A head that breaks its own runner
     has failed.
@@ -239,8 +239,8 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
 
 
 def _test_files(room: _Room) -> list[str]:
-    """The files that contain the wanted tests. If none is known, the files that the check names; if it names none, all
-    files that are named like tests."""
+    """The files that contain the selected tests. If there are none, the files that the check names; if there are none
+    of these either, all files that are named like tests."""
     below = [path for path in room.known if is_below(path, room.bench.folder)]
     scripts = [path for path in below if is_script(path) and (room.bench.room / path).is_file()]
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in room.selection.ids or ()}
@@ -269,10 +269,12 @@ def _without_report(room: _Room, result: CommandResult) -> Fact:
 
 
 def _models(room: _Room) -> list[str]:
-    """The test files from which canaries are made: copies that must fail, to show that the runner reports failures.
-    These are files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If no
-    test is known to have failed there, it is only one file, preferably one that the check names, with tests that can
-    be changed so that they fail."""
+    """The test files that show whether the runner reports failures: each gets a copy with canaries (more tests, which
+    must fail). Under a known runner, its own tests are also run again, changed so that they must fail.
+
+    They are the files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If
+    no test is known to have failed there, it is only one file, preferably one that the check names, with tests that can
+    be changed in this way."""
     ids = room.selection.ids
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in ids or ()} & room.known
     below = [path for path in room.known if is_below(path, room.bench.folder)]
@@ -335,7 +337,7 @@ def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
 
 async def _run_made_to_fail(room: _Room, chosen: list[str], counted: CountedRun, stray: str) -> tuple[CountedRun, str]:
     """Run tests that must fail: canaries, and the tests of the chosen files, changed so that they fail. Returns
-    `counted` with the outcomes of these, and the reason why no result can be trusted, or ""."""
+    `counted` with the outcomes of all these tests, and the reason why no result can be trusted, or ""."""
     copies = {path: failing_javascript(_every(room, path)) for path in chosen}
     passed = [name for name, test in counted.outcomes.items() if test.outcome == "passed"]
     copied_tests = [
@@ -430,8 +432,8 @@ def _is_canary(canary: str, file: str, test: ReportedTest) -> bool:
 
 
 def _canary_outcome(tests_with_files: list[tuple[str, ReportedTest]], canary: str) -> str:
-    """Returns "failed" if all canaries with this name failed. Also if none of them was reported, but their file was,
-    and nothing in it passed: then it could not be loaded. Otherwise ""."""
+    """Returns "failed" if all canaries with this name failed. Returns "failed", too, if none of the canaries was
+    reported, but their file was, and nothing in the file passed: then it could not be loaded. Otherwise ""."""
     canary_tests = [(file, test) for file, test in tests_with_files if _is_canary(canary, file, test)]
     outcomes = {id_in_file(test, file): test.outcome for file, test in canary_tests if f"{canary} " in test.name}
     if not outcomes:

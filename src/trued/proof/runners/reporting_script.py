@@ -1,7 +1,7 @@
 """Runs the engine's own scripts that run tests inside a room and report each test over a private channel.
 
-There is such a script for pytest, for unittest and for Node's runner (in `probes/`). It reads an order from stdin and
-answers with records that begin with the order's nonce.
+There is one script for pytest, one for unittest and one for Node's runner, all in `probes/`. Each reads an order from
+stdin and answers with records that begin with the order's nonce.
 """
 
 import json

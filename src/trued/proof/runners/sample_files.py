@@ -7,8 +7,8 @@ MOST = 16  # at most this many red files are copied; if there are more, every tu
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """The files with a test that failed on the base, and one other file. All files of the first kind are chosen,
-    because a head may have forged just one of their tests. If there are more than `MOST` of them, a random `MOST` are
+    """All `red` files, which are those with a test that failed on the base, and one other file at random. A head may
+    have forged a single one of the tests that failed. If more than `MOST` files are red, a random `MOST` of them are
     chosen."""
     chance = random.SystemRandom()
     known = sorted(set(files))

@@ -1,4 +1,4 @@
-"""Builds command lines of vitest, jest and mocha from the user's command, with the path of the report. Pure."""
+"""Builds command lines of vitest, jest and mocha from the user's command, with the path of the report. Does no I/O."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -95,7 +95,8 @@ def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _options(runner: str, arguments: Sequence[str]) -> list[str]:
-    """The command's options, except those that choose files or tests. The others decide how files are loaded."""
+    """The command's options, except those that choose files or tests. The remaining options decide how files are
+    loaded."""
     options: list[str] = []
     words = list(arguments)
     while words:

@@ -1,4 +1,4 @@
-"""unittest, run with the engine's own result class, which reports every test id and how it ended."""
+"""Runs unittest with the engine's own result class, which reports the id and outcome of every test."""
 
 import random
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ async def run_unittest(check: TestsCheck, runner_call: RunnerCall, bench: Bench,
 
 
 def _with_canary_id(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The record. The id of a canary is changed to begin with the canary's name instead of a file, because
+    """The record. If it is about a canary, its id begins with the canary's name instead of a file, because
     `CountedRun.of` recognises canaries by this beginning."""
     _, is_canary, name = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{name}"} if is_canary else record

@@ -1,4 +1,4 @@
-"""Parses a command of the contract, to find the test runner that it starts and the runner's arguments. Pure."""
+"""Parses a command of the contract, to find the test runner that it starts and the runner's arguments."""
 
 import posixpath
 import re
@@ -22,8 +22,8 @@ SUPPORTED = (
 _STARTERS = frozenset(("tox", "nox", "make", "gmake", "just", "task", "inv", "invoke", "sh", "bash", "ant", "rake"))
 DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
 _ASSIGNMENT = lazy_regex(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-# Programs that choose an environment and then start the rest of the line. They are skipped, because the engine itself
-# chooses the environment.
+# Programs that choose an environment and then start the rest of the line, each with its options that take a value. They
+# are skipped, because the engine itself chooses the environment.
 _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("uv", "run"): frozenset(
         (
@@ -150,7 +150,7 @@ def _folder_and_steps(steps: list[list[str]]) -> tuple[str, list[list[str]]] | N
 
 def _without_folder(words: Sequence[str]) -> tuple[str, list[str]]:
     """The folder that options of a package manager name, and its command line without these options. Options after the
-    name of the script belong to the script. Only npm also reads those itself, up to `--`."""
+    name of the script belong to the script, and stay. Only npm reads the options there up to `--`, too."""
     folder, command_words, words_left = "", [words[0]], list(words[1:])
     while words_left:
         word = words_left.pop(0)
@@ -166,7 +166,8 @@ def _without_folder(words: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def without_wrappers(words: Sequence[str]) -> list[str]:
-    """The command that a simple command starts in the end, without what only chooses an environment (`uv run`)."""
+    """A simple command without assignments of variables at its beginning, and without programs that only choose an
+    environment (`uv run`)."""
     words_left = list(words)
     while words_left:
         if _ASSIGNMENT.fullmatch(words_left[0]):
@@ -204,8 +205,9 @@ def counted_part(script: str, scripts: Mapping[str, str]) -> str:
 
 
 def scripts_started(scripts: Mapping[str, Any], lines: str) -> dict[str, Any]:
-    """Of the scripts of a package.json, those that these command lines name, and those around them (`pretest`,
-    `posttest`). Scripts that these start in turn are left out. `scripts`: name → command line."""
+    """The scripts of a package.json that these command lines name, and the scripts that run before and after them
+    (`pretest`, `posttest`). Scripts that are started only by other scripts are left out. `scripts`: name → command
+    line."""
     return {
         name: script
         for name, script in scripts.items()
@@ -214,7 +216,8 @@ def scripts_started(scripts: Mapping[str, Any], lines: str) -> dict[str, Any]:
 
 
 def _without_hook(name: str) -> tuple[str, ...]:
-    """The names of the scripts with which a script of this name starts: its own, and `test` for `pretest`."""
+    """The names of the scripts that run the script of this name when they are started: its own, and `test` for
+    `pretest`."""
     return name, *(name.removeprefix(hook) for hook in ("pre", "post") if name.startswith(hook))
 
 
@@ -246,7 +249,7 @@ def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int)
 
 
 def _without_wrapper(words: list[str]) -> list[str]:
-    """The command that a wrapper starts; nothing if there is no wrapper."""
+    """The command that the first wrapper of the line (`_WRAPPERS`) starts; nothing if the line starts with none."""
     module_words = (
         words[2:] if len(words) > 2 and is_python(PurePosixPath(words[0]).name) and words[1] == "-m" else None
     )
@@ -268,7 +271,8 @@ def _without_wrapper(words: list[str]) -> list[str]:
 
 
 def _call_of_script(words: list[str], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:
-    """The runner that `npm test` and the like start, according to the base's own script."""
+    """The runner that a package manager's command such as `npm test` starts, according to the base's own script; None
+    for any other command."""
     if not words or words[0] not in MANAGERS:
         return None
     script_words = [word for word in words[1:] if word not in ("-s", "--silent", "--if-present", "run", "run-script")]
@@ -332,8 +336,8 @@ def _call_of_node(words: list[str]) -> RunnerCall | None:
 
 
 def files_in_command(call: RunnerCall) -> tuple[str, ...]:
-    """Files and folders of the project that the command itself names; none if it runs all tests. A command that starts
-    in a folder and names no file there names this folder."""
+    """Files and folders of the project that the command itself names; none if it runs all tests. For a command that
+    starts in a folder and names no file there, this folder."""
     files = _files_in_arguments(call)
     if not call.folder:
         return files
@@ -341,8 +345,8 @@ def files_in_command(call: RunnerCall) -> tuple[str, ...]:
 
 
 def with_files_for_patterns(call: RunnerCall, known_paths: Iterable[str]) -> RunnerCall:
-    """The call with patterns such as `test_*.py` replaced by the files that they match, as a shell does. Only Python's
-    runners need that: others read patterns themselves. A pattern that matches nothing stays as it is."""
+    """The call with patterns such as `test_*.py` replaced by the files that they match, as a shell does. Only calls of
+    pytest and unittest change: other runners read patterns themselves. A pattern that matches nothing stays."""
     if call.runner not in ("pytest", "unittest"):
         return call
     folder_prefix = f"{call.folder}/" if call.folder else ""

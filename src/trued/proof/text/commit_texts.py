@@ -1,4 +1,4 @@
-"""Reads the texts of a commit: all of them, those that it changed, and the lines that it added."""
+"""Reads the texts of a commit: of all its files, of the files that it changed, and the lines that it added."""
 
 import codecs
 import os
@@ -14,7 +14,7 @@ TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # larger text files are skipped; M
 MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # at most this many changed files, and bytes of each, are read
 UNREAD = "\0"  # the end of a text that is not all that its file says; no other text has this character
 # What a comment in the first two lines (Python, pip), or the head of a page or style sheet, says of the encoding. Tools
-# differ in what they take for a line, so all of them are heard.
+# differ in what they take for a line, so each such place counts.
 _IN_COMMENT = lazy_regex(rb"(?:\A|[\r\n])[ \t\f]*#[^\r\n]*?coding[:=][^\S\n]*([-\w.]+)")
 _IN_HEAD = lazy_regex(
     rb"(?:\A@charset|<meta\b[^<>]*?charset\s*=|\A<\?xml[^<>]*?encoding\s*=)\s*[\"']?\s*([-\w.]+)", re.I
@@ -52,7 +52,8 @@ async def texts_at(workspace: Workspace, commit: str, paths: Iterable[str]) -> d
 
 
 async def changed_texts(workspace: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
-    """Path → text on this commit, of the changed files that still exist."""
+    """Path → text on this commit, for the first `MOST_FILES` of these changed files. Files that no longer exist or are
+    empty are left out."""
     contents = await workspace.read_all(commit, paths[:MOST_FILES])
     return {path: as_text(content) for path, content in contents.items() if content}
 
@@ -76,8 +77,8 @@ def decoded(content: bytes, most: int | None = None) -> str:
     """A file's content as text; the first `most` bytes, if it has more. Only a mark of UTF-8 at its beginning is left
     out: contents that differ otherwise give texts that differ.
 
-    A text ends with `UNREAD` if it is not all that tools may find in the file: if it was cut, if its bytes are none of
-    its encoding, or if the file asks for an encoding in which other characters may stand for code (UTF-7)."""
+    A text ends with `UNREAD` if it is not all that tools may find in the file: if it was cut, if its bytes are not
+    valid in its encoding, or if the file asks for an encoding in which other characters may stand for code (UTF-7)."""
     start = content[:most]
     try:
         text = codecs.getincrementaldecoder(_encoding(start))().decode(start, final=start == content)
@@ -89,13 +90,15 @@ def decoded(content: bytes, most: int | None = None) -> str:
 
 
 def best_reading(content: bytes, most: int) -> str:
-    """What people and tools most likely read in the first `most` bytes of a file. It may be unread (see `decoded`)."""
+    """What people and tools most likely read in the first `most` bytes of a file. The text never ends with `UNREAD`,
+    even if it is not all that the file says."""
     return decoded(without_utf_16(content), most).removesuffix(UNREAD)
 
 
 def without_utf_16(content: bytes) -> bytes:
-    """The content of a file in UTF-16 as pip and browsers read it. The same content if it is in another encoding, or
-    not all ASCII: of ASCII, tools that do not know UTF-16 find the same characters, between zeros."""
+    """The content of a file in UTF-16, changed to ASCII, as pip and browsers read it. Content with characters outside
+    ASCII, or in another encoding, is returned as it is. In ASCII, tools that do not know UTF-16 find the same
+    characters, between zeros."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with suppress(ValueError):
             return content.decode("utf-16").encode("ascii")
@@ -103,7 +106,8 @@ def without_utf_16(content: bytes) -> bytes:
 
 
 def _encoding(content: bytes) -> str:
-    """The codec of a file. Raises LookupError if that is unknown, or may make code of other characters."""
+    """The codec of a file. Raises LookupError if the file names an unknown codec, several codecs, or one that may make
+    code of other characters."""
     start = content.removeprefix(codecs.BOM_UTF8)
     said = [*_IN_COMMENT.findall(b"\n".join(start.split(b"\n", 2)[:2])), *_IN_HEAD.findall(start[:1024])]
     names = [_OF_EDITORS.sub(r"\1", name.decode("ascii", "replace").lower().replace("_", "-")) for name in said]

@@ -1,4 +1,4 @@
-"""Code that a command line gives to an interpreter as an argument: `python -c CODE`, `node -e CODE`. Pure."""
+"""Finds code that a command line gives to an interpreter as an argument: `python -c CODE`, `node -e CODE`."""
 
 import posixpath
 import re
@@ -11,8 +11,8 @@ from trued.proof.text.program_names import NODE_PROGRAMS, is_interpreter
 from trued.support.lazy_regex import lazy_regex
 
 _NODE_OPTION = lazy_regex(r"(?:-e|-p|-pe|--eval|--print)(?:=(.*))?", re.DOTALL)
-# Interpreter → its options before code. Their `-c` only checks the syntax of a file. For any other, such as a shell or
-# Python, code comes after `-c`, and `-e` means something else.
+# Interpreter → its options before code. The `-c` of these interpreters only checks the syntax of a file. For any other
+# interpreter, such as a shell or Python, code comes after `-c`, and `-e` means something else.
 _OPTIONS = {
     **dict.fromkeys(NODE_PROGRAMS, _NODE_OPTION),
     "perl": lazy_regex(r"-\w*[eE]"),
@@ -29,8 +29,8 @@ _PATH = lazy_regex(r"[\w.@+/-]+")
 
 
 def codes_given(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The name of the program and its code, for each interpreter among the words of a simple command. Only the first
-    code of a shell or of Python counts, but each of Node, Perl and Ruby."""
+    """The name of the program and its code, for each interpreter among the words of a simple command. For a shell
+    and Python, only the first code counts; for Node, Perl and Ruby, each code."""
     for start, word in enumerate(words):
         if not is_interpreter(word):
             continue

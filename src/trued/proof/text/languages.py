@@ -1,4 +1,4 @@
-"""The endings of files of code, by language. Pure."""
+"""The endings of files of code, by language."""
 
 CODE = (
     *(".py", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".sh"),

@@ -1,6 +1,6 @@
-"""Which files a Python import may load, if Python looks beside the importing file, above it and in `src`. Pure.
+"""Finds the files that a Python import may load, if Python looks beside the importing file, above it and in `src`.
 
-Where Python really looks is unknown, so it may load fewer.
+Python may load fewer files than are found here, because it is unknown where it really looks.
 """
 
 import posixpath

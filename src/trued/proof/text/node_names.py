@@ -1,4 +1,4 @@
-"""Finds the names that a Node script uses from a module in the same folder. Only reads text. Pure."""
+"""Finds the names that a Node script uses from a module in the same folder. Only reads text."""
 
 import re
 

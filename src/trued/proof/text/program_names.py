@@ -1,4 +1,4 @@
-"""Names of programs that start other programs, and of the files that tell these what to start. Pure."""
+"""Names of programs that start other programs, and of files that say which programs to start."""
 
 import re
 from pathlib import PurePosixPath
@@ -20,7 +20,7 @@ MANAGER = lazy_regex(rf"(?<![\w.-])(?:{'|'.join((*MANAGERS, *PACKAGE_RUNNERS))})
 
 
 def is_python(program: str) -> bool:
-    """Whether this is a usual name of the Python interpreter: `python`, `python3`, `python3.11`. A path is none."""
+    """Whether this is a usual name of the Python interpreter: `python`, `python3`, `python3.11`. False for paths."""
     return re.fullmatch(_PYTHON, program) is not None
 
 

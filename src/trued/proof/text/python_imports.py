@@ -2,7 +2,7 @@
 
 import ast
 
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # text is no Python, or nested too deeply
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # the text is no Python, or is nested too deeply
 
 
 def parse(text: str) -> ast.Module | None:
@@ -42,7 +42,7 @@ def modules_asked(text: str) -> set[str]:
 
 def dotted_modules_asked(text: str) -> set[str]:
     """The whole names of all modules that this text imports, and `module.name` for each name that it imports from a
-    module, because that may be a module, too. Relative imports are left out."""
+    module, because the name may be that of a submodule. Relative imports are left out."""
     nodes = nodes_in(text)
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}

@@ -1,4 +1,4 @@
-"""Finds the names that a Python text defines, and the names that it uses. Only parses text. Pure."""
+"""Finds the names that a Python text defines, and the names that it uses. Only parses text."""
 
 import ast
 
@@ -77,7 +77,7 @@ def names_at_load(text: str) -> frozenset[str]:
 
 
 def last_name(value: ast.expr) -> str:
-    """The last name of a name or attribute, also with subscripts: `c` of `c`, `a.b.c` and `a.b.c[0]`. Empty for any
+    """The last name of a name or attribute, also with subscripts: `c` of `c`, `a.b.c` and `a.b.c[0]`. "" for any
     other expression."""
     while isinstance(value, ast.Subscript):
         value = value.value

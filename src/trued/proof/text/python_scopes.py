@@ -1,4 +1,4 @@
-"""Which names a Python file binds, and whether a name in it is surely one that the file has bound. Pure."""
+"""Finds which names a Python file binds, and whether a name in the file surely means what the file has bound."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -14,9 +14,9 @@ def bound_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 
 def is_bound(name: ast.Name, module: ast.Module) -> bool:
-    """Whether this name surely means something that the file binds, and not a built-in. A local name of a function
-    always does; a name of the module or a class does if an earlier statement binds it and nothing in the file deletes
-    it."""
+    """Whether this name surely means something that the file binds, and not a built-in. A local name of a function or
+    comprehension always does. A name of the module or a class does if an earlier statement binds it and nothing in the
+    file deletes it."""
     path = _path_to(name, module)
     in_function = False  # then names of classes are not visible
     for at in range(len(path) - 2, -1, -1):

@@ -1,5 +1,4 @@
 """Reads the recipes of build files: the command lines behind `make check`, `just test`, `tox`, `nox`, `npm run lint`.
-Pure.
 
 Only files at the top of a project are read, and only what is written there: nothing is included or computed.
 """
@@ -26,7 +25,7 @@ STARTERS = {
 _CHECKS = lazy_regex(r"(?:.*[-_.:])?(?:\w*(?<!la)(?:tests?|checks?)|lint|verify|smoke|ci)(?:[-_.:].*)?")
 _RULE = lazy_regex(r"([^\s#:=@][^#:=]*?)\s*::?(?![:=])([^;#]*)(?:;(.*))?")
 _SETTING = lazy_regex(r"\s*(?:export\s+)?([\w.-]+)\s*(?:\?|::?)?=\s*(.*)")
-# In a justfile: the name, the parameters with quoted values, and what is needed. Names of settings are no recipes.
+# In a justfile: a recipe's name, its parameters with quoted values, and the recipes that it needs. No setting matches.
 _JUST_RULE = lazy_regex(
     r"@?([A-Za-z_][\w-]*)(?:\s(?:[^:\"'`#]|\"[^\"]*\"|'[^']*'|`[^`]*`)*)?:(?!=)\s*((?:[^#\"']|\"[^\"]*\"|'[^']*')*)(?:#.*)?"
 )
@@ -49,8 +48,8 @@ class TargetRecipe:
     is_unread: bool = False  # what it starts is written elsewhere, or is not understood
 
     def others(self) -> Iterator[str]:
-        """The needed targets that are a part of this one. If this one has command lines of its own, only checks count:
-        other targets build or install something."""
+        """The needed targets that count as a part of this target. If it has command lines of its own, only needed
+        targets that are named like checks count: the others build or install something."""
         yield from (need for need in self.needs if not self.lines or is_check(need))
 
 
@@ -73,8 +72,8 @@ def recipes_of(path: str, text: str) -> Mapping[str, TargetRecipe]:
 
 
 def _of_just(text: str) -> dict[str, TargetRecipe]:
-    """The recipes of a justfile. A line before indented lines whose header is not understood stands for a recipe with
-    its first word as the name."""
+    """The recipes of a justfile. A header that is not understood counts as a recipe with the header's first word as its
+    name."""
     recipes, targets, settings = dict[str, TargetRecipe](), list[str](), dict[str, str]()
     for line in text.replace("\\\n", " ").splitlines():
         if line[:1].isspace() and targets:
@@ -96,7 +95,7 @@ def _of_just(text: str) -> dict[str, TargetRecipe]:
 
 
 def _plain_just(line: str, settings: Mapping[str, str]) -> str:
-    """A command line of a justfile; a value that is not known stays as it is."""
+    """A command line of a justfile, with the values of its variables. The name of an unknown variable stays."""
     for _ in range(DEEPEST):
         line = _JUST_VALUE.sub(lambda found: settings.get(found[1], f"{{{{{found[1]}}}}}"), line)[:10_000]
     return _PLACE.sub("", line).lstrip("@-")
@@ -151,14 +150,14 @@ def _of_tox(text: str) -> dict[str, TargetRecipe]:
 
 
 def _of_nox(text: str) -> dict[str, TargetRecipe]:
-    """The sessions of a noxfile, each with the commands that its function gives to `session.run`."""
+    """The functions of a noxfile, which may be sessions, each with the commands that it gives to `session.run`."""
     module = parse(text)
     functions = [node for node in nodes_in(text) if isinstance(node, ast.FunctionDef)] if module else []
     return {_name_of_session(function): TargetRecipe(tuple(_lines_of_session(function))) for function in functions}
 
 
 def _name_of_session(function: ast.FunctionDef) -> str:
-    """The name that the decorator gives to a session (`@nox.session(name="check")`), or else that of its function."""
+    """The name that the decorator gives to a session (`@nox.session(name="check")`), or else its function's name."""
     keywords = [keyword for call in function.decorator_list if isinstance(call, ast.Call) for keyword in call.keywords]
     names = [
         keyword.value.value for keyword in keywords if keyword.arg == "name" and isinstance(keyword.value, ast.Constant)

@@ -1,7 +1,7 @@
-"""Finds the files of the project that JavaScript and TypeScript code imports by a short name, such as `@/core`. Pure.
+"""Finds the files of the project that JavaScript and TypeScript code imports by a short name, such as `@/core`.
 
 The settings in which a project defines such names are read as data: `imports` of a package.json, `paths` of a
-tsconfig.json, `alias` and `moduleNameMapper` of a tool's settings. A name that is computed there is not found.
+tsconfig.json, `alias` and `moduleNameMapper` of a tool's settings. A name that the settings compute is not found.
 """
 
 import json
@@ -86,7 +86,7 @@ def fitting_files(target: str, files: Iterable[str]) -> list[str]:
 
 
 def relative_imports(path: str, text: str) -> list[str]:
-    """The paths, perhaps without suffix, that a script with this text imports from its own folder or another."""
+    """The paths, perhaps without suffix, that a script with this text imports by names such as `./x` and `../x`."""
     names = [name for name in imported_names(text) if name.startswith(".")] if is_script(path) else []
     return [posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) for name in names]
 
@@ -102,7 +102,7 @@ def has_unread_aliases(before: str, after: str) -> bool:
 
 def values_in(text: str, key: re.Pattern[str]) -> Iterator[str]:
     """The value after each match of `key` in a script, without comments. Matches inside an earlier value are left out,
-    because that value contains theirs."""
+    because that value contains them already."""
     plain, end = without_comments(text), 0
     for match in key.finditer(plain):
         if match.start() >= end:
@@ -126,8 +126,8 @@ def without_aliases(path: str, text: str) -> str:
 
 
 def leads_elsewhere(before: str, after: str) -> bool:
-    """Whether a changed package.json may let an existing name stand for another file. True if the new text cannot be
-    read."""
+    """Whether a changed package.json may let a name that could be imported before stand for another file. True also if
+    the new text cannot be read."""
     old_data, new_data = _object_or_empty(before), _read_object(after or "{}")
     if (
         new_data is None
@@ -139,7 +139,7 @@ def leads_elsewhere(before: str, after: str) -> bool:
         old_names, new_names = (_targets_by_name(data.get(key)) for data in (old_data, new_data))
         if any(not text or new_names.get(name) != text for name, text in old_names.items()):
             return True
-        # A name takes precedence over a pattern that fits it, and so does a longer pattern.
+        # Node prefers a plain name to a pattern that fits the name, and a longer pattern to a shorter one.
         wide = tuple(name.partition("*")[0] for name in old_names if "*" in name or name.endswith("/"))
         if any(name.startswith(wide) for name in new_names if name not in old_names):
             return True
@@ -240,8 +240,8 @@ def _is_continued(text: str, start: int, break_: re.Match[str]) -> bool:
 
 
 def _first_pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
-    """The first entries of a block: name, target, and whether the target is inside a call. And whether these are all
-    entries of the block."""
+    """The entries of a block up to the first that is not understood (name, target, and whether the target is inside a
+    call), and whether the block has no further entries."""
     bare = _TYPE_ASSERTION.sub("", block.strip())
     entry, entries, start = (_ENTRY if bare[:1] == "{" else _PAIR), bare[1:-1], 0
     pairs: list[tuple[str, str, bool]] = []

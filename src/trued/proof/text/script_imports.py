@@ -1,4 +1,4 @@
-"""Finds the modules and files that JavaScript and TypeScript code names, by its text alone. Pure.
+"""Finds the modules and files that JavaScript and TypeScript code names, by its text alone.
 
 A comment or a string may look like an import. Then its name is found, too: too many names are safer than too few.
 """
@@ -7,16 +7,16 @@ import re
 
 from trued.support.lazy_regex import lazy_regex
 
-# A name is looked at, not consumed, so that no quotation mark before an import can hide it. A function whose name ends
-# with `require` often is one: `const _require = createRequire(…)`.
-# Blanks and comments between its words are passed over as they are written, so that no quotation mark in a comment, and
-# nothing that may be a comment or a regular expression before it, can hide a name.
+# The name is looked at, not consumed, so that no quotation mark before an import can hide its name. A function whose
+# name ends with `require` counts, because it often is Node's own: `const _require = createRequire(…)`.
+# Blanks and comments between the words of an import are passed over as they are written, so that no quotation mark in a
+# comment, and nothing before the import that may be a comment or a regular expression, can hide the name.
 _BLANK = r"(?:[\s\ufeff]|/\*(?:[^*]|\*(?!/)){0,150}+\*/|//[^\n]{0,150}+\n)*+"
 _IMPORTED = lazy_regex(
     r"(?:\bfrom|\bimport|(?:require(?:_\._resolve)?|import(?:_\._meta_\._resolve)?)_(?:\?\._)?\()_".replace("_", _BLANK)
     + r"(?=([\"'`])((?:(?!\1)[^\n])+)\1)"
 )
-# A comment that is too long for that.
+# A comment among the words of an import that is too long for `_BLANK`, so that the import is not found.
 LONG_COMMENT = lazy_regex(
     r"\b(?:from|import|require|meta|resolve)\b[\s\ufeff.(?]*+(?:/\*(?:[^*]|\*(?!/)){151}|//[^\n]{151})"
 )

@@ -1,4 +1,4 @@
-"""Finds the files that a shell script reads into itself: `. lib.sh`, `source "$(dirname "$0")/lib.sh"`. Pure."""
+"""Finds the files that a shell script reads into itself: `. lib.sh`, `source "$(dirname "$0")/lib.sh"`."""
 
 import posixpath
 import re

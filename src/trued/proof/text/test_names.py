@@ -1,4 +1,4 @@
-"""Finds which tests a file contains, by its text and the ids of tests. Pure."""
+"""Finds which tests a file contains, by its text and the ids of tests. Does no I/O."""
 
 import ast
 import re
@@ -17,9 +17,10 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def names_in(path: str, text: str) -> Counter[str]:
-    """The names by which tests in this file may be known, each with how often the file has it: functions and classes
-    of Python (methods with their classes, too: `Class::name`), functions of Go, texts in quotation marks of anything
-    else. Comments do not count."""
+    """The names by which tests in this file may be known, each with how often the file has it.
+
+    For Python, these are functions and classes (a method also as `Class::name`); for Go, functions; for all other
+    files, texts in quotation marks. Comments do not count in Python, Go, JavaScript and TypeScript."""
     if path.endswith(".py"):
         return Counter(_python_names(text))
     if path.endswith(".go"):
@@ -29,8 +30,9 @@ def names_in(path: str, text: str) -> Counter[str]:
 
 
 def name_of_test(test_id: str, names: Collection[str]) -> str:
-    """The name of the test with this id in its file, one of `names`: its own function or title, or else the function
-    from which a decorator makes it, or the class that inherits it. "" if none fits."""
+    """The name in the test's file, one of `names`, that stands for the test with this id: the name of the test's own
+    function or title, or else of the class that inherits the test, or of the function from which a decorator makes it.
+    "" if there is none."""
     path, _, inner = test_id.partition("::")
     if path.endswith(".py"):
         *classes, last = inner.split("[")[0].split("::")
@@ -46,8 +48,8 @@ def name_of_test(test_id: str, names: Collection[str]) -> str:
 def missing_names(
     wanted: Mapping[str, Counter[str]], before: Mapping[str, Counter[str]], after: Mapping[str, Counter[str]]
 ) -> dict[str, set[str]]:
-    """File → the wanted names that it has lost and that no other file has gained. Each argument: file → its names, with
-    how often each occurs. `before` and `after` say what the files have."""
+    """File → the wanted names that the file has lost and that no file has gained. Each argument: file → names, with how
+    often the file has each; `before` and `after` say which names the files had and have."""
     lost: dict[str, Counter[str]] = {}
     for path, names in wanted.items():
         had, has = before.get(path, Counter()), after.get(path, Counter())
