@@ -98,6 +98,10 @@ OFFERED |= {
         {"justfile": "check:\n    #!/usr/bin/env python3\n    import core\n    assert core.rate(1) == 2\n"},
         "justfile::check",
     ),
+    "just, by a header that nobody understands": (
+        {"justfile": "check *args='$(x)' !!\n    pytest\n    ./compiled\n"},
+        "justfile::check",
+    ),
     "a folder": ({"justfile": "check:\n    python tools\n", "tools/__main__.py": SELFTEST}, "tools/__main__.py"),
     "nox, by a name": (
         {"noxfile.py": NOX.replace(".session\ndef tests", ".session(name='check')\ndef a"), **TOOL},

@@ -31,6 +31,13 @@ def test_makefile() -> None:
     assert "X" not in recipes
 
 
+def test_a_header_of_a_justfile_that_is_not_understood_leaves_its_recipe_unread() -> None:
+    recipes = recipes_of("justfile", "check *args='$(x)' !!\n    pytest\nlint:\n    ruff check\n")
+    assert recipes["check"].is_unread
+    assert recipes["check"].lines == ("pytest",)
+    assert not recipes["lint"].is_unread
+
+
 def test_other_build_files() -> None:
     assert recipes_of("justfile", "test *args: build\n    pytest {{args}}\n")["test"].lines == ("pytest {{args}}",)
     tox = recipes_of(

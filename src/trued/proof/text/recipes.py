@@ -122,9 +122,11 @@ def _of_make(text: str) -> dict[str, TargetRecipe]:
 
 
 def _add(recipes: dict[str, TargetRecipe], targets: Sequence[str], more: TargetRecipe) -> None:
+    """Add these command lines and needed targets to the recipe of each target. It stays unread if a part of it is."""
     for target in targets:
         known = recipes.get(target, TargetRecipe())
-        recipes[target] = TargetRecipe((*known.lines, *more.lines), (*known.needs, *more.needs))
+        is_unread = known.is_unread or more.is_unread
+        recipes[target] = TargetRecipe((*known.lines, *more.lines), (*known.needs, *more.needs), is_unread)
 
 
 def _plain(line: str, settings: Mapping[str, str]) -> str:
