@@ -41,7 +41,8 @@ from trued.proof.checks.package_words import (
 )
 from trued.proof.checks.page_parts import ADDRESS, NAMESPACE, loads_more, packages_in_markup
 from trued.proof.checks.script_headers import UNKNOWN, first_command, own_manifests
-from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
+from trued.proof.checks.source_imports import GO_AND_RUST, is_known_command, read_source
+from trued.proof.checks.source_text import SourceText, Words
 from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
