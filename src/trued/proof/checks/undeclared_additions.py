@@ -41,7 +41,8 @@ from trued.proof.checks.package_words import (
 )
 from trued.proof.checks.page_parts import ADDRESS, NAMESPACE, loads_more, packages_in_markup
 from trued.proof.checks.script_headers import UNKNOWN, first_command, own_manifests
-from trued.proof.checks.source_imports import GO_AND_RUST, SourceText, Words, is_known_command, read_source
+from trued.proof.checks.source_imports import GO_AND_RUST, is_known_command, read_source
+from trued.proof.checks.source_text import SourceText, Words
 from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
@@ -113,6 +114,7 @@ async def unread_additions(
     known_paths = _known_paths(on_base, after)
     aliases, tools = await _settings_of_scripts(workspace, base, {**before, **after}, after, known_paths)
     modules = OwnModules(roots, on_base, on_commit, projects, aliases)
+    sources = _SourceReader(on_base, on_commit, frozenset(standard), modules, modules_of_go, aliases, tools)
     links, imports = await workspace.symbolic_links(commit), dict[str, set[str]]()
     heads = {path: pair for path, pair in texts.items() if path not in links}
     on_base_with_folders = with_folders(on_base)
@@ -137,27 +139,11 @@ async def unread_additions(
             additions += [] if _is_read_at_target(path, new_text, on_commit) else [path]
             continue
         if path.endswith(READ_AS_CODE):
-            own_modules = modules_of_go if path.endswith(".go") else modules.beside(path)
-            old_source, new_source = read_source(path, old_text, own_modules), read_source(path, new_text, own_modules)
-            hides_more = (
-                not new_source.parsed
-                or _hides_more(path, (old_source, old_text), (new_source, new_text))
-                or tools.hides_more(path, new_source, old_text, new_text)
-                or any(_leads_out(path, name, on_base, on_commit) for name in new_source.paths - old_source.paths)
-            )
-            additions += [path] if hides_more else []
-            own_names = (
-                {*own_modules, *STANDARD.intersection(standard)}
-                if path.endswith(".py")
-                else own_imports(path, new_source, aliases, on_commit)
-            )
-            own_names |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
-            # A test may ask its own machine.
-            asks_own_machine = is_test(path) and not _addresses_in_code(new_text) - _addresses_in_code(old_text)
-            own_names |= new_source.fetches if asks_own_machine else old_source.fetches
-            imported = (new_source.imports | new_source.fetches) - own_names
-            imports[path] = imported | tools.new_packages(path, new_source, old_text, new_text)
-            starts.setdefault(path, []).extend(_new_commands(old_source, new_source))
+            source = sources.read(path, old_text, new_text)
+            additions += [path] if sources.hides_more(source) else []
+            imports[path] = sources.foreign_imports(source)
+            starts.setdefault(path, []).extend(source.new_commands())
+        # A setup.py is code and also a manifest.
         if path in manifests or is_package_manifest(path):
             own_modules = modules.beside("")
             folders = {
@@ -300,20 +286,76 @@ def _is_read_at_target(path: str, target: str, files: Collection[str]) -> bool:
     return (leads_to in files and same_kind) or any(file.startswith(f"{leads_to}/") for file in files)
 
 
-def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceText, str]) -> bool:
-    """Whether a source file has a new statement that may load something without naming it, or a script has a new
-    address."""
-    (old_source, old_text), (new_source, new_text) = before, after
-    if new_source.hidden - old_source.hidden:
-        return True
-    if not path.endswith(SCRIPTS):
-        return False
-    return bool(_addresses_in_code(new_text) - _addresses_in_code(old_text))
+@dataclass(frozen=True, slots=True)
+class _ChangedSource:
+    """A changed source file: its texts on the base and on the commit, and what was found in each."""
+
+    path: str
+    old_text: str
+    new_text: str
+    before: SourceText
+    after: SourceText
+
+    def new_commands(self) -> list[Words]:
+        """The commands that the file starts by statements that it did not have."""
+        new_places = [place for place in self.after.starts if place not in self.before.starts]
+        return [command for place in new_places for command in self.after.starts[place]]
+
+    def new_addresses(self) -> set[str]:
+        """The addresses of other machines in the file's code that it did not have."""
+        return _addresses_in_code(self.new_text) - _addresses_in_code(self.old_text)
 
 
-def _new_commands(before: SourceText, after: SourceText) -> list[Words]:
-    """The commands that a source file starts by statements that it did not have."""
-    return [command for place, commands in after.starts.items() if place not in before.starts for command in commands]
+@dataclass(frozen=True, slots=True)
+class _SourceReader:
+    """Reads changed source files, with what it must know of the project to tell its own code from packages."""
+
+    on_base: Collection[str]  # the base's paths
+    on_commit: Collection[str]
+    standard: frozenset[str]  # the names of Python's own modules
+    modules: OwnModules
+    modules_of_go: frozenset[str]  # the first parts of their names
+    aliases: ScriptAliases
+    tools: ToolSettings
+
+    def read(self, path: str, old_text: str, new_text: str) -> _ChangedSource:
+        """Read both versions of a file. `hides_more` and `foreign_imports` say what the new one adds."""
+        own_modules = self._own_modules(path)
+        before, after = [read_source(path, text, own_modules) for text in (old_text, new_text)]
+        return _ChangedSource(path, old_text, new_text, before, after)
+
+    def hides_more(self, source: _ChangedSource) -> bool:
+        """Whether the file cannot be parsed, or may newly load something without naming it: by a statement, by a
+        path that leads out of the project, by short names that cannot be read, or in a script by an address."""
+        new_paths = source.after.paths - source.before.paths
+        return (
+            not source.after.parsed
+            or bool(source.after.hidden - source.before.hidden)
+            or (source.path.endswith(SCRIPTS) and bool(source.new_addresses()))
+            or self.tools.hides_more(source.path, source.after, source.old_text, source.new_text)
+            or any(_leads_out(source.path, name, self.on_base, self.on_commit) for name in new_paths)
+        )
+
+    def foreign_imports(self, source: _ChangedSource) -> set[str]:
+        """The imports of the file that are neither the project's own nor Python's, functions of Python that fetch
+        something and that the file newly uses, and packages that it newly names as the settings of a tool."""
+        imported = (source.after.imports | source.after.fetches) - self._own_names(source)
+        return imported | self.tools.new_packages(source.path, source.after, source.old_text, source.new_text)
+
+    def _own_modules(self, path: str) -> frozenset[str]:
+        return self.modules_of_go if path.endswith(".go") else self.modules.beside(path)
+
+    def _own_names(self, source: _ChangedSource) -> set[str]:
+        """The imports of the file that need no package, and the functions that fetch something and that it may use."""
+        if source.path.endswith(".py"):
+            own_names = {*self._own_modules(source.path), *STANDARD.intersection(self.standard)}
+        else:
+            own_names = own_imports(source.path, source.after, self.aliases, self.on_commit)
+        if PurePosixPath(source.path).name == "setup.py":
+            own_names.add("setuptools")
+        # A test may ask its own machine.
+        asks_own_machine = is_test(source.path) and not source.new_addresses()
+        return own_names | (source.after.fetches if asks_own_machine else source.before.fetches)
 
 
 def _decoded(content: bytes) -> str:
