@@ -36,7 +36,7 @@ from trued.proof.reach.altered_python import (
 )
 from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, files_that_code_reads
 from trued.proof.reach.imports_from_top import first_imports_from_top
-from trued.proof.reach.own_checks import words_of_commands
+from trued.proof.reach.own_checks import starts_unknown_program, words_of_commands
 from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.tests_in_python import names_of_tests, without_idle_tests, without_tests
@@ -127,6 +127,10 @@ class UnguardedCode:
         known = await self.workspace.blobs(self.contract.base)
         # New files count, too: code of the base may find them by their names or by their folder.
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
+        files = {name: name.split("::")[0] for name in self.contract.uncollected}
+        texts = await self._read_base({*files.values()})
+        if any(starts_unknown_program(name, texts.get(path, "")) for name, path in files.items()):
+            reached = None
         guarded = await self._guarded_go([place for place in code if place.endswith(".go")])
         code = [place for place in code if place not in guarded]
         if reached is None:
@@ -524,19 +528,26 @@ class UnguardedCode:
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
         """The names used by idle existing tests, and the names used by all other existing tests. Both are empty if no
-        idle test is Python code, a document with examples, or a command line."""
+        idle test is Python code, a document with examples, or a command line. An own check that starts an unknown
+        program may use every name of the base."""
         failing, passing = self._idle_and_guarding()
         files = {name.split("::")[0] for name in failing}
         readable = any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files)
         own = {name: name.split("::")[0] for name in self.contract.uncollected if name in failing}
         own_texts = await self._read_base({*own.values()})
-        words = words_of_commands({name: own_texts.get(path, "") for name, path in own.items()})
-        if not readable and not words:
+        own_checks = {name: own_texts.get(path, "") for name, path in own.items()}
+        words, is_unknown = (
+            words_of_commands(own_checks),
+            any(starts_unknown_program(*one) for one in own_checks.items()),
+        )
+        if not readable and not words and not is_unknown:
             return frozenset(), frozenset()
         files |= {name.split("::")[0] for name in passing}
         texts = {path: examples_of(path, text) for path, text in (await self._read_base(files)).items()}
         used_by_idle = names_of_tests(texts, failing, strings=True)
         used_by_idle |= await self._names_started_by(words) if words else frozenset()
+        if is_unknown:
+            used_by_idle |= {name for text in (await self._texts_on_base()).values() for name in defined_names(text)}
         return used_by_idle, names_of_tests(self._without_idle_tests(texts), passing, strings=False)
 
     async def _names_started_by(self, words: frozenset[str]) -> frozenset[str]:

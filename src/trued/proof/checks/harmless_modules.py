@@ -17,7 +17,7 @@ STANDARD = frozenset(sys.stdlib_module_names) | {
     *("telnetlib", "uu", "xdrlib", "annotationlib", "compression"),
 }
 # Modules of which some functions load or start something. Each use of such a module is examined (see
-# `source_imports`).
+# `python_source`).
 READ_BY_USE = ("os", "posix", "subprocess", "asyncio", "importlib", "builtins", "sys")
 # Modules that only fetch. A file may use those of their functions that the base's code uses, too.
 FETCHING = (
@@ -49,7 +49,7 @@ _PYTHON = frozenset(
 IMPORTING_IN_UNITTEST = ("main", "TestProgram", "discover")
 PLAIN_IN_UNITTEST_MAIN = ("verbosity", "exit", "failfast", "buffer", "catchbreak", "testRunner")
 # Built-ins that load nothing by themselves, those of Python 2 among them, and `_`, which `gettext.install` adds. Some,
-# such as `globals` and `getattr`, can give access to other code: `source_imports` examines how they are used.
+# such as `globals` and `getattr`, can give access to other code: `python_source` examines how they are used.
 _BUILT_INS = frozenset(
     {
         *("abs", "aiter", "all", "anext", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr"),

@@ -15,9 +15,6 @@ from trued.proof.checks.source_text import SourceText, Words
 from trued.proof.text.python_imports import UNREADABLE
 from trued.support.lazy_regex import lazy_regex
 
-# Modules that read no source import the two types from here.
-__all__ = ["GO_AND_RUST", "SourceText", "Words", "is_known_command", "read_source"]
-
 # Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
 GO_AND_RUST = (".go", ".rs")
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package

@@ -77,7 +77,7 @@ async def own_checks(workspace: Workspace, base: str, commands: Sequence[str]) -
     build_files = [*_first(MAKEFILES, blobs), *_first(JUSTFILES, blobs)]
     build_files += [name for name in BUILD_FILES if name in blobs and name not in (*MAKEFILES, *JUSTFILES)]
     texts = {path: as_text(content) for path, content in (await workspace.read_all(base, build_files)).items()}
-    search = _Search(workspace, base, blobs, {name: recipes_of(name, text) for name, text in texts.items()})
+    search = _OwnCheckSearch(workspace, base, blobs, {name: recipes_of(name, text) for name, text in texts.items()})
     run = frozenset(await search.started_by(commands))
     found = [path for path in shell if await search.is_check_among_tests(path)]
     for file, recipes in search.recipes.items():
@@ -91,7 +91,7 @@ def _first(names: Iterable[str], blobs: Collection[str]) -> list[str]:
     return [name for name in names if name in blobs][:1]
 
 
-class _Search:
+class _OwnCheckSearch:
     """Follows command lines through the recipes and shell scripts of a base."""
 
     def __init__(
@@ -236,6 +236,16 @@ def _code_in(words: list[str]) -> str:
     """The code after `-c` or `-e`; "" if the first argument is no such option."""
     options = [number for number, word in enumerate(words[1:-1], 1) if _CODE_OPTION.fullmatch(word)]
     return words[options[0] + 1] if options and options[0] == 1 else ""
+
+
+def starts_unknown_program(name: str, text: str) -> bool:
+    """Whether it is unknown what this own check starts, because the header of its recipe is not understood, or only the
+    shell knows the program of a line. `text`: the text of its file."""
+    path, _, target = name.partition("::")
+    if not target or path not in BUILD_FILES:
+        return False
+    recipe = recipes_of(path, text).get(target, TargetRecipe())
+    return recipe.is_unread or any(map(hides_program, recipe.lines))
 
 
 def words_of_commands(tests: Mapping[str, str]) -> frozenset[str]:

@@ -85,11 +85,11 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
     also count as drivers. They are more often the product than a part of the script. Without `product`, they are listed
     in `Drivers.beside` instead.
     """
-    search = _Search(workspace, commit, await workspace.blobs(commit), product=product)
+    search = _DriverSearch(workspace, commit, await workspace.blobs(commit), product=product)
     return await search.drivers_of(command)
 
 
-class _Search:
+class _DriverSearch:
     """Follows a command of one commit through the texts of all that it runs, and collects its drivers."""
 
     def __init__(self, workspace: Workspace, commit: str, blobs: Mapping[str, str], *, product: bool) -> None:
