@@ -79,6 +79,6 @@ def _print_detected_agents(
         if status.name in agents.PREFERRED and not status.missing and not status.login.ready:
             hint(f"found {status.agent.title}, which {status.login.says}: {status.to_do}")
     if cast:
-        hint(f"selected {agents.describe_agents(cast)}; every other line is a default, commented out")
+        hint(f"selected {agents.describe_agents(cast)}; all other lines are defaults, commented out")
     else:
         hint(f"no agent was found; {agents.shortest_setup(statuses)}")

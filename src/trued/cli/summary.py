@@ -243,7 +243,8 @@ def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
     for lost in requirement.lost:
         shown = f"{counted(lost.number, 'case')} of {visible(lost.entry)} for “{visible(lost.clause)}”"
         yield Text(
-            f"  not counted: {shown} (withdrawn, or shown to implementers), not replaced: unproven until you agree"
+            f"  not counted: {shown} (withdrawn, or shown to implementers), and no new case replaces them: "
+            "unproven until you agree"
         )
     if requirement.parts:
         yield Text(f"  takes the lowest grade of {line(', '.join(requirement.parts))}")

@@ -37,7 +37,8 @@ def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
 
 
 def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
-    """Which parts of the person's own session the run's working agents can reach, as a text; "" for none.
+    """The kinds of sockets of the user's desktop or login session to which the run's working agents, or their code in a
+    check or preview, can connect, as a text; "" for none.
 
     This tests the agents' sandbox itself instead of trusting its level's name.
     """

@@ -234,7 +234,7 @@ def _waits(account: Account) -> Iterator[str]:
         missing = "an approval of the contract" if requirement.lacks == "approve" else "somebody who accepts the work"
         yield f"{requirement.id} waits for a person: {missing} is missing"
     if waiting and len(waiting) == len(unmet) and not (account.objections or account.remarks):
-        yield "nothing failed; it counts as a success only after a person has decided and a new receipt is written"
+        yield "nothing failed, but it counts as a success only after a person has decided and a new receipt is written"
 
 
 def _signature(found: Receipt, *, known: bool) -> str:

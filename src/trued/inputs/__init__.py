@@ -1,1 +1,2 @@
-"""Reads what people write (plans, tickets, requirements, settings), one module per format; detects project kinds."""
+"""Reads what people write, one folder for each kind of input: plans, tickets, requirements, settings. Finds out how a
+project is built and tested."""

@@ -6,10 +6,10 @@ from trued.model import Evidence, Outcomes, Picture, Shot
 
 
 def evidence_pictures(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
-    """One picture for each requirement, commit, check, and page or test. If there were several runs, the picture is
-    from a failed one, if any.
+    """One picture for each combination of requirement, commit, check, and page or test: of several runs, from one that
+    did not pass, if there is one.
 
-    The files are kept under their hashes: `workspace.load_artifact(picture.sha256)`, and `picture.trace` likewise.
+    `workspace.load_artifact` gives the screenshot for `picture.sha256`, and the recording for `picture.trace`.
     """
     pictures: dict[tuple[str, ...], Picture] = {}
     for fact in evidence:

@@ -766,8 +766,8 @@ def _only_packages_differ(before: str, after: str) -> bool:
 
 
 def _is_no_data_by_name(path: str) -> bool:
-    """Whether the file is, by its name, a document, a picture, a manifest, a lock file or settings: no data, unless
-    code reads it."""
+    """Whether the path alone suggests that no code reads the file as data: documents, media, manifests, lock files,
+    hidden files (except `.env` and the like), and all below `docs`. The caller finds out whether code reads it."""
     pure = PurePosixPath(path)
     if (
         pure.name in INERT

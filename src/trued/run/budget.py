@@ -146,8 +146,9 @@ class Budget:
         *,
         at_once: int = sys.maxsize,
     ) -> None:
-        """`at_once`: how many calls of this run may hold a reservation at the same time. On a hub this is the run's own
-        cap of agents, so a call that waits for it reserves nothing yet and takes no room from other runs."""
+        """`at_once`: how many calls of this run may hold a reservation at the same time. On a hub this is the setting
+        `cap` of this run. A call beyond it waits before it reserves anything, so it does not count against the caps
+        that all runs share."""
         self._journal, self._run, self._price = journal, run, price
         self._begun, self._limits, self.wall_s = settings.limits, settings.limits, settings.wall_s
         self._windows: dict[str, QuotaWindow] = {}

@@ -247,7 +247,8 @@ class _Tools:
             if not is_denied(tool, same_tool):
                 self._add_note(
                     key,
-                    f"{key} {', '.join(same_tool)}: not applied: {tool} is one tool here, and only a part is denied",
+                    f"{key} {', '.join(same_tool)} is not applied: in trued, {tool} is one tool, "
+                    "and only a part of it is denied",
                 )
                 continue
             denied.add(tool)

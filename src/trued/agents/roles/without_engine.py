@@ -20,7 +20,7 @@ PACKAGED = "packaged"  # the origin of roles that come with trued: only they dep
 
 
 class OutsideChanges(NamedTuple):
-    """What differs for one role without the engine."""
+    """What to change in one role so that it can be used without the engine."""
 
     tools: tuple[str, ...] = ()  # its tools instead of the usual ones; (): the usual ones
     instead: Mapping[str, str] = {}  # first words of a list item → the item that replaces it

@@ -17,7 +17,7 @@ from trued.proof.reach.file_readers import LISTS_FOLDERS, without_remarks
 from trued.proof.reach.uncollected_tests import TITLED
 from trued.proof.reach.used_by_tests import uses_file
 from trued.proof.room.frozen_files import (
-    DRIVERS,
+    FILES_OF_TOOL,
     FOLDERS,
     commands_of_suites,
     is_among_tests,
@@ -43,7 +43,7 @@ from trued.support.lazy_regex import lazy_regex
 MOST_READ = 5000  # at most this many files of code are read for the names of files
 # Pages and manifests name code of the product by its path or module.
 _PAGES_AND_MANIFESTS = (".html", ".htm", ".toml", ".cfg")
-_BUILD_FILES = frozenset((*(name for names in DRIVERS.values() for name in names), "setup.py"))
+_BUILD_FILES = frozenset((*(name for names in FILES_OF_TOOL.values() for name in names), "setup.py"))
 _SETTINGS = lazy_regex(r".+\.(?:config|conf)\.\w+|\.[\w-]+rc(?:\..+)?")
 _PACKAGE_MANAGERS = lazy_regex(rf"{MANAGER.pattern}|package\.json")
 _TEST_ENDING = lazy_regex(r"[._-](?:test|spec)s?\.\w+$")

@@ -20,7 +20,7 @@ from trued.proof.room.command_drivers import (
     top_modules,
 )
 from trued.proof.room.files_in_room import copy_into, file_digest, remove_path
-from trued.proof.room.frozen_files import DRIVERS
+from trued.proof.room.frozen_files import FILES_OF_TOOL
 from trued.proof.room.started_files import NODE
 from trued.proof.text import node_names, python_names
 
@@ -39,7 +39,7 @@ async def changed_drivers(bench: Bench, command: str) -> ChangedDrivers:
     base = await find_drivers(bench.workspace, bench.base, command)
     head = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
-    build_files = {name for family in DRIVERS.values() for name in family}
+    build_files = {name for family in FILES_OF_TOOL.values() for name in family}
     new = [path for path in on_head if path not in on_base]
     shadows = {path for path in new if _importing_script(path, base)}
     by_name = {path for path in new if _is_found_first(path, base)} | base.by_name

@@ -132,7 +132,8 @@ def declared_requirements(path: str, text: str) -> list[str]:
 
 
 def extras_for_tests(path: str, text: str) -> list[str]:
-    """The names of the extras for tests in a pyproject.toml, setup.cfg or setup.py."""
+    """The names of the extras for tests in a pyproject.toml, setup.cfg or setup.py; if there are none, of those for
+    development."""
     return for_tests(_extras(path, text))
 
 

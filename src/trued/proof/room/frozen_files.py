@@ -18,7 +18,7 @@ CONFIGURED = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.c
 
 
 CUSTOMIZING = ("sitecustomize", "usercustomize")  # loaded by every Python that finds them, before anything else
-DRIVERS = {
+FILES_OF_TOOL = {
     "make": MAKEFILES,
     "gmake": MAKEFILES,
     "tox": ("tox.ini",),
@@ -195,7 +195,7 @@ def files_to_freeze(
         files |= matching or {named: ""}
     for check in checks:
         if isinstance(check, CommandCheck) and not check.files:
-            files |= _drivers(check.command, blobs)
+            files |= _files_to_freeze(check.command, blobs)
         files |= _shared(check.command, blobs, scripts)
     return dict(sorted(files.items()))
 
@@ -225,7 +225,7 @@ def tool_of_settings(name: str) -> list[str]:
     """The programs that read a file of this name, if it is a build file or has settings that builds share with test
     runners; [] for any other name."""
     shared = {name for names in (*_SHARED.values(), *_READ_ALONG.values()) for name in names}
-    tools = [tool for tool, names in DRIVERS.items() if name in names]
+    tools = [tool for tool, names in FILES_OF_TOOL.items() if name in names]
     return [*tools, name.lstrip(".").partition(".")[0].removesuffix("rc")] if name in shared else tools
 
 
@@ -279,18 +279,18 @@ def _plugins_in(path: str, text: str) -> list[str]:
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
     """Files in the room that drive the command and were not taken from the base. `judging`: files that were taken from
     the base."""
-    names = {name for family in DRIVERS.values() for name in family}
+    names = {name for family in FILES_OF_TOOL.values() for name in family}
     names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}
-    return sorted(set(_drivers(command, present)) & present.keys() - set(judging))
+    return sorted(set(_files_to_freeze(command, present)) & present.keys() - set(judging))
 
 
-def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
+def _files_to_freeze(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob of the files that decide what a command does: the build or settings files of its tool ("" if one does
     not exist), and the scripts that it starts."""
     drivers: dict[str, str] = {}
     for words in started_commands(command):
-        family = DRIVERS.get(PurePosixPath(words[0]).name, ())
+        family = FILES_OF_TOOL.get(PurePosixPath(words[0]).name, ())
         if any(name in blobs for name in family) or family == (".npmrc",):
             drivers |= {name: blobs.get(name, "") for name in family}
         script, program = words[0], PurePosixPath(words[0]).name

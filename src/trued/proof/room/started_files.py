@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from trued.proof.room.frozen_files import DRIVERS
+from trued.proof.room.frozen_files import FILES_OF_TOOL
 from trued.proof.text.command_parser import node_options
 from trued.proof.text.given_code import CODE_OPTION
 from trued.proof.text.program_names import NODE_PROGRAMS, SHELLS, is_interpreter, is_python
@@ -28,7 +28,7 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
     """
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
-    for name in DRIVERS.get(program, ()):
+    for name in FILES_OF_TOOL.get(program, ()):
         yield from files_named(name, {build_folder, *folders}, blobs)
     starts = [at for at, word in enumerate(words) if is_interpreter(word)]
     if starts[:1] > [0]:

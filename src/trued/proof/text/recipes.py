@@ -192,7 +192,8 @@ def text_of_recipe(path: str, text: str, target: str) -> str:
 
 
 def text_of_recipes(path: str, text: str) -> str:
-    """The command lines of all targets, as one text. They are as the shell gets them: variables have their values."""
+    """The command lines of all targets, as one text. Variables that the build file itself sets are replaced by their
+    values."""
     return "\n".join(line for recipe in recipes_of(path, text).values() for line in recipe.lines)
 
 

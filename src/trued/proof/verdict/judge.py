@@ -423,7 +423,7 @@ _NO_WORK = Tried(id=WHOLE_CHECK, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
 
 
 def _add_uncounted(count: _Count, case: str, stood: Base) -> None:
-    why = "already fails on the base and is not a case of this requirement"
+    why = "fails on the base already, and this requirement does not ask to change that"
     if stood is Base.UNJUDGED:
         count.blind.append(case)
         why = "could not be judged on the base"

@@ -160,8 +160,8 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
 
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
-    """The project with the name, the log and the agents' notes of the existing progress file; these notes stay below
-    the dividing line."""
+    """The project with the name and the log of the existing progress file, and with the agents' notes in it: the part
+    below the line "DO NOT EDIT ABOVE THIS LINE"."""
     existing = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = existing[0] if existing else run.settings.progress
     text = await run.branch.read(note) or ""

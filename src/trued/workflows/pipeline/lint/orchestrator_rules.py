@@ -153,7 +153,7 @@ def patterns_and_prompt(files: LintSet) -> Iterator[Violation]:
                     page.shown,
                     section.line,
                     "TS-10.3",
-                    f"{title} does not say that the orchestrator decides from memories",
+                    f"{title} does not say that the orchestrator decides by the agents' memory files",
                 )
     for page in files.leading("prompt"):
         if not any(OWN_MEMORY.search(piece.text) for piece in page.pieces if not piece.is_sample):
