@@ -253,7 +253,7 @@ class _Tools:
                 continue
             denied.add(tool)
             if is_denied_beyond(tool, same_tool):
-                self._add_note(key, f"{key} {', '.join(same_tool)}: {tool} is one tool here, all of it is left out")
+                self._add_note(key, f"{key} {', '.join(same_tool)}: in trued, {tool} is one tool, and all of it is left out")
         return denied
 
     def _add_note(self, key: str, text: str) -> None:
