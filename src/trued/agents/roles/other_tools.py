@@ -253,7 +253,8 @@ class _Tools:
                 continue
             denied.add(tool)
             if is_denied_beyond(tool, same_tool):
-                self._add_note(key, f"{key} {', '.join(same_tool)}: in trued, {tool} is one tool, and all of it is left out")
+                whole = f"in trued, {tool} is one tool, and all of it is left out"
+                self._add_note(key, f"{key} {', '.join(same_tool)}: {whole}")
         return denied
 
     def _add_note(self, key: str, text: str) -> None:
