@@ -136,6 +136,17 @@ def test_a_flow_that_claims_to_be_done_without_a_final_verdict_is_not_believed(
     assert "proven" not in trued(repository, installed, "ls").stdout.replace("not proven", "").replace("unproven", "")
 
 
+@pytest.mark.spec("DAY-15", "LAW-1")
+def test_a_flow_that_claims_a_grade_for_a_stopped_run_is_not_believed(repository: Path, tmp_path: Path) -> None:
+    flow = 'async def flow(run, goal):\n    return Outcome(state="stopped", grade="proven", head=run.branch.head)\n'
+    text = GOOD.replace("json:dumps", "own:flow").replace('roles=("own-role",)', 'roles=("solo",)')
+    text += f"from trued.model import Outcome\n{flow}"
+    installed = package(tmp_path / "installed", "own-package", {"own": "own:OWN"}, own=text)
+    done = trued(repository, installed, "run", "a goal in words", "-w", "own", "--agent", "command:true", "--yes")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert " proven" not in trued(repository, installed, "show").stdout.replace("not proven", "")
+
+
 @pytest.mark.spec("DAY-15", "AGT-2")
 def test_a_role_with_a_name_of_ours_is_refused_and_the_others_are_listed(repository: Path, tmp_path: Path) -> None:
     text = GOOD.replace('roles=("own-role",)', 'roles=("own-role",), role_folder="own_package:roles"')

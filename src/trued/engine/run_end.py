@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trued.engine.run_store import RunStore
 from trued.errors import Waiting
-from trued.model import Approval, Outcome, RunRecord, Verdict
+from trued.model import Approval, Grade, Outcome, RunRecord, Verdict
 from trued.model.events.run import HandoverWritten, RunEnded
 from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code_of_run
 from trued.support import atomic_files
@@ -27,8 +27,8 @@ class DriveEnd:
 def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
     """Grade a run whose workflow has finished, with the approvals that apply, and record its end.
 
-    The final verdict in the journal decides, not what the workflow returned: a workflow is a plug-in, and may claim
-    that it is done without having proven anything. Only an end as "stopped" is taken from the workflow.
+    The verdicts in the journal decide, not what the workflow returned: a workflow is a plug-in, and may claim that it
+    is done without having proven anything. Only that a person stopped the run, and why, is taken from the workflow.
     """
     if outcome.state != "stopped":
         final = store.final_verdict(record.id)
@@ -36,6 +36,10 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
             return end_run(store, record, DriveEnd("not proven", 1, _NO_VERDICT))
         verdict = apply_approvals(final, store.approvals(record.id))
         outcome = conclude(verdict, store.inputs(record.id).settings.accept)
+    else:
+        so_far = store.verdict(record.id)
+        grade = min(outcome.grade, so_far.grade if so_far else Grade.UNPROVEN)
+        outcome = outcome.model_copy(update={"grade": grade, "verdict": so_far})
     _tick_plan(store, record, outcome.verdict)
     record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
     return end_run(store, record, DriveEnd(outcome.state, exit_code_of_run(outcome), "; ".join(outcome.why)))

@@ -129,7 +129,7 @@ class UnguardedCode:
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
         files = {name: name.split("::")[0] for name in self.contract.uncollected}
         texts = await self._read_base({*files.values()})
-        if any(starts_unknown_program(name, texts.get(path, "")) for name, path in files.items()):
+        if any(starts_unknown_program(name, texts.get(path, ""), known) for name, path in files.items()):
             reached = None
         guarded = await self._guarded_go([place for place in code if place.endswith(".go")])
         code = [place for place in code if place not in guarded]
@@ -536,10 +536,8 @@ class UnguardedCode:
         own = {name: name.split("::")[0] for name in self.contract.uncollected if name in failing}
         own_texts = await self._read_base({*own.values()})
         own_checks = {name: own_texts.get(path, "") for name, path in own.items()}
-        words, is_unknown = (
-            words_of_commands(own_checks),
-            any(starts_unknown_program(*one) for one in own_checks.items()),
-        )
+        blobs, words = await self.workspace.blobs(self.contract.base), words_of_commands(own_checks)
+        is_unknown = any(starts_unknown_program(name, text, blobs) for name, text in own_checks.items())
         if not readable and not words and not is_unknown:
             return frozenset(), frozenset()
         files |= {name.split("::")[0] for name in passing}

@@ -81,8 +81,9 @@ OWN_CODE = ("packages", "py-modules", "py_modules")  # settings that list the pr
 ENTRY_POINTS = ("scripts", "gui-scripts", "entry-points", "plugins", "options.entry_points")
 _ENTRY_POINT = lazy_regex(r"(\w+)[\w.]*:[\w.]+")
 GO_VERBS = ("module", "go", "toolchain", "require", "replace", "exclude", "retract")
-# Arguments of `setup` that a change may write literally: they describe the project, or declare packages.
-SETUP_DECLARATIONS = frozenset({*METADATA, *REQUIREMENTS, *OWN_CODE, "python_requires"})
+_OWN_FILES = ("package_dir", "package_data", "include_package_data", "exclude_package_data", "data_files", "zip_safe")
+# Arguments of `setup` that a change may write literally: they describe the project, list its files or declare packages.
+SETUP_DECLARATIONS = frozenset({*METADATA, *REQUIREMENTS, *OWN_CODE, *_OWN_FILES, "python_requires"})
 _BARE_SETUP = "from setuptools import setup\nsetup()\n"  # a new setup.py is compared with this text
 
 Setting = tuple[tuple[str, ...], str]  # keys, value; "" for an empty table or list

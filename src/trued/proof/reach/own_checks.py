@@ -238,14 +238,14 @@ def _code_in(words: list[str]) -> str:
     return words[options[0] + 1] if options and options[0] == 1 else ""
 
 
-def starts_unknown_program(name: str, text: str) -> bool:
+def starts_unknown_program(name: str, text: str, blobs: Mapping[str, str]) -> bool:
     """Whether it is unknown what this own check starts, because the header of its recipe is not understood, or only the
-    shell knows the program of a line. `text`: the text of its file."""
+    shell knows the program of a line, and the line names no script of the base. `text`: the text of its file."""
     path, _, target = name.partition("::")
     if not target or path not in BUILD_FILES:
         return False
     recipe = recipes_of(path, text).get(target, TargetRecipe())
-    return recipe.is_unread or any(map(hides_program, recipe.lines))
+    return recipe.is_unread or any(hides_program(line) and not files_fed(line, blobs, {""}) for line in recipe.lines)
 
 
 def words_of_commands(tests: Mapping[str, str]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from trued.proof.room.frozen_files import FILES_OF_TOOL
 from trued.proof.text.command_parser import node_options
 from trued.proof.text.given_code import CODE_OPTION
 from trued.proof.text.program_names import NODE_PROGRAMS, SHELLS, is_interpreter, is_python
+from trued.proof.text.recipes import commands_of
 from trued.proof.text.sourced_files import files_at
 from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import shell_words, started_commands
@@ -76,10 +77,11 @@ def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> 
 
 def hides_program(line: str) -> bool:
     """Whether only the shell knows what this line starts: one of its commands consists of variables alone, perhaps
-    after an interpreter."""
-    for command in started_commands(line):
-        starts = [at for at, word in enumerate(command) if is_interpreter(word)]
-        words = [word for word in command[starts[0] + 1 if starts else 0 :] if not word.startswith("-")]
+    after an interpreter or a program that starts another one (`exec`, `env`)."""
+    for command in commands_of(line):
+        starters = [at for at, word in enumerate(command) if SHELLS.fullmatch(PurePosixPath(word).name)]
+        words = [word for word in command[starters[0] + 1 if starters else 0 :] if not word.startswith("-")]
+        words = [word.removeprefix("./") for word in words if not starters or "=" not in word]
         if words and all(map(_COMPUTED.match, words)):
             return True
     return False

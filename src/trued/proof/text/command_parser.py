@@ -222,8 +222,9 @@ def _without_hook(name: str) -> tuple[str, ...]:
 
 
 def _names(lines: str, name: str) -> bool:
-    """Whether these command lines name this script. Blanks are not needed around it: `npm run a&&npm run b`."""
-    return name != "" and bool(re.search(rf"(?<![\w:.-]){re.escape(name)}(?![\w:.-])", lines))
+    """Whether these command lines name this script. Blanks are not needed around it: `npm run a&&npm run b`. Parts of a
+    path or of an option (`test/start/a.js`, `--grep=start`) are not its name."""
+    return name != "" and bool(re.search(rf"(?<![\w:./=-]){re.escape(name)}(?![\w:./=-])", lines))
 
 
 def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int) -> RunnerCall | None:

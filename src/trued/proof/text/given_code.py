@@ -65,8 +65,8 @@ def files_named_in_code(program: str, code: str, paths: Collection[str]) -> set[
 def may_load(program: str, text: str, path: str) -> bool:
     """Whether a file with this text, in the program's language, may load the file at this path. It is enough that the
     text loads something of that name."""
-    pure = PurePosixPath(path)
-    name = pure.parent.name if pure.name == "index.js" else pure.stem
+    name = PurePosixPath(path).stem
     if program in NODE_PROGRAMS:
-        return node_names.loads_module(text, name)
+        names = (name, PurePosixPath(path).parent.name or ".") if name == "index" else (name,)
+        return any(node_names.loads_module(text, one) for one in names)
     return bool(re.search(rf"\b(?:require|require_relative|load|use|do)\b[^\n]*\b{re.escape(name)}\b", text))
