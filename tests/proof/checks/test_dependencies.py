@@ -562,6 +562,7 @@ DECLARED_LITERALLY = {
     "another version in the call": SETUP_PY.replace("VERSION = '1'\n", "").replace("=VERSION", "='2'"),
     "other words about the project": SETUP_PY.replace("'x'", "'evil things', author='Evil', classifiers=['Evil']"),
     "another Python": SETUP_PY.replace("name='a'", "name='a', python_requires='>=3.9'"),
+    "files of its own": SETUP_PY.replace("name='a'", "name='a', package_data={'a': ['*.css']}, zip_safe=False"),
     "own sub-packages": SETUP_PY.replace("['kit']", "['kit', 'kit.sub']"),
     "another version of a requirement": SETUP_PY.replace("['flask']", "['flask>=2']"),
     "a requirement without a variable": SETUP_PY.replace("NEEDS = ['flask']\n", "").replace("=NEEDS", "=['flask']"),
