@@ -19,7 +19,7 @@ from trued.proof.text.given_code import codes_given, endings_loaded, files_named
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.program_names import is_python, names_package_manager
 from trued.proof.text.python_imports import imported_modules
-from trued.proof.text.recipes import BUILD_FILES, text_of_recipes
+from trued.proof.text.recipes import BUILD_FILES, is_check, recipes_of
 from trued.proof.text.script_imports import imported_names
 from trued.proof.text.sourced_files import sourced_files
 from trued.protocols import Workspace
@@ -39,6 +39,7 @@ NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
 RECIPES = "(recipes)"  # stands for the command lines of a build file's recipes, read like a file in the same folder
 RECIPE_FILES = frozenset(BUILD_FILES) - {"package.json"}  # of a package.json, only the started scripts are read
+SINGLE_TARGETS = ("tox.ini", "noxfile.py")
 BUILD_CODE = {"cargo": "build.rs"}  # tool → code of the project that it runs before it compiles
 CODE_GIVEN = "(code).py"  # stands for code that a command line gives to Python
 # Ways in which a command line names the folder in which its programs start.
@@ -100,12 +101,14 @@ class _DriverSearch:
         self._waiting: list[tuple[str, str]] = []  # the place of a text that is to be read, and the text
         self._known_lines = set[tuple[str, str]]()  # command lines that are no files, with their places
         self._seen = set[str]()  # files
+        self._words = set[str]()  # words of the texts that were read
 
     async def drivers_of(self, command: str) -> Drivers:
         self._follow_lines({("", command)})
         while self._waiting and len(self._seen) < MOST_FILES:
             place, text = self._waiting.pop()
             self._drivers.words |= set(_TOOL.findall(text.lower()))
+            self._words |= set(_WORD.findall(text))
             self._add_folders(place, text)
             self._add_imports(place, text)
             loaded_by_code = await self._follow_given_code(place, text)
@@ -165,7 +168,7 @@ class _DriverSearch:
             if path not in beside:
                 (drivers.runs if path in runs else drivers.settings).add(path)
             if path in runs | beside:
-                self._waiting += await _texts_of_driver(self._workspace, self._commit, path)
+                self._waiting += await _texts_of_driver(self._workspace, self._commit, path, self._words)
 
     def _add_settings_and_builds(self) -> None:
         """Add the files that started tools read by themselves."""
@@ -179,15 +182,23 @@ class _DriverSearch:
         drivers.settings -= drivers.runs | {*drivers.beside}
 
 
-async def _texts_of_driver(workspace: Workspace, commit: str, path: str) -> list[tuple[str, str]]:
+async def _texts_of_driver(
+    workspace: Workspace, commit: str, path: str, words: Collection[str]
+) -> list[tuple[str, str]]:
     """The texts in which a driver may name more drivers, each with its place: the driver's own text, if it is code, and
-    the recipes of a build file."""
+    the recipes of a build file. Of tox and nox, which start single environments, only those among `words` count, or
+    those named like checks if none is."""
     pure, texts = PurePosixPath(path), list[tuple[str, str]]()
     if pure.suffix in SCRIPTED:
         texts.append((path, await text_of_driver(workspace, commit, path)))
     if pure.name in RECIPE_FILES:
-        recipes = text_of_recipes(path, await text_of_driver(workspace, commit, path))
-        texts.append((posixpath.join(posixpath.dirname(path), RECIPES), recipes))
+        recipes = recipes_of(path, await text_of_driver(workspace, commit, path))
+        targets = [*recipes]
+        if pure.name in SINGLE_TARGETS:
+            named = [target for target in targets if target in words]
+            targets = named or [target for target in targets if is_check(target)]
+        lines = "\n".join(line for target in targets for line in recipes[target].lines)
+        texts.append((posixpath.join(posixpath.dirname(path), RECIPES), lines))
     return texts
 
 

@@ -191,12 +191,6 @@ def text_of_recipe(path: str, text: str, target: str) -> str:
     return "\n".join(recipes_of(path, text).get(target, TargetRecipe()).lines)
 
 
-def text_of_recipes(path: str, text: str) -> str:
-    """The command lines of all targets, as one text. Variables that the build file itself sets are replaced by their
-    values."""
-    return "\n".join(line for recipe in recipes_of(path, text).values() for line in recipe.lines)
-
-
 def commands_of(lines: str) -> Iterator[list[str]]:
     """The simple commands of several command lines, without redirections and without variables that are set before
     them."""
