@@ -659,3 +659,19 @@ async def test_a_script_that_code_of_ruby_loads_drives_the_command(code: str, tm
     drivers = await find_drivers(trial.workspace, trial.workspace.base, command)
     assert "dev/tools/check.rb" in drivers.runs
     assert "src/shop/core.rb" not in drivers.runs
+
+
+async def test_only_the_environment_of_tox_that_a_command_names_drives_it(tmp_path: Path) -> None:
+    environments = {"testenv": "pytest", "testenv:serve": "python app.py", "testenv:lint": "python tools/a.py"}
+    tox = "".join(f"[{name}]\ncommands = {line}\n" for name, line in environments.items())
+    base = {"tox.ini": tox, "app.py": "print(1)\n", "tools/a.py": "print(2)\n"}
+    trial = Trial(tmp_path, base, [])
+    await trial.workspace.begin()
+    runs = {}
+    for command in ("tox -e lint", "tox -e serve", "tox"):
+        runs[command] = (await find_drivers(trial.workspace, trial.workspace.base, command)).runs & {*base}
+    assert runs == {
+        "tox -e lint": {"tox.ini", "tools/a.py"},
+        "tox -e serve": {"tox.ini", "app.py"},
+        "tox": {"tox.ini", "tools/a.py"},
+    }
