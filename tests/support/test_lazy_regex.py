@@ -1,5 +1,6 @@
 """Regular expressions that are compiled late: all of them are right, and they work like compiled ones."""
 
+import copy
 import gc
 import importlib
 import pkgutil
@@ -31,6 +32,7 @@ def test_it_works_like_a_compiled_one() -> None:
     )
     assert (word.pattern, word.groupindex, word.flags) == (r"(?P<first>\w)\w*", {"first": 1}, re.ASCII)
     assert lazy_regex(rb"\d+").findall(b"1 22") == [b"1", b"22"]
+    assert copy.copy(word).fullmatch("one")
 
 
 def test_an_error_shows_at_the_first_use() -> None:

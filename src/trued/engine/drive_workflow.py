@@ -49,9 +49,8 @@ async def drive_workflow(
             returned: object = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
         return DriveEnd(states[type(end)], end.code, str(end), halted=True)
-    outcome = (
-        returned if isinstance(returned, Outcome) else Outcome(state="not proven")
-    )  # a plug-in may return anything
+    # the workflow of a plug-in may return anything
+    outcome = returned if isinstance(returned, Outcome) else Outcome(state="not proven")
     return DriveEnd(outcome.state, outcome=outcome)
 
 

@@ -127,9 +127,8 @@ class UnguardedCode:
         known = await self.workspace.blobs(self.contract.base)
         # New files count, too: code of the base may find them by their names or by their folder.
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
-        files = {name: name.split("::")[0] for name in self.contract.uncollected}
-        texts = await self._read_base({*files.values()})
-        if any(starts_unknown_program(name, texts.get(path, ""), known) for name, path in files.items()):
+        texts = await self._texts_of_tests(self.contract.uncollected)
+        if any(starts_unknown_program(name, text, known) for name, text in texts.items()):
             reached = None
         guarded = await self._guarded_go([place for place in code if place.endswith(".go")])
         code = [place for place in code if place not in guarded]
@@ -153,6 +152,12 @@ class UnguardedCode:
         whole = [path for path in paths if not any(map(is_unread, both_texts[path]))]
         altered = {path: altered_declarations(*both_texts[path]) for path in whole}
         return [path for path in whole if all(used.issuperset(name.split(".")) for name in altered[path])]
+
+    async def _texts_of_tests(self, tests: Iterable[str]) -> dict[str, str]:
+        """Test (`file` or `file::name`) → the text of its file on the base; "" if the base has no such file."""
+        files = {name: name.split("::")[0] for name in tests}
+        texts = await self._read_base({*files.values()})
+        return {name: texts.get(path, "") for name, path in files.items()}
 
     async def _read_base(self, paths: Collection[str]) -> dict[str, str]:
         return await texts_at(self.workspace, self.contract.base, paths)
@@ -533,9 +538,7 @@ class UnguardedCode:
         failing, passing = self._idle_and_guarding()
         files = {name.split("::")[0] for name in failing}
         readable = any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files)
-        own = {name: name.split("::")[0] for name in self.contract.uncollected if name in failing}
-        own_texts = await self._read_base({*own.values()})
-        own_checks = {name: own_texts.get(path, "") for name, path in own.items()}
+        own_checks = await self._texts_of_tests([name for name in self.contract.uncollected if name in failing])
         blobs, words = await self.workspace.blobs(self.contract.base), words_of_commands(own_checks)
         is_unknown = any(starts_unknown_program(name, text, blobs) for name, text in own_checks.items())
         if not readable and not words and not is_unknown:

@@ -15,6 +15,8 @@ class LazyRegex:
         self._source = (text, flags)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python asks for these, for example to copy the object
+            raise AttributeError(name)
         text, flags = self._source
         found = getattr(re.compile(text, flags), name)
         setattr(self, name, found)
