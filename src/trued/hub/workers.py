@@ -1,4 +1,4 @@
-"""The workers of a hub, as rows: their leases, and what their own settings let them run."""
+"""The hub's table of workers: their leases, and what their own settings let them run."""
 
 import os
 import time
@@ -70,8 +70,8 @@ class StoredWorker:
 
 
 def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
-    """What the run needs and this worker does not offer, as text for people: an agent, or the sandbox level; "" if
-    nothing is missing."""
+    """The first thing that the run needs and this worker does not offer: an agent or the sandbox level, as text for
+    people. "" if nothing is missing."""
     kinds = {agent_kind(agent) for agent in inputs.settings.agents.values()}
     if lacking := sorted(kinds - set(offer.agents)):
         return f"the agent {', '.join(lacking)}"
@@ -83,12 +83,12 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
 def what_is_withheld(
     offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None, *, calls_servers: bool = True
 ) -> str:
-    """What the run would see of this machine although the worker does not offer it, in words: the first variable,
-    repository or file; "" if there is none.
+    """The first variable, repository or file of this machine that the run would see, but that the worker does not
+    offer. Named in words; "" if there is none.
 
     `repository`: the path of the run's repository on this machine; None if the run's work comes from the hub's store.
-    `calls_servers`: whether the run may call its forge and its tracker from this machine, which would send them this
-    machine's tokens.
+    `calls_servers`: whether the run may call its forge and its tracker from this machine. These calls would send them
+    this machine's tokens.
     """
     settings = inputs.settings
     # The asker names these servers, and they would get the worker's token.
@@ -110,7 +110,8 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
 
 
 class Workers:
-    """The rows of all workers. If a worker joins under the name of an older one, the older one loses its drives."""
+    """The rows of all workers. If a worker joins under the name of an older worker, the older worker loses its
+    drives."""
 
     def __init__(self, database: Database, lease_s: float) -> None:
         self._database, self._lease_s = database, lease_s
@@ -132,15 +133,15 @@ class Workers:
         return int(rows[0]["life"])
 
     def renew(self, name: str, life: int) -> list[dict[str, Any]] | None:
-        """Renew the lease. Returns one row, with `draining` and the hub's `format`; no row if the worker was declared
-        dead or replaced; None if the database is unavailable."""
+        """Renew the lease. Returns one row with `draining` and the hub's `format`. The list is empty if the worker was
+        declared dead or replaced. Returns None if the database is unavailable."""
         statement = f"""update worker set until = {SOON} where name = %s and life = %s and not dead
             returning draining, (select max(version) from format) as format"""  # noqa: S608  (a constant)
         return self._database.try_once(statement, (self._lease_s, name, life))
 
     def other_format(self) -> int:
-        """The format of the hub's tables if this version of trued has another one; 0 if it is the same, or unknown
-        because the database does not answer."""
+        """The format of the hub's tables if it differs from the format of this version of trued. Returns 0 if both are
+        the same, or if the database does not answer."""
         rows = self._database.try_once("select max(version) as format from format") or []
         return sum(row["format"] for row in rows if row["format"] != len(MIGRATIONS))
 
@@ -149,13 +150,13 @@ class Workers:
         return bool(self._database.rows(f"select 1 from worker where {where}", (name, life)))  # noqa: S608
 
     def ask_again(self, driver: str) -> None:
-        """Ask for another drive of every run that this driver drives, because the driver is about to end. Whoever
-        follows such a run then waits for its next driver."""
+        """Ask for another drive of every run that this driver drives, because the driver is about to end. People who
+        follow such a run then wait for its next driver."""
         statement = "update run set asked = asked + 1 where driver = %s and until > clock_timestamp() and queue <> ''"
         self._database.try_once(statement, (driver,))
 
     def leave(self, name: str, life: int) -> None:
-        """Record that this worker has ended, so that others can continue its runs at once."""
+        """Record that this worker has ended, so that other workers can continue its runs at once."""
         self._database.try_once("update worker set dead = true where name = %s and life = %s", (name, life))
 
     def drain(self, name: str) -> None:
@@ -186,8 +187,8 @@ class Workers:
         return {row["queue"]: row["number"] for row in rows}
 
     def refuse(self, run: str, name: str, life: int, why: str) -> None:
-        """Record why this worker does not drive a run, for whoever asked for the run. If `why` is "", the worker may
-        drive it, and an earlier record is removed."""
+        """Record why this worker does not drive a run, so that the person who asked for the run can read it. If `why`
+        is "", the worker may drive the run, and its earlier refusal is removed."""
         statement = """insert into refusal (run, worker, life, why) values (%s, %s, %s, %s)
             on conflict (run, worker) do update set life = excluded.life, why = excluded.why, at = clock_timestamp()"""
         if why:
@@ -196,9 +197,9 @@ class Workers:
             self._database.rows("delete from refusal where run = %s and worker = %s", (run, name))
 
     def take(self, offer: Offer, fits: Callable[[str, int], bool], move: "Move") -> None:
-        """Move drives from the shared queue to the worker's own queue, oldest first, while the worker has room: only
-        drives of runs for which `fits` is true. Only one worker moves drives at a time. A worker without room does not
-        read the queue."""
+        """Move drives from the shared queue to the worker's own queue, the oldest first, while the worker has room.
+        Skips the drives of runs for which `fits` is false. Only one worker moves drives at a time. A worker without
+        room does not read the queue."""
         own = own_queue(offer.name)
         room = f"select %s - count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
         there = f"""select s.workflow_uuid as drive, r.id as run, r.asked from {DRIVES}
@@ -232,8 +233,8 @@ class Workers:
         """Declare workers dead if their lease has expired, and give the drives of dead workers back to the queues of
         their runs. One worker does this at a time.
 
-        Within one lease after the database started, no worker is declared dead, because none could renew while it was
-        down.
+        Within one lease after the database started, no worker is declared dead, because no worker could renew its lease
+        while the database was down.
         """
 
         def work(db: Connection) -> None:
@@ -259,7 +260,7 @@ def own_queue(worker: str) -> str:
 
 
 def executor(row: Mapping[str, Any]) -> str:
-    """The name of one life of a worker, which no other process ever had."""
+    """The name of a worker's process: the worker's name and its life. No other process ever has this name."""
     return f"{row['name']}#{row['life']}"
 
 
@@ -277,8 +278,11 @@ def _take_reaper_lock(db: Connection) -> bool:
 
 
 def _drives_of_gone_workers(db: Connection) -> dict[str, list[str]]:
-    """Queue → the drives of gone workers that have to be moved to it. Running drives of a worker that was started again
-    go to the own queue of the new process, which adopts the agents; all others go back to the queue of their run."""
+    """Queue → the drives of gone workers that have to be moved to this queue.
+
+    If a worker was started again, the drives that its last process was running go to the worker's own queue, because
+    the new process adopts their agents. All other drives go back to the queue of their run.
+    """
     gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
         (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
         or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""
@@ -292,7 +296,8 @@ def _drives_of_gone_workers(db: Connection) -> dict[str, list[str]]:
 
 
 def _fence(db: Connection) -> None:
-    """Fence dead and replaced workers: they write nothing more about their runs. Mark their open attempts as lost."""
+    """Fence dead and replaced workers, so that they write nothing more about their runs. Mark attempts as lost: those
+    whose own lease has ended, and those of workers that were declared dead before their lease ended."""
     gone = (
         "position('#' in {0}) > 0 and split_part({0}, '#', 1) = w.name and (w.dead or {0} <> w.name || '#' || w.life)"
     )
@@ -307,11 +312,11 @@ def _fence(db: Connection) -> None:
 
 
 def _put_again(db: Connection) -> None:
-    """Put runs that somebody asked for, or that were abandoned, into their queues, unless they have a drive or a
-    driver.
+    """Put a run into its queue if somebody asked for it or its driver abandoned it. Runs that have a drive or a driver
+    are left alone.
 
-    Before that, mark waiting drives of an earlier format with the current one, so that workers take them, and remove
-    the refusals of runs that no worker will drive.
+    Before that, give waiting drives of an earlier format the current format, so that workers take them. Also remove the
+    refusals of runs that no worker will drive.
     """
     relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
         where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608

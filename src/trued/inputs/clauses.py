@@ -45,8 +45,9 @@ def clauses(text: str) -> list[str]:
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
     """The parts of the text that no quotation covers, verbatim.
 
-    The text before or after a quotation counts if it has at least MEANINGFUL words outside code that mean something
-    ("and" and "the" do not). A clause that no quotation touches counts if it has one such word, or code.
+    Words such as "and" and "the" do not count as words here. The text before or after a quotation is returned if it has
+    at least MEANINGFUL words outside code. A clause that no quotation touches is returned if it has at least one word,
+    or code.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)
@@ -92,10 +93,10 @@ def _meaningful_words(text: str) -> list[str]:
 
 
 def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
-    """Whether `rest`, a part that no quotation covers, only says where something is: "`slug(text)` in src/slug.js".
+    """Whether the text `rest` only says where something is: "`slug(text)` in src/slug.js".
 
-    That is so if it has names of routes, functions or files, `is_used` is true for each of them, and the other words
-    are words such as "in" or "the".
+    It must name at least one route, function or file, and `is_used` must be true for each name. All other words must be
+    words such as "in" or "the".
     """
     names = [found.strip("`") for found in _NAME.findall(rest)]
     return bool(names) and all(map(is_used, names)) and not _meaningful_words(_NAME.sub(" ", rest))

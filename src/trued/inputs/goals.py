@@ -102,7 +102,8 @@ class _GoalReading:
                 self._keep(closed.title, closed.line, closed.kind)
 
     def _title(self, blocks: list[Block]) -> None:
-        """Add the title as a sentence if no other sentence was found; if nothing at all was found, the whole text."""
+        """Add the title as a sentence if the goal has no other sentence. If nothing at all was found, add the whole
+        text."""
         first = next((block for block in blocks if isinstance(block, Heading)), None)
         if self.title and first and not self.found["sentences"] and section_kind(self.title) != "goal":
             self._keep(first.words.raw, first.line, "")

@@ -12,8 +12,8 @@ OF_PHASE = lazy_regex(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherev
 
 def chunks_of(outline: Outline) -> list[Draft]:
     """The plan's chunks. First, every block with an id is a chunk. Second, if a phase, or a section about work, has no
-    such block, each of its list items and table rows is a chunk. Third, if the whole plan has no chunk yet, each item
-    of a checklist is one. Last, each phase that still has no chunk becomes a single chunk."""
+    block with an id, each of its list items and table rows is a chunk. Third, if the whole plan has no chunk yet, each
+    item of a checklist is a chunk. Last, each phase that still has no chunk becomes a single chunk."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)
@@ -89,8 +89,8 @@ def _phase_of(section: PlanSection | None) -> PlanSection | None:
 
 
 def _from_prose(outline: Outline) -> None:
-    """Make each phase without chunks one chunk, of its heading and the unread text below it. A phase counts as having
-    chunks if its number begins the id of any chunk, wherever the plan lists that chunk."""
+    """Make each phase without chunks a single chunk: its heading and the unread text below it. If the id of any chunk
+    in the plan begins with a phase's number, that phase has chunks."""
     busy = _busy(outline.drafts)
     numbers = {match.group(1) for draft in outline.drafts if (match := OF_PHASE.match(draft.id))}
     drafts: dict[int, Draft] = {}

@@ -168,7 +168,8 @@ class Outline:
             self.found.append(DraftCriterion(kind, text, self.section, line))
 
     def _take(self, text: str, line: int) -> None:
-        """Keep a text as a criterion, part of a chunk or unread, depending on label and section. Drop background."""
+        """Keep a text as a criterion, as part of a chunk, or as unread text; its label and section decide which. Drop
+        background."""
         kind, chunk = self.label or self.section.kind, self._chunk()
         if kind in CRITERIA:
             self.found.append(DraftCriterion(kind, text, self.section, line))
@@ -204,8 +205,8 @@ class Outline:
             self.loose.append((self.section, block))
 
     def _chunks(self, items: tuple[Item, ...]) -> bool:
-        """Take the items that name a chunk, and return whether there were any. If so, the other items go into `loose`,
-        and are classified once the whole plan is read."""
+        """Take the items that name a chunk, and return whether there were any. If so, all other items go into `loose`,
+        and `chunks_of` classifies them once the whole plan is read."""
         before = len(self.drafts)
         others: list[Item] = []
         for item in items:
@@ -257,8 +258,8 @@ class Outline:
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
     def left_over(self, section: PlanSection, block: List | Table, kind: str = "text") -> None:
-        """Keep a list or table without chunks. Items with a checkbox become ship criteria. All other items and rows
-        become criteria of this `kind`; if `kind` is "text", they become unread text."""
+        """Keep a list or table without chunks. List items with a checkbox become ship criteria. All other items and all
+        rows become criteria of this `kind`, or unread text if `kind` is "text"."""
         if isinstance(block, Table):
             rows = [
                 (row.line, _row_text(block, row))

@@ -63,8 +63,9 @@ def _criteria(drafts: list[DraftCriterion], phases: "_Phases", file: str) -> tup
 
 
 def tick_lines(text: str, done: Mapping[int, str]) -> str:
-    """The plan with a proof comment at the end of some lines; if such a line has a checkbox, it is ticked. `done`: line
-    → the comment's text. All other lines are unchanged. Raises ValueError for a line that the plan does not have."""
+    """The plan with a proof comment at the end of some lines. If one of these lines has a checkbox, the box is ticked.
+    `done`: line → the comment's text. All other lines are unchanged. Raises ValueError for a line that the plan does
+    not have."""
     lines = split_lines(text)
     boxes = {
         item.line for block in parse(text) if isinstance(block, List) for item in block.walk() if item.checked is False
@@ -198,8 +199,8 @@ def _within_chunk(section: PlanSection | None) -> bool:
 
 
 def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
-    """The text outside of phases that every agent may read: problem, goals, non-goals, constraints, ship criteria, and
-    unread text, up to CONTEXT_LIMIT."""
+    """The text outside of phases, for every agent to read, up to CONTEXT_LIMIT: problem, goals, non-goals, constraints,
+    ship criteria and unread text."""
     parts: list[str] = []
     unread = {passage.line for passage in outline.unread}
     size = 0

@@ -12,11 +12,11 @@ SECTION_LEVEL = 2  # deepest heading that begins a section: "## Agent Specs" wit
 
 
 def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | None) -> Plan:
-    """The plan reduced to `settings.chunks` and `settings.phases`. The prose of each section is joined, and `done`
-    lists the chunks that the plan marks as done.
+    """The plan reduced to `settings.chunks` and `settings.phases`. The prose of each section is joined, and the plan's
+    `done` lists the chunks that its author marks as done.
 
-    `requirements`: the user's requirements file. If one of its requirements covers or repeats a line of the plan, that
-    line stays a requirement of its own. Raises BadInput for a part that the plan does not have.
+    `requirements`: the user's requirements file. If one of its requirements covers or repeats a line of the plan, this
+    line is not joined with other lines. Raises BadInput if the settings name a part that the plan does not have.
     """
     users_own = requirements.requirements if requirements else ()
     part = chosen_parts(plan, settings.chunks, settings.phases, [requirement.covers for requirement in users_own])
@@ -27,7 +27,7 @@ def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | No
 
 def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
     """The plan, with the unread lines of each section joined into one requirement. (A check or a person has to prove
-    each requirement, so one for each line would be too many.) The text is verbatim; the place is that of the first
+    each requirement, so one for each line would be too many.) The text is verbatim, and its place is that of its first
     line.
 
     A line stays a requirement of its own if its words are in `covered`, or if it is above the first section.

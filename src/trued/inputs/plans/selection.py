@@ -16,9 +16,9 @@ def chosen_parts(
     """The plan with only these chunks, and with the criteria that they can meet. Notes in `undecided` name what is left
     out. Raises BadInput for a name that the plan does not have.
 
-    Three kinds of criteria are kept: constraints; criteria of a phase whose chunks are all chosen; and criteria that a
-    requirement of the user covers together with a chosen chunk, and with no chunk that is left out. `covers`: what each
-    of the user's requirements covers.
+    Three kinds of criteria are kept. First, constraints. Second, criteria of a phase whose chunks are all chosen.
+    Third, criteria that one of the user's requirements covers together with a chosen chunk; this requirement must not
+    cover a chunk that is left out. `covers`: what each of the user's requirements covers.
     """
     if not chunks and not phases:
         return plan
@@ -86,8 +86,9 @@ def chosen_requirements(requirements: Requirements, plan: Plan, part: Plan) -> R
 
 
 def stands_for_part(requirement: Requirement, plan: Plan, part: Plan) -> bool:
-    """Whether a requirement of the whole plan's contract is only about this part: it is about chunks or criteria of the
-    part, or it is the user's own and covers nothing. A requirement with `parts` is about the whole plan."""
+    """Whether this requirement, from the contract of the whole plan, is only about this part. Then it is about chunks
+    or criteria of the part, or it is the user's own and covers nothing. A requirement with `parts` is about the whole
+    plan."""
     if len(part.tasks) == len(plan.tasks):
         return True
     if requirement.parts:
@@ -105,8 +106,8 @@ def stands_for_part(requirement: Requirement, plan: Plan, part: Plan) -> bool:
 
 
 def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str]:
-    """The chunks and criteria of this part that no requirement is about: nothing proves them, even if all requirements
-    are proven."""
+    """The chunks and criteria of this part that no requirement is about. Even if all requirements are proven, nothing
+    proves these chunks and criteria."""
     requirement_list = list(requirements)
     covered = {
         _normalize(text)
@@ -125,8 +126,8 @@ def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str
 
 
 def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
-    """Whether a requirement that covers these entries is about this part. It must not cover a chunk outside the part.
-    And it must cover a chunk of the part, or only criteria of the part, or nothing at all."""
+    """Whether a requirement that covers these entries is about this part. It is not if it covers a chunk outside the
+    part. Otherwise it is if it covers a chunk of the part, or only criteria of the part, or nothing at all."""
     ids = {task.id for task in part.tasks}
     chosen, not_chosen = (
         _task_names(task for task in plan.tasks if (task.id in ids) is is_chosen) for is_chosen in (True, False)

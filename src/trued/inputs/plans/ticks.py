@@ -7,8 +7,8 @@ from trued.model import Criterion, Grade, Judged, Plan, Requirement, Verdict
 
 
 def ticked_plan(plan: Plan, requirements: Sequence[Requirement], verdict: Verdict) -> str:
-    """A copy of the plan in which every proven or attested criterion is ticked, with its requirements and the
-    commit."""
+    """A copy of the plan in which every proven or attested criterion is ticked. A comment names the criterion's
+    requirements and the commit."""
     judged = {item.id: item for item in verdict.requirements}
     done = {}
     for criterion in plan.criteria:

@@ -1,4 +1,5 @@
-"""Detect a project's languages, and how it is built, tested and started; [commands] overrides what is detected."""
+"""Detect a project's languages, and how it is built, tested and started. The user's `[commands]` override what is
+detected."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -32,7 +33,7 @@ _UNSEEN = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class ProjectKind(Value):
-    """Languages, and one command line for each step; "" if unknown."""
+    """A project's languages, and one command line for each step; "" if no command is known."""
 
     names: tuple[str, ...] = ()
     build: str = ""
@@ -58,7 +59,8 @@ class ProjectKind(Value):
 
 
 def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
-    """Detect the kind from a commit's paths; `read` gives the text of the files that `files_to_read` names."""
+    """Detect the kind from a commit's paths. `read` gives the text of a file; only files that `files_to_read` names are
+    read."""
     plain = [path for path in paths if not _UNSEEN.search(path)]
     by_folder = folders(plain, DEEP)
     inside = text_reader(by_folder, read)
@@ -113,7 +115,8 @@ def _files_to_read_in(folder: str, names: set[str]) -> Iterator[str]:
 
 
 def _relevant_projects(projects_found: Sequence[Project], inside: Inside) -> list[Project]:
-    """The projects that count. Loose scripts and a package.json for tools alone count only if there is nothing else."""
+    """The projects that count. Loose scripts, and a package.json that only installs tools, count only if there is
+    nothing else."""
     manifests = [project for project in projects_found if project.files and not _is_only_tools(project, inside)]
     return manifests or list(projects_found)
 
@@ -126,7 +129,8 @@ def _is_only_tools(project: Project, inside: Inside) -> bool:
 
 
 def _with_commands(project: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
-    """The project with its commands, and why it has this test command or none; "" if that needs no reason."""
+    """The project with its commands, and the reason for its test command or for having none; "" if no reason is
+    needed."""
     if project.language == "python":
         commands = PythonCommands(project, names, inside)
         test, why = commands.test
@@ -155,7 +159,7 @@ def _node_tests(names: set[str]) -> list[str]:
 
 
 def _with_command(kind: ProjectKind, step: str, projects_with_commands: Sequence[Project]) -> ProjectKind:
-    """The kind with the commands of all projects for this step, joined into one command line. If they cannot be joined,
+    """The kind with one command line for this step, joined from the commands of all projects. If they cannot be joined,
     the kind gets the reason instead."""
     commands = [command for project in projects_with_commands if (command := getattr(project, step))]
     if len(commands) > MOST or (step == "start" and len(commands) > 1):

@@ -46,8 +46,8 @@ class Project:
 
     @property
     def test_alone(self) -> str:
-        """The test command for a check: without the parentheses that are needed to join the commands of several
-        projects."""
+        """The test command for a check of this project alone. It has no parentheses; only a line that joins the
+        commands of several projects needs them."""
         return self.test if self.folder == "." else self.test.removeprefix("(").removesuffix(")")
 
 
@@ -58,15 +58,15 @@ def is_manifest(path: str) -> bool:
 
 
 def projects(paths: Collection[str], read: Read, deep: int = 1) -> tuple[Project, ...]:
-    """All Python projects, then all Node projects; of each kind, the one in the root comes first."""
+    """All Python projects, then all Node projects. The project in the root comes first among those of its language."""
     by_folder = folders(paths, deep)
     inside = text_reader(by_folder, read)
     return (*_python_projects(by_folder, inside), *_node_projects(by_folder, inside))
 
 
 def folders(paths: Collection[str], deep: int = 1) -> dict[str, set[str]]:
-    """The root and the folders down to `deep` levels below it, each with the paths of all files in it. Folders of
-    examples, tests and the like are left out."""
+    """The root and the folders down to `deep` levels below it, each with the paths of all files in it. Folders with a
+    name such as "examples" or "tests" are left out."""
     by_folder: dict[str, set[str]] = {".": set(paths)}
     for path in sorted(paths):
         parts = path.split("/")
@@ -128,7 +128,8 @@ def _python(folder: str, names: set[str], inside: Inside) -> Project | None:
 
 
 def _pip(lists: list[str], texts: Mapping[str, str], manifest: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The calls of pip. `texts`: the texts of the lists, and of the files that declare a package."""
+    """The calls of pip that install a project. `texts`: the texts of the requirements files in `lists`, and of the
+    files that declare a package."""
     pinned = [name for name in lists if _PINNED.search(texts[name])]
     for name in lists:
         yield ("install", *(["--require-hashes"] if name in pinned else []), "-r", name)

@@ -38,7 +38,7 @@ class PythonCommands:
 
     @property
     def build(self) -> str:
-        """A command that compiles every file. Python needs no build, but this finds syntax errors."""
+        """A command that compiles every file. Python needs no build, but compiling finds syntax errors."""
         there = sorted({match[1] for name in self.names if (match := _PACKAGE.fullmatch(name))} - _ASIDE)
         if any(name.startswith("src/") and name.endswith(".py") for name in self.names):
             there = ["src", *(folder for folder in there if folder != "src")]
@@ -50,7 +50,7 @@ class PythonCommands:
 
     @property
     def test(self) -> tuple[str, str]:
-        """The test command, and the reason for it. If there is none: "", and the reason for that."""
+        """The test command, and the reason for it; without a test command "", and the reason why there is none."""
         if not self._tests:
             return "", "it has no tests yet"
         texts = [self._file_text(name) for name in self._tests[:LOOKED]]
@@ -128,7 +128,7 @@ class PythonCommands:
 
 
 def tests_in(names: set[str]) -> list[str]:
-    """The test files, those nearest to the root first, except those in node_modules."""
+    """The test files, those nearest to the root first. Files in node_modules are left out."""
     own = (name for name in names if TEST_FILE.fullmatch(name) and "node_modules/" not in name)
     return sorted(own, key=lambda name: (name.count("/"), name))
 

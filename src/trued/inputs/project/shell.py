@@ -45,8 +45,8 @@ _MARKS = "();<>|&`\n"
 
 
 def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, bool]]:
-    """Each program that the text starts, with its arguments, and whether it reads the previous program's output through
-    a pipe."""
+    """Each program that the command line starts, with its arguments, and whether a pipe feeds it the previous program's
+    output."""
     words, piped, skip = list[str](), False, False
     for token in (*_tokens(text), ";"):
         if set(token) <= set(_MARKS):
@@ -117,7 +117,7 @@ def _started_commands(words: list[str], piped: bool, depth: int) -> Iterator[tup
 
 
 def _bare(words: list[str]) -> list[str]:
-    """The words from the program on, without prefixes: variables, sudo, env, timeout."""
+    """The program and its arguments, without the words before them: variables, sudo, env, timeout."""
     while words:
         name = PurePosixPath(words[0]).name
         if _ASSIGNED.fullmatch(words[0]):

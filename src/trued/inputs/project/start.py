@@ -1,4 +1,4 @@
-"""Find commands that may start a project's server, judged by the project's files: the likeliest first."""
+"""Find commands that may start a project's server, from the project's files. The likeliest command comes first."""
 
 import re
 import shlex

@@ -33,10 +33,11 @@ _ENGINES_OWN = lazy_regex(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{
 def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
     """All requirements of a run.
 
-    The user's requirements stay unchanged; every part of the plan or text that they do not cover is added without a
-    check, and ends unproven. If the text of a user's requirement is a sentence of the source, or the whole goal, the
-    requirement covers it, even if its `covers` does not say so. Without a requirements file, one more requirement is
-    the whole source. Raises BadInput if a requirement covers something that the source does not have.
+    The user's requirements stay unchanged. Every part of the plan or text that they do not cover is added as a
+    requirement without a check, and ends unproven. If the text of a user's requirement is a sentence of the source, or
+    the whole goal, the requirement covers this text, even if its `covers` does not say so. Without a requirements file,
+    one more requirement stands for the whole source. Raises BadInput if a requirement covers something that the source
+    does not have.
     """
     users_own = requirements.requirements if requirements else ()
     if plan is None:
@@ -70,10 +71,10 @@ def _with_manual_checks_only(requirement: Requirement) -> Requirement:
 
 
 def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """These requirements, each with the visible checks that the same requirement has in `planned`.
+    """These requirements, each with the visible checks of the requirement with the same id and text in `planned`.
 
-    A requirement that covers another planned requirement also gets the browser checks of the covered one, so that a
-    browser check that fails refutes the covering requirement.
+    If a requirement covers another planned requirement, it also gets the browser checks of the covered one. A failed
+    browser check then refutes the covering requirement.
     """
     planned = tuple(planned)
     checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
@@ -105,7 +106,7 @@ def with_visible_checks(requirements: Requirements, planned: Iterable[Requiremen
 
 def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
     """Only the requirements whose whole text asks that a command succeeds. Each gets the command as its check, and
-    `keep`: a command that succeeds on the base must still succeed."""
+    `keep`, because a command that succeeds on the base must still succeed."""
     quoted = [(requirement, quoted_command(requirement.text)) for requirement in requirements if not requirement.parts]
     return tuple(
         requirement.model_copy(update={"checks": (CommandCheck(command=command),), "keep": True})
@@ -115,15 +116,15 @@ def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requiremen
 
 
 def _covering(planned: Requirement, users_own: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers `planned`; "" if there is none. A requirement that names
-    `planned` takes precedence over one that covers the whole goal."""
+    """The id of the user's requirement that covers `planned`; "" if there is none. A requirement that names `planned`
+    takes precedence over a requirement that covers the whole goal."""
     entries = {one_line(entry): by.id for by in users_own for entry in by.covers}
     kinds = (f"{kind}: {one_line(planned.text)}" for kind in KINDS)
     return next((entries[name] for name in (planned.id, one_line(planned.text), *kinds, "goal") if name in entries), "")
 
 
 def _with_parts(requirements: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """Make all other requirements parts of the requirement with the id `whole`, which stands for the whole source."""
+    """Make the requirement with the id `whole` stand for the whole source: all other requirements become its parts."""
     parts = tuple(requirement.id for requirement in requirements if requirement.id != whole)
     return tuple(
         requirement.model_copy(update={"parts": parts}) if requirement.id == whole and parts else requirement
@@ -187,9 +188,10 @@ class _Words:
         self.met: set[str] = set()  # names of covered criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
-        """Mark as covered the task, the criteria or the whole goal that an entry of `by.covers` names.
+        """Mark what an entry of `by.covers` names as covered: a task, criteria or the whole goal.
 
-        Returns the task's id, or the entry itself if it names no task. Raises BadInput if it names nothing.
+        Returns the task's id; if the entry names no task, the entry itself. Raises BadInput if the source has nothing
+        that the entry names.
         """
         if (task := self.tasks.get(one_line(entry).casefold())) is not None:
             self.done.add(task)
@@ -208,9 +210,12 @@ class _Words:
         return entry
 
     def repeated_by(self, requirement: Requirement) -> Iterator[str]:
-        """The sentences or criteria that the text of the user's requirement repeats, ignoring case and a final period;
-        all of them if the text is the whole goal. Leaves out texts that the requirement's `covers` already names, and
-        sentences that ask to keep something, because the engine has checks of its own for such sentences."""
+        """The sentences or criteria that the text of the user's requirement repeats, ignoring case and a final period.
+        If the text is the whole goal, it repeats all of them.
+
+        Two sorts are left out: texts that the requirement's `covers` already names, and sentences that ask to keep
+        something, because the engine has its own checks for them.
+        """
         if any(one_line(entry) in self.whole for entry in requirement.covers):
             return
         same = comparable(requirement.text)
@@ -222,10 +227,12 @@ class _Words:
         yield from (text for text in repeated if comparable(text) not in named)
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:
-        """A requirement for every task and criterion that is not covered. If an agent wrote the plan, a task counts
-        only if the agent wrote a requirement for it. The agent's other requirements are added if they cover something,
-        unless the user's own requirements cover every sentence. `taken`: the ids of the user's requirements; tasks and
-        an agent's requirements with one of these ids are left out."""
+        """A requirement for every task and criterion that is not covered.
+
+        If an agent wrote the plan, a task counts only if the agent wrote a requirement for it. Other requirements of
+        the agent are added if they cover something, unless the user's own requirements cover every sentence. `taken`:
+        the ids of the user's requirements. A task, or an agent's requirement, that has one of these ids is left out.
+        """
         planned = {requirement.id: requirement for requirement in self.plan.requirements}
         agents = planned or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
         users = {*taken, *(name for name, _ in self.words)}
