@@ -80,7 +80,8 @@ def explain(error: ValidationError) -> tuple[str, str]:
 
 
 def _outermost(error: ValidationError) -> ErrorDetails:
-    """The outermost problem. An unknown key goes before a missing key, which it may misspell."""
+    """The outermost problem. If a key is unknown and another is missing, the unknown key is reported, because it may be
+    the missing key misspelled."""
     problems = error.errors(include_url=False)
     # pydantic also calls a list too short if none of its items is valid: then the items are the problem
     real = [problem for problem in problems if problem["type"] != "too_short" or not problem["input"]]
@@ -88,7 +89,7 @@ def _outermost(error: ValidationError) -> ErrorDetails:
 
 
 class _Place:
-    """The place of a problem as a reader of the file sees it: pydantic's location without the tags of unions."""
+    """The place of a problem in the file. Unlike pydantic's location, it has no tags of unions."""
 
     def __init__(self, model: type[BaseModel], loc: tuple[str | int, ...], subjects: Subjects) -> None:
         self._subjects = subjects

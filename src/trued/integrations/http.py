@@ -53,8 +53,8 @@ def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], 
 
 
 def check_address(url: str, name: str) -> str:
-    """Return the address. Raises BadInput if it is not an HTTP address, contains a password, or is on another machine
-    that would get the token unencrypted."""
+    """Return the address. Raises BadInput if it is not an HTTP address, if it contains a password, or if the token
+    would go to another machine unencrypted."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -136,8 +136,8 @@ def unexpected_answer(at: Service, doing: str) -> ForgeFailed:
 
 
 def _root(error: BaseException) -> str:
-    """The cause inside a connection error, without the text that the HTTP library puts before it; the error's own text
-    if it names no cause."""
+    """The cause of a connection error, without the words that the HTTP library puts before it. If the error names no
+    cause, its own text."""
     reason = getattr(error.args[0], "reason", None) if error.args else None
     words = str(reason or error)
     return words.rpartition(": ")[2] if reason is not None else words

@@ -85,7 +85,8 @@ def _translated_errors(at: Service, doing: str) -> Iterator[None]:
 
 
 def _is_about_the_issue(response: Any) -> bool:
-    """Whether a 404 means that the issue does not exist, and not that the API does not."""
+    """Whether a 404 means that the issue does not exist. It may also mean that the server does not have this version of
+    the API."""
     try:
         return response is not None and bool(response.json().get("errorMessages"))
     except (ValueError, AttributeError):

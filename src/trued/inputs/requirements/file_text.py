@@ -1,4 +1,4 @@
-"""Makes the text of requirements files: of a scaffold to fill in, or of the cases of a contract."""
+"""Makes the text of requirements files: a scaffold for the user to fill in, or a file with the cases of a contract."""
 
 import json
 import shlex

@@ -60,7 +60,8 @@ def without_number(sentence: str) -> str:
 def named_command(sentence: str) -> str:
     """The command that the whole sentence asks to succeed; "" if it names none.
 
-    If the command is not marked as code, any words may match: callers must check that it starts a known program.
+    If the sentence does not mark the command as code, the result may be any words. Then callers must check that it
+    starts a known program.
     """
     match = _PASSES.fullmatch(" ".join(sentence.replace("*", "").split()))
     return (match[1] or match[2] or "").strip() if match else ""

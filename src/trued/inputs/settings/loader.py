@@ -1,6 +1,6 @@
 """Loads the settings of a run. If a key has several values, the first in this order counts: flag, environment variable,
-project file, user file, default. A project file cannot loosen what its user restricts: login, network, limits,
-publishing."""
+project file, user file, default. A project file cannot loosen what the user's own file restricts: login, network,
+limits, publishing."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -116,8 +116,8 @@ def load_settings(
 
 
 def user_hub(user: Path) -> HubTable:
-    """The hub that the settings file in the folder `user` names; its addresses are "" if there is none. Raises
-    BadInput."""
+    """The hub that the user's settings file names; without one, a table whose addresses are "". `user`: the folder of
+    that file. Raises BadInput."""
     hub: HubTable = _user_file(user).get("hub", HubTable())
     return hub
 
@@ -128,7 +128,8 @@ def _explicit_keys(table: Any) -> dict[str, Any]:
 
 
 def _by_role(key: str, *layers: Mapping[str, Any]) -> dict[str, str]:
-    """Merge the layers role by role; a value for all roles replaces everything from the layers below it."""
+    """Merge the layers role by role; a later layer overrides an earlier one. If a layer has a value for all roles,
+    everything from earlier layers is dropped."""
     merged: dict[str, str] = {}
     for layer in layers:
         given = layer.get(key, {})
@@ -137,15 +138,16 @@ def _by_role(key: str, *layers: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> str:
-    """The narrower network of both files, because a repository cannot allow what its user has forbidden. Environment
-    and flags override both."""
+    """The network that environment or flags set. If they set none, the narrower of the two files' values, because a
+    repository cannot allow what its user has forbidden."""
     files = [layer["network"] for layer in (user, project) if "network" in layer]
     named = [layer["network"] for layer in above if "network" in layer]
     return str(named[-1] if named else min(files, key=NETWORKS.index, default="host"))
 
 
 def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> RunLimits:
-    """The merged limits: a repository may lower its user's limits; environment and flags override both."""
+    """The merged limits. A repository may lower its user's limits, but not raise them. Environment and flags override
+    both."""
     limits = lower_limits(user.get("limits", RunLimits()), project.get("limits", RunLimits()))
     for layer in above:
         limits = apply_limits(limits, layer.get("limits", ()))
@@ -153,8 +155,8 @@ def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping
 
 
 def _resolve_variables(variables: Mapping[str, str | None], environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables. A variable without a value gets its value from the environment; if it is not set there, it is left
-    out."""
+    """The variables with their values. A variable without a value gets its value from the environment. If it is not set
+    there either, it is left out."""
     values = {name: environ.get(name) if value is None else value for name, value in variables.items()}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -183,7 +185,7 @@ def _project_file(root: Path) -> dict[str, Any]:
 
 def _tool_table(path: Path) -> Located | None:
     """The project's pyproject.toml if it has settings for trued; else None. A file that does not mention trued is not
-    parsed, so it may be broken."""
+    parsed, so a mistake in it does no harm."""
     if not path.is_file():
         return None
     text = path.read_bytes().decode("utf-8", "replace")

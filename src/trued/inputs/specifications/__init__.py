@@ -37,7 +37,8 @@ GROUPS: tuple[tuple[SpecificationFormat, ...], ...] = ((OwnFile(),), (SpecKit(),
 
 
 def find_specifications(paths: Iterable[str]) -> dict[str, SpecificationFormat]:
-    """Path → format that reads it, from the first group with a format that matches a path; empty if there is none."""
+    """Path → the format that reads this file. Only the first group of formats that matches any path is used. Empty if
+    no format matches."""
     listed = sorted(paths)
     for group in GROUPS:
         if taken := {path: source for source in group for path in source.matching_paths(listed)}:
@@ -57,8 +58,9 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
 
 
 def read_specification(path: str, text: str) -> Requirements:
-    """Read requirements from one file, in the first format that finds any. The formats that match its path are tried
-    first, then spec-kit, OpenSpec and checklist. Raises BadInput if no format finds any."""
+    """Read requirements from one file, in the first format that finds some. The formats that match its path are tried
+    first, then spec-kit and OpenSpec if the text looks like theirs, then checklist. Raises BadInput if no format finds
+    requirements."""
     spots = [source for group in GROUPS for source in group if source.matching_paths([path.lstrip("/"), _tail(path)])]
     by_shape = [source for source in (SpecKit(), OpenSpec()) if source.recognises(text)]
     for source in (*spots, *by_shape, Checklist()):
@@ -71,7 +73,8 @@ def read_specification(path: str, text: str) -> Requirements:
 
 
 def _tail(path: str) -> str:
-    """The path from `/openspec/` or `/specs/` on, without the slash; if neither occurs, the file's name."""
+    """The end of the path, beginning with its folder `openspec/` or `specs/`; the file's name if the path has neither
+    folder."""
     for mark in ("openspec/", "specs/"):
         if (at := f"/{path}".find(f"/{mark}")) >= 0:
             return path[at:]

@@ -37,9 +37,11 @@ _CODE = lazy_regex(r"`+[^`]*`+")
 
 
 def without_box(line: str) -> str | None:
-    """The words of an item without the box with which it begins; None if the line is no item of a checklist.
+    """The words of an item, without the box that it begins with; None if the line is no item of a checklist.
 
-    An empty box elsewhere on the line, or a ticked one at its end, makes an item of the whole line."""
+    A line without a box at its beginning is an item if it has an empty box anywhere, or a ticked box at its end. Then
+    all its words are returned. A line that explains what boxes mean is no item.
+    """
     line = _SHORT_CODE.sub("\u2611", _ENTITY.sub(_sign_of, line))
     if match := _BEGINS.match(line):
         return line[match.end() :].strip()
@@ -49,7 +51,8 @@ def without_box(line: str) -> str | None:
 
 
 def without_box_in_prose(line: str) -> str | None:
-    """As `without_box`, for text that is no checklist: there, a tick or cross makes an item only in a list or table."""
+    """Like `without_box`, for a line outside of checklists. There, a line with only a tick or a cross must also be in a
+    list or table to be an item."""
     words = without_box(line)
     line = _ENTITY.sub(_sign_of, line)
     is_listed = re.match(rf"[\s>]*(?:[^\w\s`<{_SIGNS}]|{_NUMBER}|<li\b)", line)
@@ -57,7 +60,7 @@ def without_box_in_prose(line: str) -> str | None:
 
 
 def _sign_of(entity: re.Match[str]) -> str:
-    """The blank or sign that the HTML entity stands for. An unknown entity stays, and so does one that stands for a
-    letter, a digit, <, > or &."""
+    """The blank or sign that the HTML entity stands for. The entity stays as it is if it is unknown, or if it stands
+    for a letter, a digit, <, > or &."""
     shown = html.unescape(entity[0])
     return entity[0] if shown.isalnum() or shown in tuple("<>&") else shown

@@ -1,6 +1,7 @@
 """A plain Markdown checklist: each item with a box (such as `- [ ]`) or a number (such as FR-001) is a requirement.
 
-In a file with such items, every other list item is a requirement, too, unless it plainly asks for nothing.
+In a file that has items with a box or number, every other list item is a requirement, too, unless it plainly asks for
+nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ def _paragraphs(blocks: Sequence[Block]) -> Iterator[tuple[str, set[int]]]:
 
 def _below_headings(blocks: Sequence[Block], lines: list[str], read: set[int]) -> Iterator[tuple[str, set[int]]]:
     """Words and lines of each heading that begins with a number such as FR-001, together with the unread lines below
-    it. If all lines below a short heading were read, the heading is only their title, and its words are ""."""
+    the heading. If the heading is short and all lines below it were read, it is only a title, and its words are ""."""
     for at, heading in enumerate(blocks):
         title = words_after_number(heading.words.raw) if isinstance(heading, Heading) else None
         if title and isinstance(heading, Heading):

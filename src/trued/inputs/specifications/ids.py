@@ -29,13 +29,13 @@ def requirement_of(name: str, text: str, file: str, line: int, checks: tuple[Che
 
 
 def command_checks(words: Words) -> tuple[Check, ...]:
-    """The check that a sentence such as "`make lint` passes" names; none if it says anything else."""
+    """The command check of a sentence such as "`make lint` passes"; empty for any other sentence."""
     command = quoted_command(without_number(words.raw))
     return (CommandCheck(command=command),) if command else ()
 
 
 def whole_command(text: str) -> tuple[Check, ...]:
-    """The check of a text that says only that a command passes; none for any other text."""
+    """The command check of a text that says nothing but that a command passes; empty for any other text."""
     return command_checks(Words(raw=text))
 
 

@@ -1,5 +1,5 @@
-"""Reads list items to which the specification's format gives no meaning: each is a requirement, unless it plainly asks
-for nothing."""
+"""Reads list items that have no special meaning in the specification's format. Each of them is a requirement, unless it
+plainly asks for nothing."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
@@ -25,8 +25,8 @@ _LINK = lazy_regex(r"!?\[[^\]]*\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)
 
 
 def is_aside(title: str) -> bool:
-    """Whether the whole heading or label is known to be about the specification or the work. False for "Data quality"
-    and for "Dependencies and constraints"."""
+    """Whether every part of a heading or label is known to be about the specification or the work. "Data quality" and
+    "Dependencies and constraints" are not."""
     bare_title = _REMARK.sub("", title)
     parts = [bare_title] if _is_known_aside(bare_title) else JOINTS.split(bare_title.lower())
     return all(map(_is_known_aside, parts)) and bool(title_words(bare_title))
@@ -37,8 +37,9 @@ def _is_known_aside(title: str) -> bool:
 
 
 def aside_lines(blocks: Sequence[Block]) -> set[int]:
-    """Numbers of the lines in header fields and below headings and labels that are asides. The title of the whole file
-    is never an aside. A heading that asks for something ends the aside around it."""
+    """Numbers of the lines that ask for nothing: header fields, and the text below a heading or label that is an aside.
+    The title of the whole file is never an aside. If a heading inside an aside asks for something, the aside ends
+    there."""
     lines, aside = set[int](), 0
     for at, block in enumerate(blocks):
         field = False
@@ -60,7 +61,8 @@ def words_of_item(item: Item) -> str | None:
 
 
 def boxed_items(items: Iterable[Item], words_of: Callable[[Item], str | None]) -> Iterator[tuple[str, set[int]]]:
-    """Words and lines of each item for which `words_of` returns text, together with the plain items below it."""
+    """Words and lines of each item for which `words_of` returns text, together with its nested items that have neither
+    such text nor a number."""
     for item in (inner for outer in items for inner in outer.walk()):
         if (words := words_of(item)) is not None:
             below = [other for inner in item.items for other in _plain_items(inner, words_of)]
@@ -69,7 +71,8 @@ def boxed_items(items: Iterable[Item], words_of: Callable[[Item], str | None]) -
 
 
 def _plain_items(item: Item, words_of: Callable[[Item], str | None]) -> Iterator[Item]:
-    """The item and the items nested in it, without those that `words_of` reads or that begin with a number."""
+    """The item and the items nested in it. An item for which `words_of` returns text, or that begins with a number, is
+    left out together with everything nested in it."""
     if words_of(item) is None and not NUMBERED.match(item.words.raw):
         yield item
         for below in item.items:
@@ -77,8 +80,8 @@ def _plain_items(item: Item, words_of: Callable[[Item], str | None]) -> Iterator
 
 
 def other_items(items: Iterable[Item], read: Collection[int], lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Text and line of each item outside of the lines that were read, with the unread items nested in it. Only header
-    fields, notes, links, and titles of items that were read are left out."""
+    """Text and line of each item that was not read; the text includes its nested items that were not read. Left out are
+    header fields, notes, links, and titles above items that were all read."""
     for item in items:
         words = item.words.raw or bare(lines[item.line - 1])
         nested = list(other_items(item.items, read, lines))

@@ -10,16 +10,16 @@ LISTED = lazy_regex(rf"{NUMBERED.pattern}(?:[*_`)\]]+|\s*[:|–—-]|\s*$)", re.
 
 
 def numbered_words(line: str) -> str | None:
-    """The words of any line if they begin with a number, a separator such as ":", and a text. Otherwise None, because a
-    line of prose may only mention a number."""
+    """The words of a line if they begin with a number, a separator such as ":", and a text; otherwise None. Without the
+    separator, the line may be prose that only mentions a number."""
     words = bare(line)
     match = LISTED.match(words)
     return words if match and words[match.end() :] else None
 
 
 def words_after_number(words: str) -> str | None:
-    """The words of an item, heading or paragraph if they begin with a number and a text follows, with or without a
-    separator; otherwise None."""
+    """The words of an item, heading or paragraph if they begin with a number and a text follows; otherwise None. A
+    separator between number and text is not needed."""
     match = NUMBERED.match(words)
     return words if match and re.search(r"\w", words[match.end() :]) else None
 

@@ -98,7 +98,8 @@ class _OpenSpecFile:
         return sorted(self.found, key=lambda one: one.source.line)
 
     def read_structure(self, text: str) -> list[Requirement]:
-        """Read the requirements below this format's headings. Boxes elsewhere are not read."""
+        """Read the requirements below headings of this format. Lists outside of these sections are only collected in
+        `rest`."""
         blocks = parse(text)
         asides = aside_lines(blocks)
         for block in blocks:
@@ -169,9 +170,9 @@ class _OpenSpecFile:
         self.commands += [(len(self.found) - 1, words, line, checks)] if checks else []
 
     def _give_checks(self) -> None:
-        """Make each command the check of its requirement if the requirement has a short title and says nothing else.
-        Otherwise the command's sentence becomes a requirement of its own, because a command shows nothing about the
-        words beside it."""
+        """Decide which requirement each command checks. If the requirement has a short title and no text but the
+        command's sentence, the command becomes its check. Otherwise the sentence becomes a requirement of its own,
+        because a command shows nothing about the other words."""
         for at, words, line, checks in self.commands:
             main = self.found[at]
             title, _, below = main.text.partition("\n")

@@ -99,7 +99,7 @@ class _SpeckitFile:
         return sorted(self.found, key=lambda requirement: requirement.source.line)
 
     def read_structure(self, text: str) -> list[Requirement]:
-        """Read text with a number such as FR-001, and sections that ask for something. Boxes elsewhere are not read."""
+        """Read text with a number such as FR-001, and sections that ask for something."""
         lines, blocks = split_lines(text), parse(text)
         self.asides = aside_lines(blocks)
         for block in blocks:
@@ -178,8 +178,8 @@ class _SpeckitFile:
                 self._item(below)
 
     def _table(self, table: Table) -> None:
-        """Add each row, like an item. A row that begins with the number of a known requirement is added to that
-        requirement's text, as in a table of what is done."""
+        """Add each row, like an item. If a row begins with the number of a known requirement, it is added to that
+        requirement's text. Rows of this kind occur in tables of what is done."""
         header = [TableRow(table.header, table.line)] if NUMBERED.match(_first_words(table.header)) else []
         for row in (*header, *table.rows):
             text, match = (
@@ -198,8 +198,8 @@ class _SpeckitFile:
                 self._more(text, row.line)
 
     def _other(self, block: Other, lines: list[str]) -> None:
-        """Read a quotation, code or HTML. Each line that begins with a number such as FR-001 begins a requirement; the
-        lines above the first one are text without a number."""
+        """Read a quotation, code or HTML. Each line that begins with a number such as FR-001 begins a requirement. The
+        lines above the first number are text without a number."""
         inner = [line.strip(" \t>\r\n") for line in lines[block.line - 1 : block.end]]
         starts = [at for at, line in enumerate(inner) if NUMBERED.match(line.lstrip("-*+ "))]
         for at, end in zip(starts, [*starts[1:], len(inner)], strict=False):
@@ -210,9 +210,12 @@ class _SpeckitFile:
             self._more(before, block.line)
 
     def _more(self, text: str, line: int) -> None:
-        """Take text without a number. It is added to the last requirement of this section or, outside of sections, to
-        the open requirement. If that requirement has checks, or the section has none yet, the text becomes a new
-        requirement. Text outside of sections, with no open requirement, is about the work and is left out."""
+        """Take text without a number.
+
+        In a section, add it to the section's last requirement. If there is none yet, or if it has checks, the text
+        becomes a new requirement. Outside of sections, do the same with the open requirement. Without an open
+        requirement, the text is about the work and is left out.
+        """
         inside = len(self.found) > self.begun if self.section else self.open
         if inside and not self.found[-1].checks:  # a check judges only the text that it was made from
             self._append(len(self.found) - 1, text)
@@ -224,8 +227,8 @@ class _SpeckitFile:
         self.found[at] = known.model_copy(update={"text": f"{known.text}\n{text}"})
 
     def _add_numbered(self, words: str, text: str, line: int) -> bool:
-        """Add a requirement if the words begin with its number, and return whether they do. Outside of sections, the
-        new requirement is open then: the text below belongs to it."""
+        """Add a requirement if the words begin with a number, and return whether they do. Outside of sections, the new
+        requirement stays open, so that the text below is added to it."""
         if match := NUMBERED.match(words):
             self._add(match[1].upper(), text, line, whole_command(text))
             if not self.section:

@@ -1,4 +1,5 @@
-"""Lines that look like requirements where no structure was read: in tables, quotations, code, HTML or broken lists."""
+"""Finds lines that look like requirements where the format's reader read nothing: in tables, quotations, code, HTML or
+broken lists."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ _INPUT = lazy_regex(r"<input\b[^<>]*>", re.IGNORECASE)
 
 def unread_items(text: str, read: set[int], words_of: Callable[[str], str | None]) -> Iterator[tuple[str, int]]:
     """Text and line of each item outside of the lines that were read. An item begins where `words_of` finds words: on a
-    line, after a tag or in a table's cell. It ends before the next item or an empty line. Comments do not count."""
+    line, after a tag or in a table's cell. It ends before the next item or an empty line. Comments are ignored."""
     words, line, depth = "", 0, 0
     for number, whole in enumerate(split_lines(_INPUT.sub(_on_one_line, without_comments(text))), 1):
         bullet, is_read, is_rule = _BULLET.match(whole), number in read, bool(_RULE.fullmatch(whole.rstrip("\r\n")))
@@ -49,8 +50,8 @@ def bare(line: str) -> str:
 
 
 def _parts(line: str, words_of: Callable[[str], str | None]) -> Iterator[str]:
-    """The line, cut before each HTML tag that an item follows, except where only list marks and tags precede the
-    tag."""
+    """The line, cut into parts: a new part begins at each HTML tag that is followed by an item. If only list marks and
+    tags come before the tag, the line is not cut there."""
     start = 0
     tags = list(_TAGS.finditer(line))
     ends = [*(tag.start() for tag in tags), len(line)][1:]

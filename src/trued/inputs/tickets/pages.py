@@ -54,7 +54,8 @@ def _path(match: re.Match[str]) -> str:
 
 
 def _sort_quotes(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The texts that must be seen and those that must not, judged by the words around each quotation."""
+    """The quoted texts that must be seen on the page, and the quoted texts that must not. The words around a quotation
+    decide."""
     sees: list[str] = []
     hides: list[str] = []
     end, denied = 0, False
@@ -70,7 +71,7 @@ def _sort_quotes(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tu
 
 
 def _denies(after: str) -> bool:
-    """Whether the words after a quotation negate it, as in `"A" is no longer shown`. A negation at their very end, as
-    in `"A" instead of "B"`, belongs to the next quotation."""
+    """Whether the words after a quotation negate it, as in `"A" is no longer shown`. A negation at the end of these
+    words, as in `"A" instead of "B"`, is about the next quotation."""
     words = re.sub(r"\b(?:instead of|rather than|and not|not|without)\s*$", "", after.rstrip(" \0"))
     return bool(_NOT.search(words))

@@ -1,4 +1,5 @@
-"""Make a plan from a ticket: every sentence is a criterion; pages and commands that it names are visible checks."""
+"""Make a plan from a ticket. Every sentence is a criterion. A criterion that names a page or a command gets a visible
+check."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -23,8 +24,8 @@ def ticket_plan(ticket: Ticket) -> Plan:
 
 
 def _checkable_requirements(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
-    """A requirement with its check for each criterion that names a page or a command. Its id is the criterion's kind
-    and number, as in `requirements/coverage.py`."""
+    """A requirement with a check for each criterion that names a page or a command. Its id is made of the criterion's
+    kind and number, like the ids in `requirements/coverage.py`."""
     counts = Counter[str]()
     for criterion in criteria:
         counts[criterion.kind] += 1
@@ -48,7 +49,8 @@ def _check(criterion: Criterion) -> Check | None:
 def servable_requirements(
     requirements: Iterable[Requirement], serve: Serve | None
 ) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
-    """The requirements, and notes. Without a server, each requirement with a page check is replaced by a note."""
+    """The requirements that can be checked, and notes about all others. Only without a server, a requirement with a
+    page check is replaced by a note."""
     all_requirements = tuple(requirements)
     pages = [
         requirement

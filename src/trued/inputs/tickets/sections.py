@@ -197,7 +197,7 @@ def _sentences(block: Block, lines: list[str]) -> list[tuple[str, int]]:
 
 
 def _listed_names(block: Block) -> list[str]:
-    """The names in a list or a line: those in code marks, else those between commas."""
+    """The names in a list or a line: the texts in code marks or, if there are none, the texts between commas."""
     if isinstance(block, List):
         return [name for item in block.walk() for name in _names(item.words)]
     if not isinstance(block, Paragraph):

@@ -65,8 +65,8 @@ class JiraTracker:
     def _fields(
         self, fields: Mapping[str, Any], names: Mapping[str, Any], pictures: Mapping[str, str]
     ) -> dict[str, str]:
-        """Name → value of each field, as Markdown. The name is the one that people see, but all fields with acceptance
-        criteria become one field of a fixed name."""
+        """Name → value of each field, as Markdown. The name is the one that people see in Jira. But all fields with
+        acceptance criteria are joined into one, which always has the same name."""
         criteria = {name.casefold() for name in self._settings.tickets.acceptance}
         found: dict[str, str] = {}
         for id_, value in fields.items():

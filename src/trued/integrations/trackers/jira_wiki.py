@@ -33,10 +33,11 @@ def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
 
 
 class _Conversion:
-    """Converts a text to lines of Markdown. At the end, `fence` and `quoted` are the blocks that nothing closes."""
+    """Converts a text to lines of Markdown. After the last line, `fence` and `quoted` are the blocks that are still
+    open."""
 
     def __init__(self, text: str, pictures: Mapping[str, str], literal: Collection[int] = ()) -> None:
-        """`literal`: the numbers of the marks that are plain text, so that they open no quotation."""
+        """`literal`: the numbers of the marks that are plain text and therefore begin no quotation."""
         self.pictures, self.literal, self.marks = pictures, literal, 0
         self.lines: list[str] = []
         self.fence = ""  # the block that is open: code or noformat
@@ -54,7 +55,8 @@ class _Conversion:
         return "> " if self.quoted else ""
 
     def _end_fence(self, line: str) -> str:
-        """Add the line to the open block. Returns what follows the mark that ends the block, else ""."""
+        """Add the line to the open block. If a mark in the line ends the block, return the text after the mark, else
+        ""."""
         before, closed, after = line.partition(f"{{{self.fence}}}")
         self.lines += [self._prefix + before] if before or not closed else []
         self.lines += [f"{self._prefix}```"] if closed else []

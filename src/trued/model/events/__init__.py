@@ -52,7 +52,7 @@ class JournalEvent(BaseModel):
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self | None:
         """Read a stored object. A field that is missing or has another type, as in older journals, gets its default or
-        an empty value. None if the object cannot be read even so."""
+        an empty value. Returns None if the object still cannot be read."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:

@@ -112,7 +112,7 @@ class CallRepeated(JournalEvent, kind="run again"):
 
 
 class FreshSession(JournalEvent, kind="fresh session"):
-    """The agent cannot resume a conversation: it is given all facts again."""
+    """The agent cannot resume a conversation. So it begins a new one, and its brief repeats all facts."""
 
     why: str
 

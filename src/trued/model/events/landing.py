@@ -6,7 +6,7 @@ from trued.model.events import JournalEvent
 
 
 class ConsentGiven(JournalEvent, kind="agreed"):
-    """A person agreed to changes of files that tools execute or trust automatically, or of existing tests."""
+    """A person agreed to changes of existing tests, or of files that tools execute or trust automatically."""
 
     files: tuple[str, ...]
     digest: str
