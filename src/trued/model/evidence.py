@@ -46,8 +46,8 @@ class Tried(Value):
         return self.named if self.failure == "module" else ""
 
     def without_text(self, name: str) -> Self:
-        """The result under another name, with only its outcome and the kind of failure: no word in it is one that the
-        head could choose."""
+        """The result under another name, with only its outcome and the kind of failure. No word that the code under
+        test could choose is left in it."""
         kind = self.failure if self.failure in _OPEN_ENDED else self.kind
         return self.model_copy(update={"id": name, "kind": kind, "detail": "", "seconds": 0.0})
 
@@ -214,15 +214,15 @@ class Verdict(Value):
 
     @property
     def missing_from_environment(self) -> tuple[MissingFromEnvironment, ...]:
-        """What the environment lacked, each once: without it, requirements or existing tests could not be judged. No
-        agent can fix it."""
+        """Everything that the environment lacked and that kept requirements or existing tests from being judged, each
+        once. No agent can fix it."""
         every = (*self.requirements, *self.suites)
         return tuple(dict.fromkeys(part for judged in every for part in judged.missing))
 
     @property
     def lacks_only_environment(self) -> bool:
-        """Whether nothing failed, and the work could not be judged only because of what the environment lacked
-        (`missing_from_environment`). A round with this result does not count as an attempt: a person has to fix the
+        """Whether nothing failed, and only things that the environment lacked (`missing_from_environment`) kept the
+        work from being judged. A round with this result does not count as an attempt, because a person has to fix the
         environment."""
         every = (*self.requirements, *self.suites)
         none_failed = all(judged.holds or (judged.grade is Grade.UNJUDGED and judged.missing) for judged in every)
@@ -230,7 +230,7 @@ class Verdict(Value):
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
-        """Everything that is missing, each once."""
+        """The gaps of all requirements and suites, the remarks and the objections. What is equal is listed once."""
         judged = (*self.suites, *self.requirements)
         every = (*self.remarks, *(gap for requirement in judged for gap in requirement.gaps), *self.objections)
         return tuple({(gap.what, gap.where): gap for gap in every}.values())  # several requirements can share a gap
@@ -279,16 +279,16 @@ class Contract(Value):
 
     @property
     def visibility(self) -> str:
-        """Whether the cases are held out, and why, in one clause. If agents could read them, `held_out_why` is that
-        clause."""
+        """One clause that says whether the cases are held out, and why. If agents could read the cases, `held_out_why`
+        says so itself and is the whole clause."""
         if self.held_out:
             return f"cases are held out: {self.held_out_why}"
         return self.held_out_why or "cases are visible"
 
     @property
     def import_folders(self) -> tuple[str, ...]:
-        """The folders from which checks import: the user's `environment.path`, else the top, `src` and the project
-        roots."""
+        """The folders from which checks import. The user's `environment.path` if it is set; otherwise the top folder,
+        `src` and the project roots."""
         return self.environment.path or (".", "src", *self.project_roots)
 
     @property
@@ -332,8 +332,7 @@ class Figures(Value):
         return self.total > 0 and self.passing == self.total
 
     def good_beside(self, base: "Figures") -> bool:
-        """Whether all tests pass, apart from tests that are skipped both here and on the base. At least one must
-        pass."""
+        """Whether at least one test passes and all others pass, too, or are skipped both here and on the base."""
         skipped_on_both = {*self.skipped} & {*base.skipped}
         return self.passing > 0 and self.passing + len(skipped_on_both) == self.total
 

@@ -33,8 +33,8 @@ class StoredVerdict(NamedTuple):
 
 
 def claim_of(reply: Mapping[str, object]) -> str:
-    """The result that a reply claims: PASS or "not yet" if the reply says so by true or false, otherwise the agent's
-    own word, such as DONE; "" if it claims none."""
+    """The result that a reply claims. If the reply has a true or false field for it, PASS or "not yet"; otherwise the
+    agent's own word, such as DONE. "" if the reply claims no result."""
     passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
     if passed:
         return "PASS" if all(passed) else "not yet"

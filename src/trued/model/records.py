@@ -40,7 +40,7 @@ class PersonAnswer(NamedTuple):
 
 
 class Event(Value):
-    """One entry of the journal. Everything that people see is made from such entries."""
+    """One entry of the journal. Everything that people see is made from these entries."""
 
     id: int
     at: float
@@ -116,7 +116,8 @@ class Comment(Value):
 
 
 class TakenComments(Value):
-    """The comments that one call was given. They are the result of a step, so a replay gives the call the same ones."""
+    """The comments that one call was given. They are the result of a step, so a replay gives the call the same
+    comments."""
 
     role: str
     call: str

@@ -77,7 +77,7 @@ class Environment(Value):
     services: tuple[Serve, ...] = ()  # started before each check that may use the loopback network
 
     def over(self, other: "Environment") -> "Environment":
-        """This environment. Whatever it does not set has the value of `other`; `variables` has those of both."""
+        """This environment. What it does not set is taken from `other`. The variables of both are merged."""
         fields = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
         return other.model_copy(update={**fields, "variables": {**other.variables, **self.variables}})
 

@@ -76,8 +76,8 @@ NOTIFY_KINDS: tuple[NotifyKind, ...] = ("waits", "ends", "limits", "refuted")
 
 
 class WebhookSettings(Value):
-    """Where notifications are posted, and the secret that signs them: in a variable, or in a file that only its owner
-    can read."""
+    """Where notifications are posted, and where the secret that signs them is: in an environment variable, or in a file
+    that only its owner can read."""
 
     url: str = Field(pattern=r"^https?://[^\s/@?#]+([/?][^\s#]*)?$")
     secret_env: str = ""
@@ -115,7 +115,7 @@ class TicketSettings(Value):
 
 
 class Commands(Value):
-    """How the project is built, tested and started; "": detected from its files."""
+    """How the project is built, tested and started. A command that is "" is detected from the project's files."""
 
     build: str = ""
     test: str = ""

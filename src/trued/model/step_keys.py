@@ -69,14 +69,14 @@ def is_examiners(key: str, role: str = "") -> bool:
 
 
 def call_name(key: str) -> str:
-    """A call's name with its scopes, without its number, so that it is the same for every ask: `feature F1/dev` for
-    `feature F1/dev#3`."""
+    """A call's name with its scopes, without its number: `feature F1/dev` for `feature F1/dev#3`. All asks of this call
+    have the same name."""
     return key.partition("#")[0]
 
 
 def comments_key(key: str, stop: int = 0) -> str:
-    """The key of the step in which a call gets people's comments. `stop`: 0 before the call begins, n after a comment
-    has stopped it for the n-th time."""
+    """The key of the step in which a call gets people's comments. `stop`: 0 before the call begins; n after the n-th
+    time that a comment has stopped the call."""
     return f"{key} comments{f' {stop}' if stop else ''}"
 
 
@@ -86,8 +86,8 @@ def is_comments(key: str) -> bool:
 
 
 def is_sent(key: str) -> bool:
-    """Whether a step records what was sent to the hub's store. Its key ends with 16 hex digits. A workflow's own step
-    called `sent` has a small number there."""
+    """Whether a step records what was sent to the hub's store. Its key ends with 16 hex digits. The key of a workflow's
+    own step called `sent` ends with a small number instead."""
     return re.search(SENT_KEY, key) is not None
 
 

@@ -372,8 +372,8 @@ def _limit_change(step: LimitStep) -> str:
 def _decision_words(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...], decision: Decision
 ) -> str:
-    """What the journal would record, one line for each requirement (or one for the whole contract): who, what, at which
-    commit, why. Raises BadInput for an unknown requirement."""
+    """What the journal would record: who, what, at which commit and why. One line for each requirement, or a single
+    line for the whole contract. Raises BadInput for an unknown requirement."""
     verb = "rejects" if decision.rejected else "accepts"
     if not wanted:
         ids = [requirement.id for requirement in contract.requirements]

@@ -151,7 +151,7 @@ class Confirmations:
             self._expiry = None
 
     def _close(self, proposal: ProposedDecision, state: DecisionState, said: str) -> None:
-        """Close this proposal; do nothing if it is no longer the open one."""
+        """Close this proposal if the terminal still asks about it; otherwise do nothing."""
         if proposal is not self._open:
             return
         self._open = None

@@ -178,12 +178,12 @@ def _render_timed(render: Render, spares: bool, reader: Reader) -> tuple[PageVie
 
 
 class Live:
-    """All open streams. It does nothing while there are none."""
+    """All open streams. While no stream is open, nothing is polled or rendered."""
 
     def __init__(
         self, reader: ReaderThread, files: JournalFiles | None, report: Callable[[BaseException], None]
     ) -> None:
-        """`files`: the journal's files; None if it is on a hub."""
+        """`files`: the files of the journal; None if the journal is on a hub."""
         self._reader, self._files, self._report = reader, files, report
         self._pictures: dict[str, WatchedPage] = {}
         self._task: asyncio.Task[None] | None = None

@@ -160,8 +160,7 @@ class CaseDisclosed(JournalEvent, kind="disclosed"):
 
 
 class NoProgress(JournalEvent, kind="no progress"):
-    """The loop ends, even if it has rounds left: two rounds in a row changed nothing and ended with the same gaps as
-    the round before them."""
+    """The loop ends, even if it has rounds left. Two rounds in a row changed nothing and left the same gaps."""
 
     gaps: tuple[str, ...] = ()
 

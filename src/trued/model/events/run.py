@@ -18,7 +18,7 @@ class RunBegan(JournalEvent, kind="run began", omits=("run", "accept")):
 
 
 class BranchContinued(JournalEvent, kind="going on"):
-    """The run continues work that an earlier one left on its branch."""
+    """The run continues the work that an earlier run left on its branch."""
 
     branch: str
     start: str
@@ -106,8 +106,8 @@ class BranchNotMoved(JournalEvent, kind="branch not moved"):
 
 
 class SealedFileEdited(JournalEvent, kind="sealed file edited"):
-    """An agent edited files that are not its own. Documents of people and of the engine were put back; changes to
-    frozen tests stay on the branch, and evidence does not use them."""
+    """An agent edited files that only people or the engine may change. Documents of people and of the engine were put
+    back. Changes to frozen tests stay on the branch, but evidence does not use them."""
 
     role: str
     files: tuple[str, ...]

@@ -120,7 +120,7 @@ def run_head(reader: Reader, record: RunRecord, tab: str) -> dict[str, str]:
 
 
 def story_piece(record: RunRecord, story: Sequence[StoryLine], count: int = 0) -> str:
-    """What happened last, newest first. `count`: the number of all events, if it is known."""
+    """The newest events as a story, the last one first. `count`: the number of all events, if it is known."""
     before = [0, *(entry.id for entry in story)]
     lines = [_story_line(record.id, entry, entry.id != last) for entry, last in zip(story, before, strict=False)]
     return piece("run/story.html.j2", record=record, lines=lines, count=count)
