@@ -69,8 +69,8 @@ Made = TypeVar("Made")
 
 
 class StillReading(Exception):
-    """A run has more events than one request may fold. The next request continues; the part folded so far is not shown,
-    since it is outdated."""
+    """A run has more events than one request may fold. The next request continues where this one stopped. Until then,
+    nothing of the run's progress is shown, because the part folded so far is outdated."""
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
@@ -224,8 +224,9 @@ class Reader:
     """Reads everything that pages show. One per server; used from one thread at a time."""
 
     def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True, at_once: int = 0) -> None:
-        """`can_steer`: whether pages show forms; it protects nothing, since the server checks every request. `at_once`:
-        how many events may be folded for one page (0: any number); a run with more raises `StillReading`."""
+        """`can_steer`: whether pages show forms. It protects nothing, because the server checks every request anyway.
+        `at_once`: how many events may be folded for one page (0: any number). If a run has more, `StillReading` is
+        raised."""
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # events that may still be folded for this page
         self.is_reading_on = False  # True: a run was not read to its end for this page
@@ -283,8 +284,8 @@ class Reader:
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """In the `with` block, `drawn` reuses a picture for two seconds, even after an event. For pages that are made
-        often."""
+        """In the `with` block, `drawn` does not draw a picture again within two seconds, not even after an event. This
+        is for pages that are made often."""
         self._spares = True
         try:
             yield
@@ -406,8 +407,11 @@ class Reader:
             return RunSummary.unread(still.share)
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents were refuted; runs without any are left out. To save time, runs that are
-        not running are counted again only when one of them has a new event, or another run has stopped running."""
+        """Run → how many claims of its agents were refuted; runs without any are left out.
+
+        To save time, the counts of runs that are not running are kept. They are counted again only if one of these runs
+        has a new event, or if another run has stopped running.
+        """
         if self.is_empty:
             return {}
         newest, running = self.newest_events(), [record for record in self.runs() if record.state == "running"]
@@ -434,8 +438,8 @@ class Reader:
         return approved_grades, self._accepted.get(record.id, Grade.ATTESTED)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
-        """The run's progress up to its newest event. Raises StillReading if there are more events than one request may
-        read; the next call continues there."""
+        """The run's progress up to its newest event. If there are more events than one request may read, raises
+        StillReading; the next call continues where this one stopped."""
         run = self._begun.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
         self._read_on(record, run)
         self._begun.drop(record.id)
@@ -569,9 +573,9 @@ class Reader:
         return self._cached_part(record, name, material, lambda: make(material))
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
-        """Like `made`, but for a picture of the whole run, such as who worked when. While the run works, the picture
-        changes even without an event, so it is also drawn again when it is two seconds old. In a `sparing` block, it is
-        not drawn again sooner, even after an event."""
+        """A picture of the whole run, such as who worked when. It is cached like the parts from `made`. But while the
+        run works, the picture changes even without an event, so a picture older than two seconds is drawn again. In a
+        `sparing` block, a younger picture is never drawn again, not even after an event."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
         drawn = run.made.get(name)
         is_new = drawn is not None and now - run.drawn[name] < DRAW_S
@@ -584,7 +588,7 @@ class Reader:
 
     def made_of_decisions(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
         """Like `made`, for a part that depends only on contract, verdict and approvals, and on whether the run has
-        ended: not made again for events that decide nothing."""
+        ended. Events that change none of these do not make the part again."""
         run, material = self.watch(record), self.material(record)
         decided = run.decided[1] if run.decided else material
         return self._cached_part(record, f"{name} {material.ended}", decided, lambda: make(material))
@@ -615,7 +619,7 @@ class Reader:
         return asked_events[-1].brief if asked_events else "", reply
 
     def transcript(self, record: RunRecord, call: ReportedCall) -> CallTranscript | None:
-        """What the call's processes wrote; None while it is held back."""
+        """What the call's processes wrote; None while the call's texts are held back."""
         if call.held_back:
             return None
         folder = self.store.folder(record.id) / "spool"

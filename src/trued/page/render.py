@@ -52,7 +52,7 @@ def macro(template: str, name: str) -> Callable[..., Markup]:
 
 
 def question_first(text: str) -> tuple[str, str]:
-    """The question in a text, and the rest of the text, so that what a person has to decide stands first."""
+    """The question in a text, and the rest of the text, so that a page can show the question first."""
     lines = text.split("\n")
     number = next((place for place in (0, len(lines) - 1) if "?" in lines[place]), 0)
     asked, mark, more = lines[number].partition("?")
@@ -66,8 +66,8 @@ def document(view: PageView, address: str, *, can_act: bool = True) -> str:
 
 
 def missing(words: str, *, is_there: bool = False) -> str:
-    """The page that is sent instead of one that cannot be shown: the reason, and links to the main pages. `is_there`:
-    the page exists and may be shown later."""
+    """The page for an address that cannot be shown: the reason, and links to the main pages. `is_there`: the address
+    exists and may be shown later."""
     shown = piece("missing.html.j2", words=words, is_there=is_there)
     view = PageView("Not now" if is_there else "Not found", {"missing": shown}, path=(("Runs", "/"),))
     return _document(view=view, address="", can_act=False, is_still=True)

@@ -332,8 +332,8 @@ class PageServer:
         return EventStream(_events(watcher, left), ping=15)
 
     async def waits(self, request: Request) -> Response:
-        """For hidden tabs: how many things wait for a person, and the events after the id `after` that the browser
-        should notify of."""
+        """For hidden tabs: how many things wait for a person, and which events after the id `after` the browser should
+        notify the person of."""
         after = request.query_params.get("after", "")
         return JSONResponse(await self.reader.read(partial(_news, int(after) if ID.fullmatch(after) else None)))
 
@@ -387,8 +387,8 @@ class QuietServer(uvicorn.Server):
 
 
 class EventStream(EventSourceResponse):
-    """Server-sent events that `Live` ends. sse-starlette would check twice a second whether uvicorn has got a signal,
-    and would never see one, because the signal handlers are ours."""
+    """Server-sent events that end when `Live` ends them. sse-starlette would check twice a second whether uvicorn has
+    got a signal. It would never see one, because the signal handlers are ours."""
 
     @staticmethod
     async def _listen_for_exit_signal() -> None:

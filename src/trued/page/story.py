@@ -93,7 +93,8 @@ def _verdict(event: proof.VerdictReached) -> tuple[str, str]:
 
 
 def _examiner_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
-    """Only the facts of an examiner's call: texts of the agent or its provider may quote a held-out case."""
+    """The lines of an examiner's call. They state only facts, because texts of the agent or its provider may quote a
+    held-out case."""
     match event:
         case call.CallAsked():
             text, tone = "is asked", ""
@@ -196,8 +197,8 @@ def _roles(calls: Sequence[Call]) -> str:
 
 
 def _refuted_requirements(call: Call, seen: Progress) -> str:
-    """The requirements that the engine refuted in its last proof before this call, in the call's scope, as a text; ""
-    if there are none."""
+    """The requirements that the engine's last proof before this call refuted, as a text; "" if there are none. Only
+    proofs of the call's scope count."""
     names = seen.scopes.get(scope_of(call.key), ())
     proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= call.asked]
     last = proofs[-1].grades if proofs else ()

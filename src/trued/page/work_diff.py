@@ -1,5 +1,5 @@
-"""Reads diffs: of the files that a run changed, and of an agent's clone. Finds out whether the work has a server that a
-person can look at. Runs no hook or filter."""
+"""Reads two sorts of diffs: of the files that a run changed, and of an agent's clone. Finds out whether the work has a
+server that a person can look at. Runs no hook or filter."""
 
 import json
 import re
@@ -227,7 +227,7 @@ def _first_found(store: RunStore, record: RunRecord, read: Callable[[str], Found
 
 
 def diff_parts(text: str) -> DiffParts:
-    """The diff as parts, each with neighbouring lines of one sort; git's own headings are left out."""
+    """The diff as parts: neighbouring lines of the same sort are one part. Git's own headings are left out."""
     found: list[tuple[str, list[str]]] = []
     in_heading = False  # elsewhere, `--- x` is no heading, but a removed line `-- x` of the file
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):  # not splitlines: in a diff, only a newline ends a line

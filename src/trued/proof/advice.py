@@ -1,4 +1,4 @@
-"""Advice about a missing program or module that the project itself has, so that no registry needs to provide it."""
+"""Advice for a missing program or module that is the project's own, so that nothing has to be downloaded."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class ProjectFiles:
     manifest: str
 
     def advise(self, part: MissingFromEnvironment) -> MissingFromEnvironment:
-        """`part` with advice, if the project itself has what is missing; otherwise `part` as it is."""
+        """`part` with advice, if the missing program or module is the project's own; otherwise `part` unchanged."""
         if part.what == program_not_installed(part.name) and part.name in self._scripts():
             install = 'install the project with `environment: {prepare: ["python -m pip install -e ."]}`'
             fix = f"it is a script of the project itself: {install}"
@@ -45,9 +45,10 @@ class ProjectFiles:
         return part
 
     def folder_of(self, module: str) -> str:
-        """The folder of the project that has this module; if there are several, the one with the shortest path.
+        """The folder of the project that has this module; if several have it, the one with the shortest path.
 
-        Returns "" if no folder has the module, if checks look in such a folder anyway, or if one is among tests.
+        Returns "" if no folder has the module, if checks already look in one of the folders, or if one of them is among
+        tests.
         """
         top = module.split(".")[0]
         holding = {PurePosixPath(path).parent for path in self.paths if PurePosixPath(path).name == f"{top}.py"}
@@ -79,8 +80,8 @@ async def project_files(workspace: Workspace, commit: str) -> ProjectFiles:
 async def places_of_modules(
     workspace: Workspace, contract: Contract, due: Iterable[Requirement], evidence: Iterable[Evidence]
 ) -> list[str]:
-    """One note for each folder of the base that has modules that cases call, but in which checks do not look. [] if
-    checks found all called modules."""
+    """Notes about modules that cases call but that checks did not find. Each note names a folder of the base with such
+    modules, and the line that makes checks look there. Empty if checks found all called modules."""
     absent = {
         fact.requirement
         for fact in evidence
@@ -107,7 +108,7 @@ async def places_of_modules(
 
 
 async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
-    """The verdict. If the project itself has a missing program or module, the reasons now say what to do."""
+    """The verdict. If a missing program or module is the project's own, the reasons now say what to do."""
     if not verdict.missing_from_environment:
         return verdict
     files = await project_files(workspace, verdict.commit)

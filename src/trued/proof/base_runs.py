@@ -31,8 +31,8 @@ async def facts_of_base(
     """The results of the contract's checks on the base. They come from the cache if the same checks ran on the same
     tree before, otherwise from a new run.
 
-    `taken_before`: results on this base that the caller already has. Then the cache is not read, and only checks
-    without such a result run.
+    `taken_before`: results on this base that the caller already has. If there are any, the cache is not read, and only
+    checks without a result among them run.
     """
     tree, level = await workspace.tree(contract.base), workspace.confinement().level
     baseline = FactCache(workspace.kept)
@@ -100,8 +100,8 @@ async def _run_on_base(
 
 
 async def _can_run_two(bench: Bench) -> bool:
-    """Whether two runs may use two equal rooms at once. Two cores must be idle. No preparation may have run, because a
-    preparation may write the room's path into files."""
+    """Whether two runs may happen at the same time, each in its own copy of the room. Two cores must be idle. No
+    preparation may have run in the room, because it may have written the room's path into files."""
     return not (bench.prepared or bench.broken) and await bench.workspace.can_run_side_by_side()
 
 
@@ -141,12 +141,12 @@ async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
 
 async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
     """Run the failed cases again, so that they ran at least `RED_TURNS` times in all. If two cores are idle, two of
-    these runs are in parallel.
+    these runs happen at the same time.
 
-    If both parallel runs have the results of the first run, they count towards `RED_TURNS`. Even then, one more run
-    follows if a run left files in the checkout, because a later run must find these files. If the results differ, the
-    parallel runs do not count towards `RED_TURNS`, and as many runs follow, one after the other. Every run is recorded,
-    and a single pass makes the case unstable.
+    If both parallel runs have the same results as the first run, they count towards `RED_TURNS`. One more run follows
+    if the parallel runs left files in the checkout, because a later run must find these files. If the results differ,
+    the parallel runs do not count, and as many runs follow, one after the other, as without them. Every run is
+    recorded, and a single pass makes the case unstable.
     """
     again = RED_TURNS - 1
     selection = CaseSelection(ids=suspects, on_base=True)
@@ -176,7 +176,8 @@ def _results(fact: Fact) -> dict[str, tuple[Outcomes, str]]:
 
 
 def _is_late(name: str, facts: Sequence[Fact]) -> bool:
-    """Whether the machine or a limit made the case fail in some runs, so that too few runs are left to call it red."""
+    """Whether too few runs are left to call this case red, because the machine or a limit made it fail in the
+    others."""
     kinds = [result.kind for fact in facts for result in fact.tried if result.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS

@@ -157,7 +157,7 @@ def plotted(stats: Stats) -> Plot:
 
 
 def _labels(weeks: Sequence[str], positions: dict[str, float]) -> Iterator[WeekLabel]:
-    """Labels of the newest week and of others at equal distances, as many as there is room for."""
+    """Labels of weeks, as many as there is room for: the newest week, and older weeks at equal distances."""
     named = weeks[:: -max(1, -(-len(weeks) // LABELS))]
     few = max(1, -(-len(named) // FEW_LABELS))
     for number, name in enumerate(named):

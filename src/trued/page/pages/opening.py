@@ -9,8 +9,8 @@ from trued.page.view import PageRoute, PageView, Params
 
 
 def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
-    """The page, with all parts from one moment. For a long run that is still being read, a page with what is already
-    known."""
+    """The page, with all parts from one moment. If the run is so long that it is still being read, the page shows only
+    what is already known."""
     with reader.at_one_moment():
         try:
             view = route.view(reader, params)

@@ -85,7 +85,8 @@ def _lanes(reader: Reader, record: RunRecord, all_calls: tuple[ReportedCall, ...
 
 
 def _now(record: RunRecord, material: Material) -> float:
-    """Where the bars of running calls end: now, or at the newest event if it is so old that probably nobody works."""
+    """The time at which the bars of running calls end: now. If the newest event is so old that probably nobody works,
+    the time of that event."""
     now = time.time()
     return now if record.state == "running" and now - material.now < QUIET_S else material.now
 
@@ -175,8 +176,9 @@ def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[s
 
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
-    """Screenshots from the newest verdict's evidence about a requirement; if there is none that may be shown, from all
-    evidence of that verdict. Before the run has ended, evidence that may quote a held-out case is not shown."""
+    """Screenshots from the newest verdict's evidence about a requirement. If none of this evidence may be shown,
+    screenshots from all evidence of that verdict. Before the run has ended, evidence that may quote a held-out case is
+    not shown."""
     all_evidence = material.verdict.evidence if material.verdict else ()
     for facts in (evidence_about(all_evidence, {requirement}), all_evidence):
         if visible := [fact for fact in facts if material.ended or not fact.may_quote_held_out]:

@@ -65,7 +65,7 @@ def _kind(record: RunRecord, waits: bool) -> str:
 
 
 def _fits(reader: Reader, record: RunRecord, search: str) -> bool:
-    """Whether all words occur in the run's title, branch, id, workflow, folder or requirements."""
+    """Whether all words of the search occur in the run's title, branch, id, workflow, folder or requirements."""
     if not search:
         return True
     parts = (record.title, record.branch, record.id, record.workflow, record.repository)

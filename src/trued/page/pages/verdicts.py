@@ -55,7 +55,8 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 
 
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
-    """For each proof, the requirements whose grade it changed or gave first; at most TURNS of them."""
+    """For each proof, at most TURNS requirements whose grade differs from the proofs before, or that had no grade
+    before."""
     grades: dict[str, str] = {}
     turns = []
     for proof in proofs:
