@@ -36,7 +36,8 @@ PROGRAMS = ("acp", "command", "scripted")  # kinds of agents that run whatever p
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a worker's own settings let it run, and how many runs at the same time. No run's settings can extend it."""
+    """What a worker's own settings let it run, and how many runs at the same time. The settings of a run cannot add
+    anything to this."""
 
     name: str
     queue: str
@@ -83,8 +84,8 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
 def what_is_withheld(
     offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None, *, calls_servers: bool = True
 ) -> str:
-    """The first variable, repository or file of this machine that the run would see, but that the worker does not
-    offer. Named in words; "" if there is none.
+    """The first variable, repository or file of this machine that the run would see although the worker does not offer
+    it, as text for people. "" if there is none.
 
     `repository`: the path of the run's repository on this machine; None if the run's work comes from the hub's store.
     `calls_servers`: whether the run may call its forge and its tracker from this machine. These calls would send them
@@ -117,8 +118,8 @@ class Workers:
         self._database, self._lease_s = database, lease_s
 
     def join(self, offer: Offer, version: str) -> int:
-        """Add this worker, or let it replace an earlier worker of its name. Returns its life: the number of this
-        start."""
+        """Add this worker, or let it replace an earlier worker of its name. Returns the worker's life: 1 at its first
+        start, and one more at each later start."""
         values = (offer.queue, list(offer.agents), list(offer.levels), offer.runs, os.uname().nodename, version)
         statement = f"""
             insert into worker as w (name, life, until, queue, agents, levels, runs, host, version, token)
@@ -166,14 +167,14 @@ class Workers:
             raise BadInput(f"no worker {name} is running", then="`trued worker ls` lists them")
 
     def forget(self, name: str) -> None:
-        """Declare a worker dead now, without waiting for its lease, and fence it. Raises BadInput if no worker has this
-        name."""
+        """Declare a worker dead now, without waiting for its lease, so that it writes nothing more about its runs.
+        Raises BadInput if no worker has this name."""
         if not self._database.rows("update worker set dead = true where name = %s returning 1", (name,)):
             raise BadInput(f"there is no worker {name}", then="`trued worker ls` lists them")
         self._database.transaction(_fence)
 
     def stored(self) -> list[StoredWorker]:
-        """All workers, by name."""
+        """All workers, sorted by name."""
         left = "coalesce(extract(epoch from until - clock_timestamp()), 0)::float8"
         columns = f"name, life, dead, draining, queue, runs, agents, levels, host, version, {left} as left"
         rows = self._database.rows(f"select {columns} from worker order by name")  # noqa: S608
@@ -223,7 +224,7 @@ class Workers:
             self._database.transaction(work)
 
     def clear(self, remove: Callable[[Sequence[str]], object]) -> None:
-        """Remove drives that ended long ago from DBOS's tables; their numbers are never used again."""
+        """Remove drives that ended long ago from DBOS's tables. The number of a removed drive is never used again."""
         statement = f"""select workflow_uuid as drive from {SCHEMA}.workflow_status
             where name = 'drive' and status not in ('ENQUEUED', 'DELAYED', 'PENDING')
             and updated_at < (extract(epoch from clock_timestamp()) - %s) * 1000 limit {CLEAR}"""  # noqa: S608

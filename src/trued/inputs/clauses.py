@@ -63,7 +63,7 @@ def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
 
 
 def quoted_clauses(text: str, quote: str) -> tuple[str, ...]:
-    """The clauses of the text that a quotation touches; the quotation itself if it touches none."""
+    """The clauses of the text that a quotation touches. If it touches no clause, the quotation itself."""
     flat, quoted = one_line(text), one_line(quote)
     found, at = list[str](), 0
     begin = flat.find(quoted)

@@ -18,8 +18,8 @@ VERSIONS = ("3", "2")  # of the API: 3 returns documents, and only Cloud has it;
 
 
 def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:
-    """The issue as the newest available API returns it, with the names of its fields. Raises a TruedError for a
-    refusal."""
+    """The issue as the newest available API returns it, together with the names that people see for its fields. Raises
+    a TruedError for a refusal."""
     cloud = (urlsplit(at.url).hostname or "").endswith(CLOUD)
     with _translated_errors(at, doing):
         for version in VERSIONS[:1] if cloud else VERSIONS:

@@ -111,7 +111,7 @@ class Evidence(Value):
         return self.held_out or self.tainted
 
     def shown(self, *, over: bool) -> Self:
-        """The evidence as it may be shown. `over`: agents no longer work on the run. Before that, evidence that
+        """The evidence as it may be shown. `over`: agents no longer work on the run. As long as they do, evidence that
         might quote held-out cases keeps only what the engine itself recorded: outcomes, kinds of failure, times."""
         if over or not self.may_quote_held_out:
             return self
@@ -194,7 +194,8 @@ class Verdict(Value):
         return cls(subject=subject, remarks=remarks)
 
     def about(self, ids: Collection[str]) -> Self:
-        """The verdict on only these requirements. The others move to `beside`, where they do not affect `holds`."""
+        """The verdict on only these requirements. All other requirements move to `beside`, where they do not affect
+        `holds`."""
         chosen = tuple(requirement for requirement in self.requirements if requirement.id in ids)
         others = tuple(requirement for requirement in (*self.requirements, *self.beside) if requirement.id not in ids)
         return self.model_copy(update={"requirements": chosen, "beside": others})
@@ -230,7 +231,7 @@ class Verdict(Value):
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
-        """The gaps of all requirements and suites, the remarks and the objections. What is equal is listed once."""
+        """The gaps of all requirements and suites, the remarks and the objections. Equal gaps are listed once."""
         judged = (*self.suites, *self.requirements)
         every = (*self.remarks, *(gap for requirement in judged for gap in requirement.gaps), *self.objections)
         return tuple({(gap.what, gap.where): gap for gap in every}.values())  # several requirements can share a gap
@@ -287,7 +288,7 @@ class Contract(Value):
 
     @property
     def import_folders(self) -> tuple[str, ...]:
-        """The folders from which checks import. The user's `environment.path` if it is set; otherwise the top folder,
+        """The folders from which checks import: the user's `environment.path` or, if it is not set, the top folder,
         `src` and the project roots."""
         return self.environment.path or (".", "src", *self.project_roots)
 

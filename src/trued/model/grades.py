@@ -40,7 +40,8 @@ class Grade(StrEnum):
 
     @property
     def is_proven_or_attested(self) -> bool:
-        """Whether evidence proves the requirement, or a person accepted it, whatever the user's `--accept`."""
+        """Whether evidence proves the requirement, or a person accepted it. The user's `--accept` does not matter
+        here."""
         return self >= Grade.ATTESTED
 
     @property

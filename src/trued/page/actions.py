@@ -148,8 +148,8 @@ class Actions:
     # -- steer ---------------------------------------------------------------------------------------------------------
 
     def _answer(self, store: RunStore, fields: Fields) -> Action:
-        """An answer is recorded at once. Only `without` (build without cases) needs confirmation, because nothing can
-        prove such work."""
+        """An answer is recorded at once. Only the answer `without` (build without cases) needs confirmation, because
+        nothing can prove work without cases."""
         record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
         comment = fields.text("comment")
 

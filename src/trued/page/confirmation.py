@@ -21,7 +21,7 @@ class PersonTerminal(Protocol):
     def say(self, text: str) -> None: ...
 
     def forget_typed(self) -> None:
-        """Drop what was typed before: it does not answer the present question."""
+        """Drop what was typed before the present question, because it does not answer that question."""
 
     async def line(self) -> str | None:
         """The next line that the person types; None at the end of input."""

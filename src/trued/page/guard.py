@@ -184,7 +184,7 @@ class PageGate:
         return None
 
     async def delay_guess(self) -> Response | None:
-        """Count a wrong secret and delay the answer; return a refusal if too many are delayed already."""
+        """Count a wrong secret and delay the answer. Returns a refusal if too many answers are delayed already."""
         seconds = self.guesses.delay()
         if self._sleeping >= SLEEPERS:
             return _refusal(429)

@@ -188,7 +188,7 @@ class RunSummary:
     def of(
         cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade
     ) -> "RunSummary":
-        """`attested`: the grades including people's attestations, if there are any."""
+        """`attested`: all grades, including those that people attested; empty if people attested nothing."""
         who, says = sentence(record, seen, waits)
         graded = attested or seen.grades
         without_existing_tests = {name: grade for name, grade in graded.items() if not name.startswith(EXISTING_TESTS)}
@@ -293,8 +293,8 @@ class Reader:
             self._spares = False
 
     def _once(self, read: Callable[[], Made], *name: str) -> Made:
-        """The result of `read`. Within `at_one_moment`, only the first call for a name reads; later ones get its
-        result."""
+        """The result of `read`. Within `at_one_moment`, only the first call for a name reads; all later calls for this
+        name get the same result."""
         if not self._moment:
             return read()
         if name not in self._read_now:
@@ -332,7 +332,8 @@ class Reader:
         return sorted(records, key=lambda record: (-record.created_at, record.id))
 
     def history(self, wanted: HistoryFilter) -> Stats:
-        """What these runs cost and achieved; computed again when the journal was written to, or a driver has died."""
+        """What the wanted runs cost and achieved. It is computed again when the journal was written to, or when a
+        driver has died."""
         if self.is_empty:
             return add_up(())
         stamp = (self.version(), [(record.id, record.state) for record in self.runs()])
@@ -558,7 +559,8 @@ class Reader:
         return run.next_steps.get((run.last, record.state), lambda: next_steps(self.store, record))
 
     def calls(self, record: RunRecord) -> tuple[ReportedCall, ...]:
-        """Every call of the run, and whether its claim was refuted; `texts` reads briefs and replies."""
+        """Every call of the run, and whether its claim was refuted. Briefs and replies are not included; `texts` reads
+        them."""
         run, material = self.watch(record), self.material(record)
         if run.calls is None or run.calls[0] is not material:
             earlier, earlier_calls = run.calls or (material, ())

@@ -39,7 +39,7 @@ class Entered:
 
 @dataclass
 class Guesses:
-    """Counts wrong secrets. A right one is never delayed, so nobody can lock a person out."""
+    """Counts wrong secrets. A right secret is never delayed, so nobody can lock a person out."""
 
     warn: Callable[[str], None]
     wrong: int = 0

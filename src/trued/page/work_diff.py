@@ -125,7 +125,7 @@ def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> 
 
 
 def has_server(store: RunStore, record: RunRecord, *, configured: str = "") -> bool:
-    """Whether the files of the run's work show how to start a server, as `trued preview` would look for it.
+    """Whether the files of the run's work show how to start a server. Looks for it as `trued preview` does.
     `configured`: the user's own start command."""
     commit = record.head or record.base
     return bool(_first_found(store, record, lambda place: _start_commands(place, commit, configured)))

@@ -101,7 +101,7 @@ async def _run_on_base(
 
 async def _can_run_two(bench: Bench) -> bool:
     """Whether two runs may happen at the same time, each in its own copy of the room. Two cores must be idle. No
-    preparation may have run in the room, because it may have written the room's path into files."""
+    preparation may have run in the room, because a preparation may write the room's path into files."""
     return not (bench.prepared or bench.broken) and await bench.workspace.can_run_side_by_side()
 
 
@@ -140,13 +140,13 @@ async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
 
 
 async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
-    """Run the failed cases again, so that they ran at least `RED_TURNS` times in all. If two cores are idle, two of
-    these runs happen at the same time.
+    """Run the failed cases again, so that they ran at least `RED_TURNS` times in all. If two cores are idle and it
+    saves time, two of these runs happen at the same time.
 
-    If both parallel runs have the same results as the first run, they count towards `RED_TURNS`. One more run follows
-    if the parallel runs left files in the checkout, because a later run must find these files. If the results differ,
-    the parallel runs do not count, and as many runs follow, one after the other, as without them. Every run is
-    recorded, and a single pass makes the case unstable.
+    If both parallel runs have the same results as the first run, they count towards `RED_TURNS`. Even then, one more
+    run follows if a run left files in the checkout, because a later run must find these files. If the results differ,
+    the parallel runs do not count, and `RED_TURNS` - 1 runs follow, one after the other. Every run is recorded, and a
+    single pass makes the case unstable.
     """
     again = RED_TURNS - 1
     selection = CaseSelection(ids=suspects, on_base=True)

@@ -1,4 +1,5 @@
-"""Finds the chunks that a plan marks as done: by a tick, a checked box or a status, on chunk, phase or whole plan."""
+"""Finds the chunks that a plan marks as done: by a tick, a checked box or a status, on the chunk, its phase or the
+whole plan."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,9 +15,9 @@ DONE = lazy_regex(r"(?:done|implemented|completed?|finished|shipped|landed|merge
 
 
 def marked_done(text: str, file: str) -> tuple[str, ...]:
-    """Ids of the chunks that the plan's author calls done. This is only a claim: such a chunk is checked before an
-    agent works on it, and skipped if no check contradicts the claim. The claim never raises a grade. Raises BadInput as
-    `parse_plan` does."""
+    """Ids of the chunks that the plan's author calls done. This is only a claim, and it never raises a grade. A chunk
+    that is called done is checked before an agent works on it, and skipped if no check contradicts the claim. Raises
+    BadInput as `parse_plan` does."""
     plan, blocks = parse_plan(text, file), parse(text)
     lines = {line for line in _marked_lines(blocks)}
     spans = [*_done_sections(blocks, len(text.splitlines()))]
@@ -72,7 +73,7 @@ def _has_done_status(blocks: Sequence[Block], heading: Heading) -> bool:
 
 
 def _is_ticked(text: str) -> bool:
-    """Whether the text has a tick or a checked box at either end; one in the middle is part of a sentence."""
+    """Whether the text has a tick or a checked box at either end. A tick or box in the middle is part of a sentence."""
     bare = text.strip()
     ends = (bare[:1], bare[-1:], bare[-2:-1])  # the last two: a variation selector may follow the tick
     return any(end in TICKS for end in ends if end) or bool(CHECKED.match(bare) or CHECKED.search(bare[-3:]))

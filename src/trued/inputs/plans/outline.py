@@ -31,7 +31,7 @@ class PlanSection:
 
     @property
     def background(self) -> bool:
-        """Whether this section, or one around it, has a heading that asks for nothing, such as "Background"."""
+        """Whether this section, or a section around it, has a heading that asks for nothing, such as "Background"."""
         if self.phase or self.chunk or self.kind in CRITERIA:
             return False
         return self.kind in BACKGROUND or (self.parent is not None and self.parent.background)
@@ -335,7 +335,8 @@ class Outline:
 
 
 def _label(words: Words, follower: Block | None) -> tuple[str, str]:
-    """A paragraph's label and the text after it: "Done when: x", "**Goals**"."""
+    """A paragraph's label and the text after it: "Done when:" and "x" for "Done when: x". Two empty texts if there is
+    no label."""
     if words.label and (words.label.endswith(":") or words.rest.startswith(":") or not words.rest):
         return words.label, words.rest.removeprefix(":").strip()
     if words.raw.endswith(":") and isinstance(follower, List | Table | Other):

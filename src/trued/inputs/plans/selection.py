@@ -75,7 +75,7 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
 
 
 def chosen_requirements(requirements: Requirements, plan: Plan, part: Plan) -> Requirements:
-    """The requirements file for this part. Requirements about chunks or criteria that are not chosen are left out: they
+    """The requirements file, without the requirements about chunks or criteria that are not chosen. These requirements
     belong to the run that builds those chunks."""
     if len(part.tasks) == len(plan.tasks):
         return requirements
@@ -86,9 +86,9 @@ def chosen_requirements(requirements: Requirements, plan: Plan, part: Plan) -> R
 
 
 def stands_for_part(requirement: Requirement, plan: Plan, part: Plan) -> bool:
-    """Whether this requirement, from the contract of the whole plan, is only about this part. Then it is about chunks
-    or criteria of the part, or it is the user's own and covers nothing. A requirement with `parts` is about the whole
-    plan."""
+    """Whether this requirement, from the contract of the whole plan, is only about this part. True for a requirement
+    about chunks or criteria of the part, and for the user's own requirement that covers nothing. False for a
+    requirement with `parts`, which is about the whole plan."""
     if len(part.tasks) == len(plan.tasks):
         return True
     if requirement.parts:
@@ -126,8 +126,8 @@ def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str
 
 
 def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
-    """Whether a requirement that covers these entries is about this part. It is not if it covers a chunk outside the
-    part. Otherwise it is if it covers a chunk of the part, or only criteria of the part, or nothing at all."""
+    """Whether a requirement that covers these entries is about this part. False if it covers a chunk outside the part.
+    Otherwise true if it covers a chunk of the part, only criteria of the part, or nothing at all."""
     ids = {task.id for task in part.tasks}
     chosen, not_chosen = (
         _task_names(task for task in plan.tasks if (task.id in ids) is is_chosen) for is_chosen in (True, False)

@@ -20,8 +20,8 @@ CODE = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 def entry_points(texts: Mapping[str, str], roots: Collection[str] = ()) -> list[str]:
     """The entry points as text: `package.module:function(arguments)`, `path/module.js:name(arguments)` or `GET /path`.
-    They are in the order of the files' paths. `roots`: the folders, besides the top, `src` and `lib`, from which Python
-    modules are imported, such as `backend/src`."""
+    They are in the order of the files' paths. `roots`: more folders from which Python modules are imported, such as
+    `backend/src`; the top, `src` and `lib` are always included."""
     found: dict[str, None] = {}
     for path, text in sorted(texts.items()):
         if not path.endswith(CODE) or is_test(path):

@@ -50,7 +50,8 @@ class PythonCommands:
 
     @property
     def test(self) -> tuple[str, str]:
-        """The test command, and the reason for it; without a test command "", and the reason why there is none."""
+        """The test command, and the reason for choosing it. If there is no test command: "", and the reason for
+        that."""
         if not self._tests:
             return "", "it has no tests yet"
         texts = [self._file_text(name) for name in self._tests[:LOOKED]]

@@ -20,8 +20,8 @@ _ByFolder: TypeAlias = Mapping[str, set[str]]
 
 
 def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project]:
-    """The Go, Rust and Java projects, by language; the root comes before its folders. If one command in the root also
-    builds a project below it, that project is left out."""
+    """The Go, Rust and Java projects, by language. The project in the root comes first among those of its language. If
+    one command in the root also builds a project below it, that project is left out."""
     kinds: tuple[Callable[[str, set[str], Inside], Project | None], ...] = (_go, _rust, _maven, _gradle)
     for kind in kinds:
         projects = [

@@ -118,8 +118,8 @@ ALIASED = ConfigDict(validate_by_name=False)  # only the aliases `from` and `jso
 
 
 def _beside_object(expected: Any) -> str:
-    """The first key that stands beside `$object` in a mapping of this data; "" if there is none. With another key, the
-    mapping would be read as plain data, not as an object."""
+    """The first key beside `$object` in a mapping of this data; "" if there is none. A mapping that has another key
+    besides `$object` would be read as plain data, not as an object."""
     waiting = [expected]
     while waiting:
         value = waiting.pop()

@@ -82,7 +82,8 @@ def scaffold_text(
     entry_points: Sequence[str],
     unclear: Sequence[str] = (),
 ) -> str:
-    """A requirements file to fill in: the user's words, a valid manual check for each, and examples as comments.
+    """A requirements file to fill in: the user's words as requirements, each with a valid manual check, and examples as
+    comments.
 
     `tests` and `start`: the projects' own commands, if they are known. `entry_points`: `module:function(arguments)` or
     `GET /path`. `unclear`: project folders whose modules are found only if the requirements file names the folder.

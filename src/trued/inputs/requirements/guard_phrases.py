@@ -60,8 +60,8 @@ def without_number(sentence: str) -> str:
 def named_command(sentence: str) -> str:
     """The command that the whole sentence asks to succeed; "" if it names none.
 
-    If the sentence does not mark the command as code, the result may be any words. Then callers must check that it
-    starts a known program.
+    If the sentence does not mark the command as code, the result may be ordinary words. So callers must check that it
+    begins with a known program.
     """
     match = _PASSES.fullmatch(" ".join(sentence.replace("*", "").split()))
     return (match[1] or match[2] or "").strip() if match else ""
@@ -73,7 +73,7 @@ def quoted_command(sentence: str) -> str:
 
 
 def guard_kind(sentence: str) -> str:
-    """What the sentence asks to keep, as a key of PATTERNS such as "tests" or "unchanged dependencies"; "" if it asks
-    for anything else or more."""
+    """What the sentence asks to keep, as a key of PATTERNS such as "tests" or "unchanged dependencies". "" if it asks
+    for something else, or for anything besides."""
     words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")
     return next((kind for kind, every in _COMPILED.items() if any(pattern.fullmatch(words) for pattern in every)), "")

@@ -138,16 +138,16 @@ def _by_role(key: str, *layers: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> str:
-    """The network that environment or flags set. If they set none, the narrower of the two files' values, because a
-    repository cannot allow what its user has forbidden."""
+    """The network that flags or the environment set. If they set none, the narrower network of the user's file and the
+    project's file, because a repository cannot allow what its user has forbidden."""
     files = [layer["network"] for layer in (user, project) if "network" in layer]
     named = [layer["network"] for layer in above if "network" in layer]
     return str(named[-1] if named else min(files, key=NETWORKS.index, default="host"))
 
 
 def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> RunLimits:
-    """The merged limits. A repository may lower its user's limits, but not raise them. Environment and flags override
-    both."""
+    """The merged limits. A repository may lower its user's limits, but not raise them. Limits from the environment or
+    flags override the limits of both files."""
     limits = lower_limits(user.get("limits", RunLimits()), project.get("limits", RunLimits()))
     for layer in above:
         limits = apply_limits(limits, layer.get("limits", ()))

@@ -40,7 +40,7 @@ def without_box(line: str) -> str | None:
     """The words of an item, without the box that it begins with; None if the line is no item of a checklist.
 
     A line without a box at its beginning is an item if it has an empty box anywhere, or a ticked box at its end. Then
-    all its words are returned. A line that explains what boxes mean is no item.
+    the whole line is returned. A line that explains what boxes mean is no item.
     """
     line = _SHORT_CODE.sub("\u2611", _ENTITY.sub(_sign_of, line))
     if match := _BEGINS.match(line):

@@ -111,7 +111,8 @@ def _numbered_words_of(item: Item) -> str | None:
 
 
 def _refuse_without_words(block: List, path: str) -> None:
-    """Raise BadInput if the list ends with a box without words: the paragraph below the list may be meant for it."""
+    """Raise BadInput if the list ends with a box without words, because the paragraph below the list may be meant as
+    these words."""
     *_, last = block.walk()
     if _words_of(last) == "" and not last.more:
         then = "write what must hold beside the box, or remove the box"

@@ -61,8 +61,8 @@ def words_of_item(item: Item) -> str | None:
 
 
 def boxed_items(items: Iterable[Item], words_of: Callable[[Item], str | None]) -> Iterator[tuple[str, set[int]]]:
-    """Words and lines of each item for which `words_of` returns text, together with its nested items that have neither
-    such text nor a number."""
+    """Words and lines of each item that `words_of` recognises by returning text. Nested items are included in the item
+    around them, except items that `words_of` recognises or that begin with a number."""
     for item in (inner for outer in items for inner in outer.walk()):
         if (words := words_of(item)) is not None:
             below = [other for inner in item.items for other in _plain_items(inner, words_of)]
@@ -71,8 +71,8 @@ def boxed_items(items: Iterable[Item], words_of: Callable[[Item], str | None]) -
 
 
 def _plain_items(item: Item, words_of: Callable[[Item], str | None]) -> Iterator[Item]:
-    """The item and the items nested in it. An item for which `words_of` returns text, or that begins with a number, is
-    left out together with everything nested in it."""
+    """The item and the items nested in it. An item that `words_of` recognises, or that begins with a number, is left
+    out together with everything nested in it."""
     if words_of(item) is None and not NUMBERED.match(item.words.raw):
         yield item
         for below in item.items:

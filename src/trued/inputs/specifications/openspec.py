@@ -147,7 +147,8 @@ class _OpenSpecFile:
             self.found.append(requirement(_short(f"{above}.{slug(words)}"), words, self.file, line))
 
     def _more(self, block: Block) -> None:
-        """Add the text of a block to the open requirement, or make a requirement of it if none is open."""
+        """Add the text of a block to the current requirement. If there is none, the text becomes a requirement of its
+        own."""
         if isinstance(block, Paragraph):
             self._add_words(block.words.raw, block.line, command_checks(block.words))
         elif isinstance(block, List):
@@ -159,7 +160,7 @@ class _OpenSpecFile:
             self._add_words(block.text, block.line)
 
     def _add_words(self, words: str, line: int, checks: tuple[Check, ...] = ()) -> None:
-        """Add words to the open requirement. If none is open, they become a requirement of their own."""
+        """Add words to the current requirement. If there is none, the words become a requirement of their own."""
         if not self.open:
             first, _, _ = words.partition("\n")
             name = _short(f"{self.area}.{slug(first)}")

@@ -49,8 +49,8 @@ def _check(criterion: Criterion) -> Check | None:
 def servable_requirements(
     requirements: Iterable[Requirement], serve: Serve | None
 ) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
-    """The requirements that can be checked, and notes about all others. Only without a server, a requirement with a
-    page check is replaced by a note."""
+    """The requirements that can be checked, and notes. Without a server, each requirement with a page check is left
+    out, and a note says so."""
     all_requirements = tuple(requirements)
     pages = [
         requirement

@@ -87,7 +87,7 @@ class Parts:
     title: str = ""  # the first heading of the first level
 
     def read(self, text: str, first: int = 1, part: TicketPart = "description") -> None:
-        """Read a text that begins on line `first`, below a heading of kind `part`."""
+        """Read a text that begins on line `first`. Until its first heading or label, the text belongs to `part`."""
         at = _At(split_lines(text), picture_references(text), first, part, part)
         blocks = parse(text)
         for number, block in enumerate(blocks):

@@ -229,8 +229,9 @@ class _NamedFields:
                 self._other_field(name, parts)
 
     def _other_field(self, name: str, parts: Parts) -> None:
-        """Read a field with any other name like a section with that heading. If the name begins no part of a ticket, a
-        value of one word or number is only an attribute, such as `team: payments`, and is left out."""
+        """Read a field with any other name as if its name were a heading and its value the text below. If the name
+        begins no part of a ticket, a value of one word or number is only an attribute, such as `team: payments`, and is
+        left out."""
         if self.header is None:
             return
         value, part = self.header.value[name], part_of(name.replace("_", " "))

@@ -13,8 +13,8 @@ from trued.protocols import Forge
 
 def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
     """The forge that the settings name. With `kind` "auto", this is the forge of the repository's remote. Without a
-    forge, pull requests become files in `folder`. `root`: the user's repository. Raises BadInput if the forge's name of
-    the repository is unknown."""
+    forge, pull requests become files in `folder`. `root`: the user's repository. Raises BadInput if neither the
+    settings nor the remote name a repository on the forge."""
     if is_without_forge(settings, root):
         return _local(folder, root)
     api = settings.url or API

@@ -17,8 +17,8 @@ _MARK = lazy_regex(r"<!-- pull request (\{.*\}) -->\n")
 
 
 class LocalForge:
-    """Keeps one pull request per folder: another one of the same branch replaces it; a pull request of another branch
-    is refused."""
+    """Keeps one pull request per folder. A new pull request of the same branch replaces it; a pull request of another
+    branch is refused."""
 
     name = "local"
     remote = ""

@@ -1,8 +1,8 @@
 """Typed journal events: one frozen class per kind.
 
-The journal stores an event as its kind and a JSON object (`trued.model.Event`). Writers build one of these classes,
-readers get one back. Classes are grouped by who emits them: `run`, `call`, `proof`, `landing`, `people`; those of a
-single workflow live in `trued.workflows.<name>.events`.
+The journal stores an event as its kind and a JSON object (`trued.model.Event`). Writers build one of these classes, and
+readers get an object of the same class back. Classes are grouped by who emits them: `run`, `call`, `proof`, `landing`,
+`people`. Events of a single workflow are in `trued.workflows.<name>.events`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

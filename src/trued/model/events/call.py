@@ -144,7 +144,7 @@ class CallDied(JournalEvent, kind="died", omits=("lapsed",)):
 
 
 class CallStopped(JournalEvent, kind="stopped for a comment"):
-    """A person stopped the call to say something to the agent: the call continues in the same session."""
+    """A person stopped the call to say something to the agent. The call then continues in the same session."""
 
     who: tuple[str, ...]
 

@@ -32,8 +32,8 @@ class WorkLanded(JournalEvent, kind="landed", omits=("through",)):
 
 
 class PullRequestOffered(JournalEvent, kind="offered", omits=("onto", "who", "commit", "state", "title", "head")):
-    """The work was offered as a pull request. `land --pr` sets onto, who and commit; a workflow sets state, title and
-    head."""
+    """The work was offered as a pull request. `land --pr` sets `onto`, `who` and `commit`; a workflow sets `state`,
+    `title` and `head`."""
 
     onto: str = ""
     draft: bool

@@ -115,7 +115,7 @@ class SealedFileEdited(JournalEvent, kind="sealed file edited"):
 
 
 class TaskSkipped(JournalEvent, kind="task skipped"):
-    """A task is skipped: it was met before the run, or the plan marks it as done and no check contradicts."""
+    """A task is skipped: it was met before the run, or the plan marks it as done and no check contradicts the plan."""
 
     task: str
     why: str

@@ -106,8 +106,8 @@ def _search_text(verification: VerificationRecord) -> str:
 
 
 def _waits(reader: Reader, records: list[RunRecord]) -> dict[str, str]:
-    """The first WAITS things that wait for a person in these runs. Those that a person has to judge have pictures of
-    the work."""
+    """The first WAITS things that wait for a person in these runs. Things that a person has to judge come with pictures
+    of the work."""
     pieces: dict[str, str] = {}
     for record in records:
         for wait in reader.waits(record):
