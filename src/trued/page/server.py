@@ -99,7 +99,7 @@ def open_sockets(port: int) -> tuple[int, list[socket.socket]]:
             if error.errno != errno.EADDRINUSE:
                 raise BadInput(f"cannot listen on this machine: {error.strerror}") from error
     what = f"port {port}" if port else f"each of {TRIES} ports"
-    raise BadInput(f"{what} is in use on 127.0.0.1 or ::1", then="choose another with --port, or leave it out")
+    raise BadInput(f"{what} is in use on 127.0.0.1 or ::1", then="choose another port with --port, or leave --port out")
 
 
 @contextlib.contextmanager
@@ -256,7 +256,7 @@ class PageServer:
         if not action.needs_confirmation:
             return JSONResponse({"said": await self._with_store(action.do)})
         if not self.confirmations.has_terminal:
-            message = "this page was started without a terminal: run this command in your own"
+            message = "this page was started without a terminal: run this command in a terminal of your own"
             return JSONResponse({"said": message, "command": action.command_line}, 409)
         session = request.scope["session"].number
         proposal = self.confirmations.propose(action.words, lambda: self._with_store(action.do), session)

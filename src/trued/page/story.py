@@ -104,7 +104,7 @@ def _examiner_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[
             text, tone = "waits for its provider", "wait"
         case call.CallDied() | call.CallRepeated():
             text, tone = (
-                "the call died; the engine uses its report if there is one, otherwise runs it again",
+                "the call died; the engine uses its report if there is one, otherwise it makes the call again",
                 "unproven",
             )
         case _:
@@ -133,7 +133,7 @@ def _call_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[Stor
         case call.CallDied() | call.CallRepeated():
             yield line(
                 step_name(stored.key),
-                "the call died; the engine uses its report if there is one, otherwise runs it again",
+                "the call died; the engine uses its report if there is one, otherwise it makes the call again",
                 "unproven",
             )
         case _:

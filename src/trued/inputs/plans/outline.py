@@ -318,7 +318,7 @@ class Outline:
             if not title:
                 raise BadInput("the table of chunks has no column for their scope", where, "name a column Scope")
         if name is not None and not identity:
-            raise BadInput("a chunk has no id", where, "write one such as 1A in the column of ids")
+            raise BadInput("a chunk has no id", where, "write an id such as 1A in the column of ids")
         spans = [(block.line, block.line + 1), (row.line, row.line)]
         listed = file_names(row.cells[files]) if files is not None else ()
         more = []

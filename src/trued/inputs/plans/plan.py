@@ -97,7 +97,7 @@ def _check(drafts: list[Draft], file: str) -> None:
     for draft in drafts:
         where = f"{file}:{draft.line}"
         if not draft.title:
-            raise BadInput(f"chunk {draft.id} has no scope", where, "write in its row or heading what to build")
+            raise BadInput(f"chunk {draft.id} has no scope", where, "write what to build in the chunk's row or heading")
         if len(draft.id) > ID_LIMIT or not all(char.isalnum() or char in "._-" for char in draft.id):
             raise BadInput(f'"{draft.id[:ID_LIMIT]}" is not a chunk id', where, "use letters, digits, '.', '_' and '-'")
         if (first := seen.setdefault(draft.id.casefold(), draft)) is not draft:

@@ -285,6 +285,6 @@ class _Words:
             return (
                 f'did you mean "{close[0]}"?'
                 if close
-                else "name one of its sentences, word for word, or `goal` for all of it"
+                else "name a sentence of the goal, word for word, or write `goal` for the whole goal"
             )
         return f"its chunks are {', '.join(list(self.tasks.values())[:20])}"
