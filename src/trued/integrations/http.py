@@ -131,7 +131,7 @@ def unreachable(at: Service, error: BaseException, doing: str) -> ForgeFailed:
 
 
 def unexpected_answer(at: Service, doing: str) -> ForgeFailed:
-    then = "check the address in the settings, and any proxies on the way"
+    then = "check the server's address, and any proxies on the way"
     return ForgeFailed(f"{at.host} does not answer as {at.name} does when asked to {doing}: {then}")
 
 

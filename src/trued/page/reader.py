@@ -69,8 +69,8 @@ Made = TypeVar("Made")
 
 
 class StillReading(Exception):
-    """A run has more events than one request may fold. The next request continues where this one stopped. Until then,
-    nothing of the run's progress is shown, because the part folded so far is outdated."""
+    """A run has more events than one request may fold. The next request continues where this one stopped. Until all
+    events are folded, the part folded so far is not shown, because it is outdated."""
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)

@@ -46,7 +46,7 @@ class Project:
 
     @property
     def test_alone(self) -> str:
-        """The test command for a check of this project alone. It has no parentheses; only a line that joins the
+        """The test command for a check of this project alone. It has no parentheses: only a line that joins the
         commands of several projects needs them."""
         return self.test if self.folder == "." else self.test.removeprefix("(").removesuffix(")")
 

@@ -285,6 +285,6 @@ class _Words:
             return (
                 f'did you mean "{close[0]}"?'
                 if close
-                else "name a sentence of the goal, word for word, or write `goal` for the whole goal"
+                else "name a sentence of the text, word for word, or write `goal` for the whole text"
             )
         return f"its chunks are {', '.join(list(self.tasks.values())[:20])}"

@@ -30,8 +30,8 @@ def expand_home(path: str) -> Path:
 
 
 def check_agent(agent: str) -> str:
-    """Return the agent unchanged. Raises RuleBroken for an agent that could never start. So no run with an unusable
-    agent is stored."""
+    """Return the agent unchanged. Raises RuleBroken for an agent that could never start, so that no run with this agent
+    is stored."""
     kind, _, rest = agent.partition(":")
     then = "write command:PROGRAM ARGS"
     try:
