@@ -248,8 +248,8 @@ def texts_in(value: ast.expr) -> Iterator[str]:
 
 
 def setup_keywords(text: str) -> Iterator[tuple[str, ast.expr]]:
-    """The keywords by which a setup.py passes requirements, each with its value. For a variable, that is the
-    value that the file gives to it."""
+    """The keywords by which a setup.py passes requirements, each with its value. If the file passes a variable, the
+    value is the one that the file assigns to the variable."""
     module = ast.parse(text)
     value_of = values_by_name(module)
     for node in ast.walk(module):
