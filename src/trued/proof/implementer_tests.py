@@ -145,7 +145,7 @@ class BothSides:
     kept: Collection[str] = ()
 
     def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
-        """A clean room of one of the two commits, with these tests and the head's packages."""
+        """A clean room of base or head, with the tests in `own_files` and the head's packages."""
         return clean_room(
             self.workspace,
             self.contract,

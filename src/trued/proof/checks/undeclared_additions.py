@@ -219,8 +219,8 @@ async def _imports_of_removed(change: _Change) -> dict[str, tuple[set[str], byte
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
-    """The base's consumers of packages; and package and manifest, for each package that the commit declares for more
-    people than the base does."""
+    """The base's consumers of packages, and each package that the commit declares for more people than the base does,
+    with its manifest."""
     before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
     raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
@@ -254,7 +254,8 @@ def _is_copied(path: str, on_base: Collection[str]) -> bool:
 async def _settings_of_scripts(
     workspace: Workspace, base: str, changed: Collection[str], after: Mapping[str, bytes], known_paths: Collection[str]
 ) -> tuple[ScriptAliases, ToolSettings]:
-    """The short names that the base defines, and the settings of tools with the changes in `after`."""
+    """The short names that the base's settings define, and the settings of tools as they are after the change.
+    `after`: path → content of changed files on the commit."""
     paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(is_script, changed)) else []
     before = {path: text_of(content) for path, content in (await workspace.read_all(base, paths)).items()}
     new = {path: text_of(content) for path, content in after.items() if is_settings(path)}

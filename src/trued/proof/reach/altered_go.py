@@ -123,8 +123,8 @@ def _declared_name(piece: str) -> str:
 
 
 def used_declarations(texts: Mapping[str, str], tests: Iterable[str]) -> frozenset[str]:
-    """The words in these tests (`file::name`) and in the declarations that they name, directly or indirectly. Comments
-    and strings do not count.
+    """The words in these tests (`file::name`), and in all declarations that such a word names, directly or indirectly.
+    Words in comments and strings do not count.
 
     `texts`: path → text of the Go files whose declarations may be used."""
     files = {path: _read(text).declared for path, text in texts.items()}
