@@ -124,8 +124,8 @@ def new_statements(before: str, after: str) -> frozenset[str]:
     """The names and string literals in a Python file's new statements, and every name that the file's code reaches from
     them. Definitions that the engine recognises as harmless do not count.
 
-    If the file is no Python, every word of its text is returned. If the file is unread, or its code is nested too
-    deeply, `MODULE` is returned, because the statements may use any name.
+    If the file has a syntax error, every word of its text is returned. If the engine cannot read all of the file, or
+    its code is nested too deeply, `MODULE` is returned, because the statements may use any name.
     """
     if is_unread(after):
         return frozenset({MODULE})

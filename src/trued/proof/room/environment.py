@@ -215,8 +215,8 @@ async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> 
 
 
 def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
-    """`name==version` for these requirements, with the caller's versions, and for pytest, whose newest version may be
-    too new. Packages that a lock file fixes (`locked`) are left out."""
+    """`name==version` for each of these requirements that the caller has, with the caller's version. pytest is added,
+    because its newest version may be too new. Packages that a lock file fixes (`locked`) are left out."""
     fixed = {lock.split("==")[0] for lock in locked}
     parsed = [requirement for requirement in map(parse_requirement, requirements) if requirement]
     names = {normal_package_name(requirement.name) for requirement in parsed} | {"pytest"}
@@ -244,8 +244,9 @@ def _versions(installed: Mapping[str, str]) -> dict[str, str]:
 async def _recipe_for_recorded(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
 ) -> Recipe:
-    """The recipe that gives the recorded versions: `recipe` itself if its environment exists and has no other versions,
-    otherwise a copy that pins the recorded ones. Raises CannotJudge if they were recorded with another Python."""
+    """The recipe that gives the recorded versions. This is `recipe` itself if its environment exists and has only
+    recorded versions; otherwise, a copy that pins the recorded versions. Raises CannotJudge if the versions were
+    recorded with another Python."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))

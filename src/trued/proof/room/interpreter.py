@@ -121,7 +121,7 @@ def chosen_python(environment: Mapping[str, str]) -> str:
     """The path of the Python that these variables choose.
 
     People who run trued from its source may have the programs of trued's checkout on the PATH. The environment in that
-    checkout has trued's packages, and none of the project's, so it is chosen only if it is the active one.
+    checkout has trued's packages, but not the project's. So its Python is chosen only if the environment is active.
     """
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"
