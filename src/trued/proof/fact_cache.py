@@ -65,8 +65,8 @@ class FactCache:
         return tuple(_with_owner(fact, owner, contract) for fact in evidence for owner in _owners(contract, fact.check))
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
-        """Keep these facts, unless a case could not be judged for a reason that may be gone next time. A module that is
-        missing now will be missing then, because the cache key contains the interpreter. Returns whether the facts were
+        """Keep these facts, unless a case could not be judged for a reason that may be gone next time. A missing module
+        will be missing next time, too, because the cache key contains the interpreter. Returns whether the facts were
         kept."""
         if any(
             result.outcome is Outcomes.UNJUDGED and not result.missing_module for fact in facts for result in fact.tried

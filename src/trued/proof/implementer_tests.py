@@ -109,8 +109,8 @@ async def _files_lacking_on_both(workspace: Workspace, contract: Contract, commi
 
 
 async def _files_lacking_on_base(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """The files that the check names and the base lacks. If the check names no files and collected no test on the base:
-    all new test files of the head."""
+    """The files that the check names and the base lacks. If the check names no files and collected no test on the base,
+    these are all new test files of the head."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
     call = await runner_on_base(check.command, workspace, contract.base, contract.carried)
     if files := files_of_check(check, call):

@@ -255,8 +255,8 @@ def _missing_package(case: CallCase, bench: Bench, module: str) -> str:
 
 
 def _is_expected_error(case: CallCase, lineage: list[str]) -> bool:
-    """Whether the expected class is the raised class or one of its bases. A case may name it as `package.module:Class`;
-    a built-in name means the built-in class."""
+    """Whether the expected class is the raised class or one of its bases. A case may name the class as
+    `package.module:Class`. A built-in name means the built-in class."""
     name = (case.raises or "").replace(":", ".")
     if "." in name or is_node(case.call):
         return name in lineage

@@ -375,8 +375,8 @@ def _cookie_key(line: str) -> tuple[str, ...]:
 
 
 def _why_misread(answer: HttpAnswer) -> str:
-    """Why a client would not read the UTF-8 text that was sent: Content-Type names a charset in which the same bytes
-    are another text. "" if the client would read it."""
+    """Why a client would misread the UTF-8 text that was sent, or "". A client misreads the text if Content-Type names
+    a charset in which the same bytes are another text."""
     message = Message()
     message["Content-Type"] = next(iter(answer.lines("Content-Type")), "")
     charset = message.get_content_charset("utf-8")

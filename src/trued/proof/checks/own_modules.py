@@ -101,8 +101,8 @@ class OwnModules:
 
 
 def own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Collection[str]) -> set[str]:
-    """The names of packages in a script's imports that always stand for one of these files, because of the short names
-    that settings define (`aliases`). Packages in a `node_modules` of the project are left out."""
+    """The imports of a script that look like packages, but always lead to one of these files, because settings define
+    short names (`aliases`). Packages in a `node_modules` of the project are left out."""
     return {
         package
         for package, names in source.named.items()
@@ -111,7 +111,8 @@ def own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Co
 
 
 def is_vendored(package: str, files: Collection[str]) -> bool:
-    """Whether these files have this package in a `node_modules`. Node then loads it, whatever settings of tools say."""
+    """Whether these files have this package in a `node_modules`. Node loads a package from there, whatever the settings
+    of tools say."""
     return any(f"node_modules/{package}/" in path for path in files)
 
 

@@ -240,7 +240,7 @@ def _entries_in_setup_py(text: str) -> Iterator[str]:
 
 
 def texts_in(value: ast.expr) -> Iterator[str]:
-    """The texts in a literal value, without the keys of dictionaries: these are names of extras, not packages."""
+    """The texts in a literal value, without the keys of dictionaries, because the keys are names of extras."""
     nodes = list(ast.walk(value))
     extras = {id(key) for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
     texts = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in extras]

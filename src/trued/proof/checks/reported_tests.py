@@ -21,8 +21,8 @@ async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSel
     implementer's own tests. A test that passed on the base must also pass with the base's scripts, or else it fails.
 
     Some settings, such as a manifest, are also a part of the product, so the tests may not start with the base's
-    settings. If the report of this second run has none of the tests that passed in the first run, it shows nothing. If
-    it has some of them, and not every test of the first run passes again, all of them are marked.
+    settings. If the second report has none of the tests that passed in the first run, it shows nothing. If it has some
+    of these tests, but not all of them pass again, all tests that passed in the first run are marked.
     """
     fact = await run_with_report(check, None, bench, selection)
     passed = {tried.id for tried in fact.tried if tried.outcome is PASSED}

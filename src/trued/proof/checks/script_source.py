@@ -159,7 +159,7 @@ def _placeholder(aside: str) -> str:
 
 
 def _lines_making_functions(code: str, without_comments: str) -> Iterator[str]:
-    """Lines that may make a function of a text. `code`: the script without strings."""
+    """Lines that may turn a text into a function. `code`: the script without strings."""
     for mention in _FUNCTION_MAKER.finditer(code):
         before, after = code[max(mention.start() - 200, 0) : mention.end()], code[mention.end() : mention.end() + 200]
         makes_none = any(

@@ -1,7 +1,7 @@
 """Finds changed files that may add a package without declaring it in a manifest.
 
-Such a file may be a list with an unusual name or a build file, or contain an import, a command or a page. If there is
-one, the check of the manifests does not prove the requirement, and a person has to approve it.
+Such a file may be a list with an unusual name, a build file or a page, or contain an import or a command. If there is
+one, the manifests alone do not prove the requirement, and a person has to approve the requirement.
 """
 
 import posixpath
@@ -481,7 +481,7 @@ async def _files_with_packages(
 
 def _may_list(reader: str, text: str, path: str) -> bool:
     """Whether the file `reader`, which has this text, may use the document at `path`, perhaps as a list of packages
-    (see `may_mean`). A MANIFEST.in does not, nor does a file that only git, editors and people read."""
+    (see `may_mean`). False if `reader` is a MANIFEST.in, or if only git, editors and people read it."""
     return PurePosixPath(reader).name not in (*INERT, "MANIFEST.in") and may_mean(reader, text, path)
 
 

@@ -202,8 +202,8 @@ def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
 
 def read_by(plain: Any) -> set[str]:
     """The methods with which people read a value of a built-in type. Texts and numbers are also read by printing them.
-    Of a list's methods, those that a tuple has, too, and a few others such as `pop` count. Operators of containers do
-    not count, because they make new containers."""
+    For a list, only the methods that a tuple also has, and a few others such as `pop`, count. Operators of containers
+    do not count, because they make new containers."""
     if plain not in READ:
         names = {*dir(plain)}
         if plain in (str, int, float):
@@ -323,8 +323,8 @@ def find_function(name: str) -> tuple[Any, dict[str, Any]]:
 
 
 def come_from_file(call: str) -> None:
-    """Make this process look as if a script had been started by its path. Otherwise it looks as if somebody had typed
-    the call. The project's code must work in both cases."""
+    """Make this process look as if a script had been started by its path. Before that, it looks as if somebody had
+    typed the call. The project's code must work in both cases."""
     module, _, name = call.partition(":")
     place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "main.py")  # noqa: S108
     first = name.partition(".")[0]

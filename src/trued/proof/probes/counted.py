@@ -185,9 +185,9 @@ class Counting:
             self.include(config, named)
 
     def include(self, config: Any, named: str) -> None:
-        """Collect a file that the check names, whatever its name. It is not passed to pytest if another argument
-        already includes it, because some versions would then skip the rest of the folder. Files other than Python are
-        not tests and are ignored."""
+        """Collect a file that the check names, whatever its name. The file is not passed to pytest if another argument
+        already includes it, because some versions of pytest would then skip the rest of the folder. Files other than
+        Python are not tests and are ignored."""
         file = pathlib.Path(self.order["room"], named)
         if file.is_file() and file.suffix != ".py":
             return
@@ -336,7 +336,7 @@ class Counting:
 
 
 class Hurrying:
-    """The plugin that leaves out tests with another expected value when their time is up."""
+    """The plugin that leaves out altered copies (see `Counting.altered_copies`) when their time is up."""
 
     def __init__(self, counting: Counting) -> None:
         self.counting = counting

@@ -113,8 +113,8 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _declared_name(piece: str) -> str:
-    """The one name that this declaration defines: `Name`, or `Type.Method`. "" if it defines several, none that code
-    can use, or an alias of a type."""
+    """The one name that this declaration defines: `Name`, or `Type.Method`. "" if it defines several names, no name
+    that code can use, or an alias of a type."""
     if match := _FUNCTION.match(piece):
         return "" if match.group(2) in _UNUSABLE_NAMES else ".".join(part for part in match.groups() if part)
     match = _NAMED_DECLARATION.match(piece)

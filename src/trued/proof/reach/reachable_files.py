@@ -183,8 +183,8 @@ def _words(text: str) -> set[str]:
 
 
 def _names_of_file(path: str) -> set[str]:
-    """The words by which other files name this file, in lower case. The name of the folder is among them if the file is
-    data, which is often found by its folder alone, or Go code, which always is."""
+    """The words by which other files name this file, in lower case. For data and for Go code, they contain the folder's
+    name, because other files may name only the folder."""
     *folders, name = PurePosixPath(path.lower()).parts
     stem = name.partition(".")[0] or name
     if stem in _NAMED_BY_FOLDER:

@@ -433,7 +433,7 @@ def _without_used(
 
 def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
     """The uncollected tests without programs that files among tests start by name. Such programs are stand-ins for
-    other programs, or steps of those tests. A program stays if it asserts something or is named like a test."""
+    other programs, or steps of tests. A program stays if it asserts something or is named like a test."""
 
     def is_started(program: str) -> bool:
         names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]

@@ -75,7 +75,7 @@ class Graft:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Files that the head changed, removed or added, but of which no check used the head's version."""
+        """Files that the head changed, removed or added, if no check used the head's version of them."""
         return frozenset((*self.restored, *self.removed, *self.added))
 
     @property

@@ -152,7 +152,7 @@ class _DriverSearch:
         return loaded
 
     async def _add_files(self, place: str, text: str, loaded_by_code: set[str]) -> None:
-        """Add the files that the text runs or names, and read those that may name others."""
+        """Add the files that the text runs or names, and read the files that may name further files."""
         drivers, product = self._drivers, self._product
         runs, settings = _named(place, text, self._blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))

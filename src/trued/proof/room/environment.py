@@ -183,8 +183,8 @@ def recorded_versions(contract: Contract) -> dict[str, str]:
 
 
 async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
-    """The interpreter with which the contract's checks ran on the base. Raises CannotJudge if no equal one is
-    available."""
+    """The interpreter with which the contract's checks ran on the base, or an equal one. Raises CannotJudge if there is
+    none."""
     interpreter = await find_interpreter()
     if contract.interpreter not in ("", interpreter.identity):
         packages, recorded = contract.environment.packages, recorded_versions(contract)
@@ -297,8 +297,8 @@ class DeclaredChanges:
     moved: tuple[str, ...] = ()  # of `other`, the head's requirements for packages that base and head declare; no TOOLS
 
     def unused(self, interpreter: Interpreter) -> dict[str, str]:
-        """Requirement of the head → the installed version, which does not meet it. Only for packages that base and head
-        both declare."""
+        """Requirement of the head → the installed version, which does not meet the requirement. Only packages that base
+        and head both declare are listed."""
         versions = _versions({name: version.split(" ")[0] for name, version in interpreter.versions.items()})
         unmet = missing_requirements(self.moved, interpreter.versions, interpreter.version)
         without_markers = {text.partition(";")[0].strip(): package_name(text) for text in unmet}

@@ -100,8 +100,7 @@ class Interpreter:
 
 
 async def find_interpreter() -> Interpreter:
-    """The Python of the active virtual environment. If none is active, the first Python on the path, or if there is
-    none, the engine's own.
+    """The Python of the active virtual environment, or else the first Python on the path, or else the engine's own.
 
     If that Python cannot run pytest, and trued runs from its own checkout, the engine's Python is used instead. Raises
     CannotJudge if the Python does not start.
