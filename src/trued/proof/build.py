@@ -56,9 +56,9 @@ async def run_build(
 def correct_by_base(head: Tried, base: Tried) -> Tried:
     """The result of a build on the head that did not pass, corrected by the base's result in the same kind of room.
 
-    If the build passes on the base, a build on the head that ran has failed, whatever it prints. If the head's build
-    could not even start (`AROUND`), the result stays UNJUDGED. If both builds fail in the same way, the room is the
-    cause (packages that cannot be fetched, a tool that is not set up here), and the result is UNJUDGED.
+    If the build passes on the base, the head has failed, whatever its build prints. Only a build that could not even
+    start (`AROUND`) stays UNJUDGED. If both builds fail in the same way, the room is the cause (packages that cannot be
+    fetched, a tool that is not set up here), and the result is UNJUDGED.
     """
     if head.outcome is Outcomes.UNJUDGED and base.outcome is Outcomes.PASSED and head.kind not in AROUND:
         return head.model_copy(update={"outcome": Outcomes.FAILED, "detail": f"{NOT_ON_BASE}\n{head.detail}"})

@@ -35,7 +35,8 @@ class OwnPackages:
                 self._folders.setdefault((PurePosixPath(path).name, name), set()).add(_folder(path))
 
     def provides(self, manifest: str, entry: str) -> bool:
-        """Whether the package that this entry of a manifest of the commit declares comes from the project itself."""
+        """Whether the project itself provides the package that `entry` declares. `manifest`: the manifest of the commit
+        that has this entry."""
         name = named_package(entry)
         if (PurePosixPath(manifest).name, name) not in self._folders:
             return False

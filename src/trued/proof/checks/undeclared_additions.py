@@ -330,8 +330,8 @@ class _SourceReader:
     def hides_more(self, source: _ChangedSource) -> bool:
         """Whether the new version of the file cannot be parsed, or may newly load something without naming it.
 
-        A file may load something so by a statement, by a path that leads out of the project, by short names that cannot
-        be read, or, in a script, by an address."""
+        The file may do that by a statement, by a path that leads out of the project, by short names that cannot be
+        read, or, in a script, by an address."""
         new_paths = source.after.paths - source.before.paths
         return (
             not source.after.parsed

@@ -192,9 +192,9 @@ class _OwnCheckSearch:
     ) -> list[str]:
         """The own checks behind a program of the base.
 
-        A shell script outside tests gives the checks that it starts. A shell script among tests gives itself, if
-        `is_check_among_tests`. Code of the product gives `place`. Any other program gives itself if it is a test or may
-        use the product, and if it starts no test runner.
+        For a shell script outside tests, these are the checks that the script starts. A shell script among tests is
+        itself a check if `is_check_among_tests` says so. For code of the product, the check is `place`. Any other
+        program is itself a check if it is a test or may use the product, and if it starts no test runner.
         """
         if path.endswith(SHELL_SCRIPTS):
             if is_among_tests(path):

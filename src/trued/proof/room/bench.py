@@ -208,7 +208,7 @@ class Bench:
     def starting(self, words: Iterable[str]) -> "Bench":
         """The same bench for a case with this command line. If the command line starts something in project folders,
         Python finds only the modules that programs of these projects find. Neither code that the head put elsewhere nor
-        an argument of the program adds other folders."""
+        an argument of the program changes that."""
         named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
         if not named:
             return self
