@@ -29,7 +29,7 @@ AROUND = ("environment", "prepare")  # kinds of failure outside the build itself
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """How a build ended, and which files that influence it differ from the base's."""
+    """How a build ended. `drivers`: the files that control the build and differ from the base's."""
 
     tried: Tried
     drivers: tuple[str, ...] = ()
@@ -40,9 +40,9 @@ async def run_build(
 ) -> BuildResult:
     """Run the build command on this commit.
 
-    If the build does not pass, it also runs on the base, in the same kind of room. If it fails there in the same way,
-    the result is UNJUDGED, because the room may be at fault. The output is scanned for held-out data, because agents
-    read it.
+    If the build does not pass, the engine also builds the base, in the same kind of room. If both builds fail in the
+    same way, the result is UNJUDGED, because the room may be at fault. The output is scanned for held-out data, because
+    agents read it.
     """
     result = await _run(workspace, contract, command, commit)
     if result.tried.outcome is not Outcomes.PASSED and commit != contract.base:
@@ -56,9 +56,9 @@ async def run_build(
 def correct_by_base(head: Tried, base: Tried) -> Tried:
     """The result of a build on the head that did not pass, corrected by the base's result in the same kind of room.
 
-    If the base builds, the head has failed, whatever it prints, unless the failure is outside the build (`AROUND`). If
-    the base fails in the same way, the room is the cause (packages that cannot be fetched, a tool that is not set up
-    here), and the result is UNJUDGED.
+    If the build passes on the base, the head has failed, whatever its build prints. Only a build that could not even
+    start (`AROUND`) stays UNJUDGED. If both builds fail in the same way, the room is the cause (packages that cannot be
+    fetched, a tool that is not set up here), and the result is UNJUDGED.
     """
     if head.outcome is Outcomes.UNJUDGED and base.outcome is Outcomes.PASSED and head.kind not in AROUND:
         return head.model_copy(update={"outcome": Outcomes.FAILED, "detail": f"{NOT_ON_BASE}\n{head.detail}"})
@@ -70,8 +70,8 @@ def correct_by_base(head: Tried, base: Tried) -> Tried:
 
 
 def ends_alike(output: str, other: str) -> bool:
-    """Whether two outputs end with the same lines. Numbers in them (ports, lines, seconds) may differ. False if there
-    is no output."""
+    """Whether two outputs end with the same lines, apart from numbers such as ports, line numbers and seconds. False if
+    there is no output."""
     return bool(output.strip()) and _last_lines(output) == _last_lines(other)
 
 

@@ -45,8 +45,8 @@ class FactCache:
     """The cache, as files below the state folder. Without that folder, nothing is kept. Unreadable files are ignored.
 
     Failures of a head are kept for one `repository` only. Results on a base are keyed by the base's content, so all
-    clones with the same content share them. When they are returned, they name the commit and the requirements of the
-    caller's contract, not of the contract for which they were recorded.
+    clones with the same content share them. The results that the cache returns name the commit and the requirements of
+    the caller's contract, not of the contract for which they were recorded.
     """
 
     def __init__(self, home: Path | None, repository: str = "") -> None:
@@ -66,7 +66,8 @@ class FactCache:
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
         """Keep these facts, unless a case could not be judged for a reason that may be gone next time. A missing module
-        is no such reason, because the cache key contains the interpreter. Returns whether the facts were kept."""
+        will be missing next time, too, because the cache key contains the interpreter. Returns whether the facts were
+        kept."""
         if any(
             result.outcome is Outcomes.UNJUDGED and not result.missing_module for fact in facts for result in fact.tried
         ):
@@ -161,8 +162,8 @@ class FactCache:
 
 
 async def tree_with_content(workspace: Workspace, commit: str) -> str:
-    """A name for the content of a room of this commit: its tree, and the large files and submodules of it that are not
-    on this machine."""
+    """A name for the content of a room of this commit. It consists of the commit's tree, and of its large files and
+    submodules whose content is not on this machine."""
     return " ".join((await workspace.tree(commit), *workspace.missing_content(commit)))
 
 

@@ -109,8 +109,8 @@ async def _files_lacking_on_both(workspace: Workspace, contract: Contract, commi
 
 
 async def _files_lacking_on_base(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """The files that the check names and the base lacks. If the check names no files and collected no test on the base:
-    all new test files of the head."""
+    """The files that the check names and the base lacks. If the check names no files and collected no test on the base,
+    these are all new test files of the head."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
     call = await runner_on_base(check.command, workspace, contract.base, contract.carried)
     if files := files_of_check(check, call):
@@ -145,7 +145,7 @@ class BothSides:
     kept: Collection[str] = ()
 
     def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
-        """A clean room of one of the two commits, with these tests and the head's packages."""
+        """A clean room of base or head, with the tests in `own_files` and the head's packages."""
         return clean_room(
             self.workspace,
             self.contract,

@@ -1,4 +1,4 @@
-"""Finds the scripts that tests import, by reading texts. For test runners that do not show which files they load."""
+"""Finds the scripts that tests import, by reading texts. Some test runners do not show which files they load."""
 
 from collections.abc import Collection
 

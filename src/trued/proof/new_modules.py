@@ -1,4 +1,5 @@
-"""Finds the modules that a head adds to the project. A check that lacks one on the base is red there, not unjudged."""
+"""Finds the modules that a head adds to the project. If a check misses one of these modules on the base, its result
+there is red, not unjudged."""
 
 import ast
 import sys

@@ -143,8 +143,8 @@ async def _judge(
     *,
     quick: bool,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
-    """Judge each requirement by its own evidence, then lower its grade for what is true of the whole change. Returns
-    the verdicts on the requirements and on the suites.
+    """Judge each requirement by its own evidence, then lower grades for flaws of the whole change. Returns the verdicts
+    on the requirements and on the suites.
 
     The order matters. A cap adds its reason only if it lowers the grade, so the first cap that applies is the one that
     people read about. Requirements that consist of others come last: they get the lowered grades of their parts.
@@ -186,8 +186,8 @@ async def _cap_for_unguarded_code(
 ) -> list[Judged]:
     """The verdicts, lowered if there is changed code in which no check would notice a mistake.
 
-    The two searches under an `if` may run existing tests again. They are skipped in quick verdicts, and if no grade is
-    so high that the search could lower it.
+    Two of the searches for such code may run existing tests again (`blinding_helpers` and `failing_with_product`). They
+    are skipped in quick verdicts, and if all grades are too low to be lowered.
     """
     verdicts = _cap_each(verdicts, reasons.not_run_by_any_check, await unguarded.never_run())
     verdicts = _cap_each(verdicts, reasons.known_by_exit_code_only, await unguarded.known_by_exit_code_only())
@@ -234,9 +234,9 @@ def _is_any_above(grade: Grade, verdicts: Sequence[Judged]) -> bool:
 async def _allow_for_unused_versions(
     trial: CommitTrial, due: Sequence[Requirement], evidence: Sequence[Evidence], verdicts: list[Judged]
 ) -> list[Judged]:
-    """The verdicts on requirements or suites, changed where the head declares versions of packages that its checks did
-    not use (see `allow_for_versions`). Two failures are never excused by a version: an objection whose case fails, and
-    a head that manipulates its checks."""
+    """The verdicts on requirements or suites, each with `allow_for_versions` applied: the head may declare versions of
+    packages that the checks did not use. A version never excuses two failures: an objection whose case fails, and a
+    head that manipulates its checks."""
     if not trial.room.added.unused or trial.contract.environment.prepare:  # a preparation may have installed them
         return verdicts
     by_id = {requirement.id: requirement for requirement in (*due, *trial.contract.suites)}
@@ -249,9 +249,9 @@ async def _allow_for_unused_versions(
 
 
 async def _allow_for_versions(trial: CommitTrial, judged: Judged, requirement: Requirement) -> Judged:
-    """Apply `allow_for_versions` with the versions that the head declares and its checks did not use. If the
-    requirement is refuted, only packages that its checks may use on the base count, because the version of any other
-    package is no excuse."""
+    """Apply `allow_for_versions` with the versions that the head declares, but that the checks did not use. If the
+    requirement is refuted, only packages count that the requirement's checks may use on the base, because the version
+    of any other package is no excuse."""
     unused = trial.room.added.unused
     if judged.grade is Grade.REFUTED:
         interpreter = await interpreter_of(trial.workspace, trial.contract)
@@ -268,8 +268,7 @@ async def _altered_submodules(
     workspace: Workspace, base: str, commit: str, *, of_tests: bool = False
 ) -> tuple[list[str], list[str]]:
     """The submodules that the head adds or moves to another commit, in two lists: those that rooms lack, and those that
-    rooms have. `of_tests`: only submodules among tests, of which checks use the base's version; otherwise only all
-    other submodules."""
+    rooms have. With `of_tests`, only submodules among tests are listed; otherwise only submodules elsewhere."""
     on_base, on_head = await workspace.submodules(base), await workspace.submodules(commit)
     altered = sorted(
         submodule

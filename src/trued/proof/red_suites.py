@@ -63,8 +63,8 @@ async def _earlier_failures(sides: BothSides, check: TestsCheck, results: Result
 
 
 def _passing_files(results: ResultsOnBothSides) -> dict[str, bool]:
-    """Test file that the runner reported → whether all its tests pass on the head, and each had a clear result (passed
-    or failed) on the base. Tests that are skipped on the base are left out, unless they fail on the head."""
+    """Test file that the runner reported → True if each of its tests passes on the head and had a clear result (passed
+    or failed) on the base. Tests that were skipped on the base do not count, unless they fail on the head."""
     passing: dict[str, bool] = {}
     for name, base_state in results.base_states.items():
         head_state = on_head(name, results.head_facts, results.lacks)[0]

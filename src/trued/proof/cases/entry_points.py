@@ -73,8 +73,8 @@ class StartedProgram:
 
 
 def started_program(line: Sequence[str]) -> StartedProgram:
-    """The module, script or program that the line starts. Its kind is "nothing" if the line starts no file: `why` gives
-    the reason, for example that the line contains its own code."""
+    """The module, script or program that the line starts. If the line starts no file, the kind is "nothing", and `why`
+    gives the reason, for example that the line contains its own code."""
     if not line or not line[0]:
         return StartedProgram("nothing", words=0, why="the command line is empty")
     program, *arguments = line
@@ -177,8 +177,8 @@ def _is_npm_script(line: Sequence[str]) -> bool:
 
 
 def why_foreign_module(name: str, known_names: KnownNames) -> str:
-    """Why a Python module is not the project's, or "". A module that the base does not have must not have the name of a
-    module of Python, of a declared dependency or of an installed package."""
+    """Why a Python module is not the project's, or "". A module that the base does not have is not the project's if it
+    has the name of a module of Python, of a declared dependency or of an installed package."""
     top = name.split(".")[0]
     if any(_is_file_of(path, top, known_names.base) for path in known_names.base):
         return ""

@@ -63,8 +63,10 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
-    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case; the
-    program may also change its arguments and send headers as this other case expects."""
+    """Whether a program that returns one of these values, in any wrapping, passes the case.
+
+    `like`: another case. The program may also change its arguments and send headers as the case `like` expects.
+    """
     if isinstance(case, CallCase):
         return any(_passes_call(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
@@ -105,8 +107,11 @@ def _lineage(case: CallCase) -> str:
 
 
 def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
-    """The sets of headers with which a mutant's answer is tried. Common headers are as the case expects. All other
-    expected headers are missing, have one text of the request, or are as in the case `like`."""
+    """The sets of headers with which a mutant's answer is tried.
+
+    Common headers (`PLAIN_HEADERS`) are as the case expects. The other headers that the case expects are left out, or
+    all have the same text from the request, or are as the case `like` expects.
+    """
     telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
     plain = {name: value for name, value in case.headers.items() if name not in telling}
     yield plain
@@ -209,8 +214,11 @@ def _without_brackets(text: str) -> str:
 
 
 def _wrappings(value: Any, times: int) -> list[Any]:
-    """The value, and all values that up to `times` steps make of it. A step puts a value into a list, takes it out of
-    one, turns it into another kind of sequence, or turns it into text or bytes or back."""
+    """The value, and every value that can be made of it in at most `times` steps.
+
+    One step puts a value into a list, takes the only value out of a list, changes the kind of a sequence, or converts a
+    value to or from text or bytes.
+    """
     by_text, waiting = {_json(value): value}, [value]
     for _ in range(times):
         fresh = {_json(again): again for waiting_value in waiting for again in _wrappings_of_one_step(waiting_value)}

@@ -129,8 +129,11 @@ def _route_fits(route: str, path: str) -> bool:
 
 
 def unnamed_entry(shown: Shown, interface: Sequence[str], known_names: KnownNames) -> str:
-    """The case's entry point if it contains names that neither the user's words nor the base contain, followed by these
-    names in brackets (except for a function); otherwise ""."""
+    """The case's entry point if it contains unknown names; otherwise "".
+
+    A name is unknown if neither the user's words nor the base contain it. The unknown names follow the entry point in
+    brackets, unless the entry point is a function.
+    """
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
         function_name = name.rpartition(".")[2]

@@ -235,7 +235,8 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], artifacts: dict[str, 
 def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
     """Every expectation of the check: its id, its kind and its words.
 
-    The kinds are sees, hides, url, tree and console; for the page before the actions, before sees and before hides.
+    The kinds are sees, hides, url, tree and console. The kinds `before sees` and `before hides` are about the page
+    before the actions.
     """
     before = check.before or PageBefore()
     every = [(f'before sees "{text}"', "before sees", text) for text in before.sees]
@@ -256,7 +257,8 @@ def local_origin(port: int) -> str:
 def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iterator[Tried]:
     """The result of every expectation, from the browser script's record.
 
-    `origin`: the address of the checked server; a page that leads elsewhere meets no expectation about its content.
+    `origin`: the address of the checked server. A page that ends on another server meets no expectation about its
+    content.
     """
     page = _page(check, record, origin)
     if page is None:

@@ -48,9 +48,9 @@ async def run_command(check: CommandCheck, bench: Bench, selection: CaseSelectio
 
 
 async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: frozenset[str] = frozenset()) -> Fact:
-    """The fact of a pass, marked if the command passes only with drivers that the change wrote.
+    """The fact about a command that passed. It is marked if the command passes only with drivers that the change wrote.
 
-    `tried`: drivers that need not be tried again, because the command has passed with the base's version of them.
+    `tried`: drivers that are not tried again, because the command has already passed with the base's version of them.
     """
     drivers = await drivers_of_change(bench, check.command)
     if drivers <= tried:

@@ -1,6 +1,8 @@
-"""Dependencies checks: the commit must declare no package that the base does not; with `unchanged`, it must declare
-exactly the base's packages and versions. Reads manifests and runs nothing. `undeclared_additions.py` looks for packages
-that a change adds in another way than by a manifest."""
+"""Dependencies checks: the commit must declare no package that the base does not declare.
+
+With `unchanged`, the commit must declare exactly the base's packages and versions. The check reads manifests and runs
+nothing. `undeclared_additions.py` looks for packages that a change adds without a manifest.
+"""
 
 from collections.abc import Collection
 from pathlib import PurePosixPath

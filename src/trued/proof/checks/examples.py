@@ -83,8 +83,8 @@ async def _run_case(name: str, case: Case, bench: Bench, results: _Results) -> N
 
 
 async def _run_exchanges(every: _NamedCases, selected_ids: set[str], bench: Bench, results: _Results) -> None:
-    """Run all HTTP exchanges in order, because each may depend on earlier ones. Only the results of those with selected
-    ids are added to `results`."""
+    """Run all HTTP exchanges in order, because each may depend on earlier ones. Add the results of the exchanges with
+    selected ids to `results`."""
     cases = [(name, case) for name, case in every if isinstance(case, HttpCase)]
     flaws = {name: case_flaw(case) if bench.serve else NO_SERVER for name, case in cases}
     results.tried += [_malformed(name, why) for name, why in flaws.items() if why and name in selected_ids]
@@ -125,7 +125,7 @@ def _versions(cases: _NamedCases) -> dict[str, str]:
 
 
 def with_time_limit(case: Case) -> Case:
-    """The case with a time limit of at most `BOUND_S` seconds. For cases that an agent wrote."""
+    """The case with a time limit of at most `BOUND_S` seconds. Cases that an agent wrote get this limit."""
     return case if 0 < case.within_s <= BOUND_S else case.model_copy(update={"within_s": BOUND_S})
 
 

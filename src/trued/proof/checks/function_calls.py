@@ -154,8 +154,8 @@ def _tried_without_node(name: str, node_program: node.NodeProgram | None) -> Tri
 
 
 def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
-    """The record that `ask.py` wrote. If that script failed or did not write exactly one record, or if something else
-    wrote to the channel, the result is a record of what went wrong."""
+    """The record that `ask.py` wrote to the engine's channel. If that script failed or did not write exactly one
+    record, or if another program wrote to the channel, the result is a record of what went wrong."""
     records, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}
@@ -255,8 +255,8 @@ def _missing_package(case: CallCase, bench: Bench, module: str) -> str:
 
 
 def _is_expected_error(case: CallCase, lineage: list[str]) -> bool:
-    """Whether the expected class is the raised class or one of its bases. A case may name it as `package.module:Class`;
-    a built-in name means the built-in class."""
+    """Whether the expected class is the raised class or one of its bases. A case may name the class as
+    `package.module:Class`. A built-in name means the built-in class."""
     name = (case.raises or "").replace(":", ".")
     if "." in name or is_node(case.call):
         return name in lineage

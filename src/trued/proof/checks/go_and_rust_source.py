@@ -20,7 +20,8 @@ _LEADS_OUT_OF_RUST = lazy_regex(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\
 
 
 def hidden_in_go(text: str, own_names: Collection[str]) -> set[str]:
-    """Imports of packages that may load or start something, lines that use them, and directives that may do so."""
+    """Imports of packages that may load or start something, the lines that use these packages, and all `//go:`
+    directives that are not known as harmless."""
     hidden = {line.strip() for line in text.splitlines() if _GO_DIRECTIVE.match(line)}
     aside: list[str] = []
 

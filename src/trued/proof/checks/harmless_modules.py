@@ -1,7 +1,7 @@
 """Lists the modules of Python, Node and Go that are known to load no other code and to start no program.
 
-A module of these languages that is not listed may do both. Also lists the harmless built-ins of Python, and the
-harmless members of Python's `sys` and of Node's `process`.
+Any other module of these languages may load code or start a program. Also lists the harmless built-ins of Python, and
+the harmless members of Python's `sys` and of Node's `process`.
 """
 
 import builtins

@@ -193,8 +193,8 @@ def _is_foreign(module: str, bench: Bench) -> bool:
 
 
 def _imported_by_project(bench: Bench) -> set[str]:
-    """The modules that the project's code imports. Only files at the top, in `src`, in an import root of a project
-    folder, or one level deeper are read, and no tests."""
+    """The modules that the project's code imports, without tests. Only files at the top, in `src`, in the import roots
+    of project folders, and one folder below each of these places are read."""
     roots = [bench.room, bench.room / "src", *map(Path, bench.project_roots)]
     found = [path for root in roots for depth in ("*", "*/*") for path in root.glob(f"{depth}.py")]
     files = [path for path in dict.fromkeys(found) if path.is_file()]
@@ -375,8 +375,8 @@ def _cookie_key(line: str) -> tuple[str, ...]:
 
 
 def _why_misread(answer: HttpAnswer) -> str:
-    """Why a client would not read the UTF-8 text that was sent: Content-Type names a charset in which the same bytes
-    are another text. "" if the client would read it."""
+    """Why a client would misread the UTF-8 text that was sent, or "". A client misreads the text if Content-Type names
+    a charset in which the same bytes are another text."""
     message = Message()
     message["Content-Type"] = next(iter(answer.lines("Content-Type")), "")
     charset = message.get_content_charset("utf-8")

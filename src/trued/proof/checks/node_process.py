@@ -1,4 +1,4 @@
-"""Finds the uses of Node's `process` in a script that may load or start something. Only reads text."""
+"""Finds the lines of a script that use Node's `process` in a way that may load or start something. Only reads text."""
 
 import re
 from collections.abc import Iterator

@@ -35,11 +35,11 @@ class OwnModules:
         self._modules_on_base: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
     def _folders_of(self, path: str) -> tuple[frozenset[PurePosixPath], PurePosixPath]:
-        """The folders from which this file can import, and the file's own root: the deepest of these folders that is
-        above the file and is no package.
+        """The folders from which this file can import, and the file's own root.
 
-        The folders are the import roots, those of the distributions and projects that contain the file, and, for a
-        test, all folders of tests above it. The top folder is the own root of tests, and of files below no root."""
+        The folders are the import roots, the folders of the distributions and projects that contain the file, and, for
+        a test, all folders of tests above the test. The own root is the deepest of these folders that is above the file
+        and is no package. If there is none, or if the file is a test, the own root is the top folder."""
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
         own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
@@ -59,9 +59,9 @@ class OwnModules:
         """The project's top-level modules that this file can import on the commit. Modules of other distributions and
         projects count if the base has them.
 
-        A module that the base lacks does not count if its folder is above the file's own root. A module that the base
-        has as a file or with an `__init__.py` does not count if only a folder without `__init__.py` is left of it,
-        because Python prefers an installed package to such a folder."""
+        A module that the base lacks does not count if its folder is above the file's own root. If the base has a module
+        as a file or with an `__init__.py`, and the commit has only a folder without `__init__.py`, the module does not
+        count, because Python prefers an installed package to such a folder."""
         folders, own_root = key = self._folders_of(path)
         if key not in self._modules_by_folders:
             known = [file for file in self._paths_on_commit if file in self._paths_on_base]
@@ -101,8 +101,8 @@ class OwnModules:
 
 
 def own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Collection[str]) -> set[str]:
-    """The names of packages in a script's imports that always stand for one of these files, because of the short names
-    that settings define (`aliases`). Packages in a `node_modules` of the project are left out."""
+    """The imports of a script that look like packages, but always lead to one of these files, because settings define
+    short names (`aliases`). Packages in a `node_modules` of the project are left out."""
     return {
         package
         for package, names in source.named.items()
@@ -111,7 +111,8 @@ def own_imports(path: str, source: SourceText, aliases: ScriptAliases, files: Co
 
 
 def is_vendored(package: str, files: Collection[str]) -> bool:
-    """Whether these files have this package in a `node_modules`. Node then loads it, whatever settings of tools say."""
+    """Whether these files have this package in a `node_modules`. Node loads a package from there, whatever the settings
+    of tools say."""
     return any(f"node_modules/{package}/" in path for path in files)
 
 

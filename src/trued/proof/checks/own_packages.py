@@ -1,7 +1,8 @@
 """Decides whether a manifest takes a package from the project itself, such as from a workspace. Does no I/O.
 
-The name alone does not show that. A package manager looks for a name in its registry, unless the manifest names a
-folder, or the project is a workspace of this package manager and contains that package in a version that fits.
+A package's name alone does not show where the package comes from. A package manager looks for the name in its registry,
+unless the manifest names a folder, or the project is a workspace of this package manager and contains the package in a
+version that fits.
 """
 
 import posixpath
@@ -34,7 +35,8 @@ class OwnPackages:
                 self._folders.setdefault((PurePosixPath(path).name, name), set()).add(_folder(path))
 
     def provides(self, manifest: str, entry: str) -> bool:
-        """Whether this manifest of the commit takes the package that this entry declares from the project itself."""
+        """Whether the project itself provides the package that `entry` declares. `manifest`: the manifest of the commit
+        that has this entry."""
         name = named_package(entry)
         if (PurePosixPath(manifest).name, name) not in self._folders:
             return False

@@ -87,11 +87,11 @@ class Consumers:
                     packages.setdefault(entry, set()).add(declaration)
 
     def declared_for_more(self, base: "Consumers") -> Iterator[tuple[str, str]]:
-        """Each package that reaches more people than on the base, or reaches them under another condition, with its
-        manifest. A declaration of the base also counts for all folders below its own.
+        """Each package that reaches more people than on the base, or reaches them under another condition, with the
+        manifest that declares it. What the base declares in a folder also counts for all folders below.
 
-        Packages that reach only developers are left out. So are packages whose declaration has only moved, from a
-        folder that no longer has a manifest."""
+        Packages that reach only developers are left out, and packages whose declaration has only moved from a folder
+        that no longer has a manifest."""
         for (sort, folder), packages in self.declared.items():
             for package, declarations in packages.items():
                 for declaration in declarations:
@@ -144,7 +144,7 @@ class Consumers:
         return next((folder_above for folder_above in above if (_sort_of(path), folder_above) in self.declared), "")
 
     def _above(self, sort: str, folder: str) -> list[dict[str, set[Declaration]]]:
-        """What the manifests in this folder declare, and those in each folder above."""
+        """What the manifests in this folder and in each folder above it declare."""
         return [self.declared.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
 
 

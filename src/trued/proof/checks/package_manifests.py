@@ -240,7 +240,7 @@ def _entries_in_setup_py(text: str) -> Iterator[str]:
 
 
 def texts_in(value: ast.expr) -> Iterator[str]:
-    """The texts in a literal value, without the keys of dictionaries: these are names of extras, not packages."""
+    """The texts in a literal value, without the keys of dictionaries, because the keys are names of extras."""
     nodes = list(ast.walk(value))
     extras = {id(key) for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
     texts = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in extras]
@@ -248,8 +248,8 @@ def texts_in(value: ast.expr) -> Iterator[str]:
 
 
 def setup_keywords(text: str) -> Iterator[tuple[str, ast.expr]]:
-    """The keywords by which a setup.py passes requirements, each with its value. For a variable, that is the
-    value that the file gives to it."""
+    """The keywords by which a setup.py passes requirements, each with its value. If the file passes a variable, the
+    value is the one that the file assigns to the variable."""
     module = ast.parse(text)
     value_of = values_by_name(module)
     for node in ast.walk(module):

@@ -1,8 +1,11 @@
 """Decides whether a changed file that is neither manifest nor code can add a package.
 
-The project's own data cannot: a file that the base's code reads, that no other file names, and in which a parser finds
-no package. A file without new words cannot either: each word in its added lines is a path of the project, or was in the
-file on the base, outside comments.
+Two kinds of files can add no package:
+
+- the project's own data: files that the base's code reads, that no other file names, and in which a parser finds no
+  package;
+- files without new words: each word in the added lines is a path of the project, or was in the file on the base,
+  outside comments.
 """
 
 import ast
@@ -90,8 +93,11 @@ def is_read_by_code(
     path: str, read_by_code: Collection[str], other_files: Mapping[str, str], *, among_tests: bool = False
 ) -> bool:
     """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
-    False for a file in a hidden folder, because it belongs to a tool. `other_files`: path → text. `among_tests`: the
-    code need not name the data, if no other file could use the data without naming it (see `may_mean`)."""
+    False for a file in a hidden folder, because it belongs to a tool.
+
+    `other_files`: path → text. `among_tests`: data that no code names counts, too, if no other file could use it
+    without naming it (see `may_mean`).
+    """
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
     if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in other_files.values()):

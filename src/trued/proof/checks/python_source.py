@@ -155,8 +155,8 @@ class PythonSource:
         return any(name.removeprefix("importlib.") in PLAIN_IMPORTLIB for name in self._dotted_names(node))
 
     def _dotted_names(self, node: ast.AST) -> set[str]:
-        """The dotted names that an expression may stand for. Each begins with the last module in it that can load or
-        start something: `os.system` for `shutil.os.system`."""
+        """The dotted names that an expression may stand for. Each is cut so that it begins with its last module that
+        can load or start something: `shutil.os.system` gives `os.system`."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
             attributes.insert(0, node.attr)
@@ -206,8 +206,8 @@ class PythonSource:
         return not is_own and not is_harmless_built_in(node.id)
 
     def _may_load(self, name: str) -> bool:
-        """Whether the name is that of one of Python's own modules, or of a member of one, that may load or start
-        something. Uses of modules that only fetch do not count here: they are in `SourceText.fetches`."""
+        """Whether the name is one of Python's own modules, or a member of one, and may load or start something. Uses of
+        modules that only fetch do not count here: they are in `SourceText.fetches`."""
         return self._is_standard(name) and may_load(name)
 
     def _is_standard(self, name: str) -> bool:
@@ -305,7 +305,8 @@ class PythonSource:
         return name in LOADERS or name in LOADER_MODULES or (name in self.modules and module not in self.own_modules)
 
     def _looks_up(self, call: ast.Call) -> bool:
-        """Whether the call looks up a computed attribute of something imported, other than a class of the project."""
+        """Whether the call looks up a computed attribute of something that was imported. A class of the project does
+        not count."""
         if getattr(call.func, "id", "") != "getattr" or len(call.args) < 2 or _literal_text(call.args[1]):
             return False
         return self._is_imported(call.args[0])

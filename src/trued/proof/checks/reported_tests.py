@@ -18,11 +18,11 @@ async def run_reported_tests(check: TestsCheck, bench: Bench, selection: CaseSel
     command again with the base's versions of these drivers.
 
     A test that passes only with the change's own drivers is marked as `BY_OWN_DRIVERS`, and counts only as much as the
-    implementer's own tests. A test that passed on the base fails if it does not pass with the base's scripts.
+    implementer's own tests. A test that passed on the base must also pass with the base's scripts, or else it fails.
 
-    Some settings are also a part of the product, such as a manifest. So a run with the base's settings shows nothing if
-    its report has none of the tests that passed before. If its report has some of these tests, but not each of them
-    passes, all tests that passed before are marked.
+    Some settings, such as a manifest, are also a part of the product, so the tests may not start with the base's
+    settings. If the second report has none of the tests that passed in the first run, it shows nothing. If it has some
+    of these tests, but not all of them pass again, all tests that passed in the first run are marked.
     """
     fact = await run_with_report(check, None, bench, selection)
     passed = {tried.id for tried in fact.tried if tried.outcome is PASSED}

@@ -24,9 +24,11 @@ _MANIFEST_START = lazy_regex(r"#[ \t]*///[ \t]*[\w-]+")
 
 
 def first_command(path: str, text: str) -> Words | None:
-    """The command in the script's first line (`#!…`). None if the script has no such line, or if the command only runs
-    the script in a language in which the engine reads this file. `UNKNOWN` if the command runs the script in another
-    language, or is not understood."""
+    """The command in the script's first line (`#!…`). None if the script has no such line.
+
+    If the command only starts the interpreter of a language, the result is None if the engine reads the file in this
+    language, and `UNKNOWN` if not. It is also `UNKNOWN` for a command that is not understood.
+    """
     line = text.removeprefix("\ufeff").partition("\n")[0]
     if not line.startswith("#!") or line[2:].lstrip().startswith("["):  # `#![…]` is an attribute of Rust
         return None
@@ -82,8 +84,8 @@ def _usual_name(name: str) -> str:
 
 
 def _languages_read(path: str) -> tuple[str, ...]:
-    """The languages in which the file at this path can be run without doing anything that the engine does not read in
-    it. All languages if the engine compares the file word by word; none if it reads the file in another way."""
+    """The languages in which the engine reads the file at this path. All languages if the engine compares the file word
+    by word; none if it reads the file in another way, such as a document."""
     if path.endswith(".py"):
         return ("python",)
     if path.endswith(SCRIPTS):

@@ -159,7 +159,7 @@ def _placeholder(aside: str) -> str:
 
 
 def _lines_making_functions(code: str, without_comments: str) -> Iterator[str]:
-    """Lines that may make a function of a text. `code`: the script without strings."""
+    """Lines that may turn a text into a function. `code`: the script without strings."""
     for mention in _FUNCTION_MAKER.finditer(code):
         before, after = code[max(mention.start() - 200, 0) : mention.end()], code[mention.end() : mention.end() + 200]
         makes_none = any(
@@ -179,8 +179,8 @@ def _line_at(text: str, position: int) -> str:
 
 
 def _is_harmless_in_node(name: str) -> bool:
-    """Whether the import is harmless: not a module of Node's, a harmless one, or `child_process`, because the programs
-    that it starts are read elsewhere."""
+    """Whether the import is either no module of Node's own, or a harmless one. `child_process` counts as harmless,
+    because the programs that it starts are read elsewhere."""
     module = name.removeprefix("node:").split("/")[0]
     is_built_in = name.startswith("node:") or module in NODE_OWN
     return not is_built_in or module in HARMLESS_IN_NODE or module == "child_process"

@@ -1,4 +1,4 @@
-"""What reading a source file finds in it: the one form of the answer for all languages. Pure."""
+"""`SourceText`: what a reader found in a source file. All readers return it, whatever the language. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,6 +1,8 @@
-"""Finds changed files that may add a package in another way than by a manifest: by a list with an unusual name, a build
-file, an import, a command, a page. If there are any, the manifests prove too little: a person has to approve the
-requirement."""
+"""Finds changed files that may add a package without declaring it in a manifest.
+
+Such a file may be a list with an unusual name, a build file or a page, or contain an import or a command. If there is
+one, the manifests alone do not prove the requirement, and a person has to approve the requirement.
+"""
 
 import posixpath
 import re
@@ -71,8 +73,8 @@ _LOCAL = lazy_regex(r"https?://(?:localhost|127\.0\.0\.1)(?=(?::[^@/]*)?(?:/|$))
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The change between two commits: the contents of its files, and what the project may import of its own or has
-    declared."""
+    """The change between two commits: the contents of the changed files, the project's own modules, and the packages
+    that the base declares."""
 
     workspace: Workspace
     base: str
@@ -196,8 +198,8 @@ def _known_paths(on_base: Collection[str], changed: Collection[str]) -> set[str]
 
 
 async def _imports_of_removed(change: _Change) -> dict[str, tuple[set[str], bytes]]:
-    """File of the commit → the names in it that stood for removed files of the project, and its content. Now they stand
-    for packages."""
+    """File of the commit → the names in it that stood for files of the project, and the file's content. The commit
+    removes those files, so the names now stand for packages."""
     removed = change.before.keys() - change.after.keys()
     suffixes = (
         *((".py",) if any(path.endswith((".py", ".so", ".pyx")) for path in removed) else ()),
@@ -217,8 +219,8 @@ async def _imports_of_removed(change: _Change) -> dict[str, tuple[set[str], byte
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
-    """The base's consumers of packages; and package and manifest, for each package that the commit declares for more
-    people than the base does."""
+    """The base's consumers of packages, and each package that the commit declares for more people than the base does,
+    with its manifest."""
     before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
     raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
@@ -252,7 +254,8 @@ def _is_copied(path: str, on_base: Collection[str]) -> bool:
 async def _settings_of_scripts(
     workspace: Workspace, base: str, changed: Collection[str], after: Mapping[str, bytes], known_paths: Collection[str]
 ) -> tuple[ScriptAliases, ToolSettings]:
-    """The short names that the base defines, and the settings of tools with the changes in `after`."""
+    """The short names that the base's settings define, and the settings of tools as they are after the change.
+    `after`: path → content of changed files on the commit."""
     paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(is_script, changed)) else []
     before = {path: text_of(content) for path, content in (await workspace.read_all(base, paths)).items()}
     new = {path: text_of(content) for path, content in after.items() if is_settings(path)}
@@ -297,12 +300,12 @@ class _ChangedSource:
     after: SourceText
 
     def new_commands(self) -> list[Words]:
-        """The commands that the file starts by statements that it did not have."""
+        """The commands that new statements of the file start."""
         new_places = [place for place in self.after.starts if place not in self.before.starts]
         return [command for place in new_places for command in self.after.starts[place]]
 
     def new_addresses(self) -> set[str]:
-        """The addresses of other machines in the file's code that it did not have."""
+        """The addresses of other machines that are new in the file's code."""
         return _addresses_in_code(self.new_text) - _addresses_in_code(self.old_text)
 
 
@@ -319,14 +322,16 @@ class _SourceReader:
     tools: ToolSettings
 
     def read(self, path: str, old_text: str, new_text: str) -> _ChangedSource:
-        """Read both versions of a file. `hides_more` and `foreign_imports` say what the new one adds."""
+        """Read both versions of a file. `hides_more` and `foreign_imports` say what the new version adds."""
         own_modules = self._own_modules(path)
         before, after = [read_source(path, text, own_modules) for text in (old_text, new_text)]
         return _ChangedSource(path, old_text, new_text, before, after)
 
     def hides_more(self, source: _ChangedSource) -> bool:
-        """Whether the file cannot be parsed, or may newly load something without naming it: by a statement, by a
-        path that leads out of the project, by short names that cannot be read, or in a script by an address."""
+        """Whether the new version of the file cannot be parsed, or may newly load something without naming it.
+
+        The file may do that by a statement, by a path that leads out of the project, by short names that cannot be
+        read, or, in a script, by an address."""
         new_paths = source.after.paths - source.before.paths
         return (
             not source.after.parsed
@@ -337,8 +342,11 @@ class _SourceReader:
         )
 
     def foreign_imports(self, source: _ChangedSource) -> set[str]:
-        """The imports of the file that are neither the project's own nor Python's, functions of Python that fetch
-        something and that the file newly uses, and packages that it newly names as the settings of a tool."""
+        """The names by which the file may load a package:
+
+        - its imports that are neither the project's own nor Python's;
+        - functions of Python that fetch something, if the file newly uses them;
+        - packages that the file, as the settings of a tool, newly names."""
         imported = (source.after.imports | source.after.fetches) - self._own_names(source)
         return imported | self.tools.new_packages(source.path, source.after, source.old_text, source.new_text)
 
@@ -346,7 +354,7 @@ class _SourceReader:
         return self.modules_of_go if path.endswith(".go") else self.modules.beside(path)
 
     def _own_names(self, source: _ChangedSource) -> set[str]:
-        """The imports of the file that need no package, and the functions that fetch something and that it may use."""
+        """The imports of the file that need no package, and the fetching functions that the file may use."""
         if source.path.endswith(".py"):
             own_names = {*self._own_modules(source.path), *STANDARD.intersection(self.standard)}
         else:
@@ -363,8 +371,8 @@ def _decoded(content: bytes) -> str:
 
 
 def _may_be_misread(path: str, text: str, manifests: Collection[str]) -> bool:
-    """Whether tools may find something else in this code, page or manifest than its text here. Browsers leave out the
-    escapes of an encoding that another file can choose for it."""
+    """Whether tools may read this code, page or manifest as another text than the engine does. For example, another
+    file can choose an encoding for a page, and browsers leave out the escapes of this encoding."""
     if is_unread(text):
         return path in manifests or path.endswith((*READ_AS_CODE, *MARKUP))
     return "\x1b" in text and path.endswith((*SCRIPTS, *MARKUP))
@@ -376,8 +384,8 @@ def _has_new_manifest(path: str, old_text: str, new_text: str) -> bool:
 
 
 def _new_first_commands(path: str, old_text: str, new_text: str) -> list[Words]:
-    """The command of a changed file's first line, if it differs from the base's, or if it leaves the language of the
-    file unknown."""
+    """The command of a changed file's first line, if this command is `UNKNOWN` or differs from the base's. Otherwise an
+    empty list."""
     before, after = first_command(path, old_text), first_command(path, new_text)
     return [after] if after and old_text != new_text and (after == UNKNOWN or after != before) else []
 
@@ -473,7 +481,7 @@ async def _files_with_packages(
 
 def _may_list(reader: str, text: str, path: str) -> bool:
     """Whether the file `reader`, which has this text, may use the document at `path`, perhaps as a list of packages
-    (see `may_mean`). A MANIFEST.in does not, nor does a file that only git, editors and people read."""
+    (see `may_mean`). False if `reader` is a MANIFEST.in, or if only git, editors and people read it."""
     return PurePosixPath(reader).name not in (*INERT, "MANIFEST.in") and may_mean(reader, text, path)
 
 
@@ -494,9 +502,9 @@ async def _unknown_imports(change: _Change, imports: Mapping[str, Collection[str
     """File and name of each unknown import. An import is unknown if the base declares no package for this file that
     provides the name, and if no code of the base for the same people imports the name.
 
-    Files for developers may use every package that the base declares or imports; code of the product may use only what
-    ships with it. If the base's Python code imports a module of the project, that is no use of a package of the same
-    name.
+    Files for developers may use every package that the base declares or imports. Code of the product may use only
+    packages that ship with this code. A module of the project that the base's Python code imports does not count as a
+    package of the same name.
 
     `imports`: path → names.
     """
@@ -537,7 +545,7 @@ class _Import:
 
 
 async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]) -> list[tuple[str, str]]:
-    """File and name of the imports that no code of the base for the same people has (see `_unknown_imports`).
+    """File and name of each import that the base's code for the same people lacks (see `_unknown_imports`).
 
     If the base's scripts import packages that only developers install, then a bundler packs such packages into the
     product. So imports of such packages are left out.
@@ -595,8 +603,8 @@ async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]
 
 
 def _is_declared(name: str, parts: Collection[str], declared: Collection[str]) -> bool:
-    """Whether a declared package provides the module. Of a name that several packages share, `google-cloud-storage`
-    provides only the part `cloud`."""
+    """Whether a declared package provides the module. If several packages share the name `google`, the package
+    `google-cloud-storage` provides only its part `cloud`."""
     if name not in SHARED or not parts:
         return any(package == name or provides_module(package, name) for package in declared)
     return all(any(f"{package}-".startswith(f"{name}-{part}-") for package in declared) for part in parts)

@@ -141,7 +141,7 @@ def _same_number(expected: int | float, node: Any) -> bool:
 
 
 def is_exact(number: int) -> bool:
-    """Whether a number of Node, which is a float, can be exactly this."""
+    """Whether a number in Node, where every number is a float, can be exactly this number."""
     try:
         return float(number) == number
     except OverflowError:

@@ -120,7 +120,7 @@ class Rendering:
         self.libraries = tuple(f"{folder}{os.sep}" for folder in (os.path.dirname(os.__file__), *folders))
 
     def __call__(self, value: Any) -> str:
-        """The value as JSON: the list, or an object with the reason why there is none."""
+        """The value as JSON: the flat list, or an object with the reason why the value cannot be rendered."""
         try:
             return f"[{','.join(self.pieces(value))}]"
         except Unfit as error:
@@ -187,8 +187,8 @@ class Rendering:
 
 
 def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
-    """The methods for reading a value of the built-in type `plain` that the class replaces. For a class of an installed
-    package, only those in `TELLING` count, because what packages do is known."""
+    """Of the methods for reading a value of the built-in type `plain`, those that the class replaces. For a class of an
+    installed package, only methods in `TELLING` count, because what packages do is known."""
     lineage = MRO(kind)
     base = MRO(next(ancestor for ancestor in lineage if is_any_of(ancestor, OWN)))
     names = {*TELLING} if _is_installed(kind, libraries) else read_by(plain)
@@ -202,7 +202,8 @@ def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
 
 def read_by(plain: Any) -> set[str]:
     """The methods with which people read a value of a built-in type. Texts and numbers are also read by printing them.
-    A list is read by the methods of a tuple. Operators of containers do not count, because they make new containers."""
+    For a list, only the methods that a tuple also has, and a few others such as `pop`, count. Operators of containers
+    do not count, because they make new containers."""
     if plain not in READ:
         names = {*dir(plain)}
         if plain in (str, int, float):
@@ -224,7 +225,7 @@ def _is_alike(method: Any, other: Any) -> bool:
 
 
 def _is_data(kind: Any, value: Any) -> bool:
-    """Whether `value`, which the class has in place of a method, is only a field or an enum member of that name."""
+    """Whether `value`, which the class has under the name of a method, is only a field or an enum member."""
     is_member = type(value) is getattr(enum, "property", None) and type(getattr(value, "member", None)) is kind
     return is_member or is_any_of(type(value), (FIELD, kind))
 
@@ -322,8 +323,8 @@ def find_function(name: str) -> tuple[Any, dict[str, Any]]:
 
 
 def come_from_file(call: str) -> None:
-    """Make this process look as if a script had been started by its path. Otherwise it looks as if somebody had typed
-    the call. The project's code must work in both cases."""
+    """Make this process look as if a script had been started by its path. Before that, it looks as if somebody had
+    typed the call. The project's code must work in both cases."""
     module, _, name = call.partition(":")
     place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "main.py")  # noqa: S108
     first = name.partition(".")[0]
@@ -391,9 +392,8 @@ class AnsweredCall:
 
 
 def wait_for_the_end() -> None:
-    """Wait for threads and processes that are no daemons, as Python does when a program of a user ends. The two
-    functions called here are the interpreter's own. They also end the workers of executors and the servers of
-    managers."""
+    """Wait for threads and processes that are no daemons, as Python does when a program of a user ends. This uses two
+    functions of Python, which also end the workers of executors and the servers of managers."""
     threads: Any
     processes: Any
     threads, processes = (sys.modules.get(name) for name in ("threading", "multiprocessing.util"))

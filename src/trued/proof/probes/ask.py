@@ -52,8 +52,8 @@ def shed() -> None:
 
 
 def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, int, bool, float]:
-    """What the child wrote, its exit code, whether it exceeded its time limit, and how many seconds it took. Kills its
-    whole process group at the end."""
+    """What the child wrote, its exit code, whether it exceeded its time limit, and how many seconds it took. Kills the
+    child's whole process group at the end."""
     output, status = bytearray(), None
     while status is None and time.monotonic() - began <= within_s and len(output) <= MOST_SAID:
         ready, _, _ = select.select([pipe], [], [], 0.02)

@@ -1,8 +1,8 @@
 """Runs inside a sandbox of its own: opens one page in a real Chromium and reports what it showed.
 
-The interpreter is the engine's. No expectation reaches this process, except a text that an action waits for. It can
-reach only the server under proof: connections to the server's port are forwarded to the server's sandbox. The text is
-read in an isolated JavaScript world, where no script of the page can tamper with it.
+The interpreter is the engine's. No expectation reaches this process, except a text that an action waits for. The
+process can reach only the server under proof: connections to the server's port are forwarded to the server's sandbox.
+The page's text is read in an isolated JavaScript world, where no script of the page can tamper with it.
 """
 
 from __future__ import annotations

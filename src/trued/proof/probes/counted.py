@@ -185,9 +185,9 @@ class Counting:
             self.include(config, named)
 
     def include(self, config: Any, named: str) -> None:
-        """Collect a file that the check names, whatever its name. It is not passed to pytest if another argument
-        already includes it, because some versions would then skip the rest of the folder. Files other than Python are
-        not tests and are ignored."""
+        """Collect a file that the check names, whatever its name. The file is not passed to pytest if another argument
+        already includes it, because some versions of pytest would then skip the rest of the folder. Files other than
+        Python are not tests and are ignored."""
         file = pathlib.Path(self.order["room"], named)
         if file.is_file() and file.suffix != ".py":
             return
@@ -254,9 +254,8 @@ class Counting:
         return sorted(copies, key=lambda copy: order[copy.nodeid])
 
     def altered_copies(self, items: list[Any]) -> list[Any]:
-        """Copies of real tests that expect another value. If such a copy passes, too, its result is equal to both
-        values: the code under test returns something that is equal to everything, or has changed how values are
-        compared."""
+        """Copies of real tests that expect another value. If a test and its copy both pass, the code under test cheats:
+        it returns something that is equal to everything, or has changed how values are compared."""
         alterable = [item for item in items if item.nodeid not in self.marked] if self.order["altered"] else []
         copies: list[Any] = []
         until = time.monotonic() + WRITING_S
@@ -274,8 +273,8 @@ class Counting:
         return hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
 
     def is_late(self, item: Any) -> bool:
-        """Whether the item is a test with another expected value, and all tests of this kind have used up their time.
-        If it is one and still has time, report that it will run."""
+        """Whether the item is an altered copy (see `altered_copies`), and the altered copies together have used up
+        their time. If the item is an altered copy and there is time left, report that the item will run."""
         if not any(item is altered_item for altered_item in self.altered):
             return False
         if self.altering > max(ALTERED_PART * self.seconds, ALTERED_S) and not self.order["doubted"]:
@@ -337,7 +336,7 @@ class Counting:
 
 
 class Hurrying:
-    """The plugin that leaves out tests with another expected value when their time is up."""
+    """The plugin that leaves out altered copies (see `Counting.altered_copies`) when their time is up."""
 
     def __init__(self, counting: Counting) -> None:
         self.counting = counting
@@ -398,8 +397,8 @@ def parse_file(path: str) -> ast.Module:
 
 
 def expected_values(statement: ast.stmt) -> list[tuple[Any, str, int | None]]:
-    """The literal values that an assertion compares with something else, each as the node and the field that hold it,
-    with its index if the field is a list."""
+    """The places of the literal values that an assertion compares with something else. A place is the node that holds
+    the value, the field of this node, and the value's index if the field is a list."""
     if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare) and len(statement.test.ops) == 1:
         test = statement.test
         if isinstance(test.ops[0], (ast.Eq, ast.Is)):
@@ -454,8 +453,8 @@ def is_coroutine(function: Any) -> bool:
 
 
 def copy_of(item: Any, make: Any = failing_copy) -> Any:
-    """A copy of the test that runs what `make` makes of the test's own function. Raises TypeError if it is unknown what
-    a copy of this kind of test would run."""
+    """A copy of the test. `make` gets the test's function and returns the function that the copy runs. Raises TypeError
+    if it is unknown what a copy of this kind of test would run."""
     known = ("_pytest.", "pytest_asyncio.")
     if not type(item).__module__.startswith(known) or type(item.parent).__name__ == "Instance":
         raise TypeError("it is unknown what a copy of this kind of test would run")

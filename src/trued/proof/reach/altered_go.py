@@ -113,8 +113,8 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _declared_name(piece: str) -> str:
-    """The one name that this declaration defines: `Name`, or `Type.Method`. "" if it defines several, none that code
-    can use, or an alias of a type."""
+    """The one name that this declaration defines: `Name`, or `Type.Method`. "" if it defines several names, no name
+    that code can use, or an alias of a type."""
     if match := _FUNCTION.match(piece):
         return "" if match.group(2) in _UNUSABLE_NAMES else ".".join(part for part in match.groups() if part)
     match = _NAMED_DECLARATION.match(piece)
@@ -123,8 +123,8 @@ def _declared_name(piece: str) -> str:
 
 
 def used_declarations(texts: Mapping[str, str], tests: Iterable[str]) -> frozenset[str]:
-    """The words in these tests (`file::name`) and in the declarations that they name, directly or indirectly. Comments
-    and strings do not count.
+    """The words in these tests (`file::name`), and in all declarations that such a word names, directly or indirectly.
+    Words in comments and strings do not count.
 
     `texts`: path → text of the Go files whose declarations may be used."""
     files = {path: _read(text).declared for path, text in texts.items()}

@@ -124,8 +124,8 @@ def new_statements(before: str, after: str) -> frozenset[str]:
     """The names and string literals in a Python file's new statements, and every name that the file's code reaches from
     them. Definitions that the engine recognises as harmless do not count.
 
-    If the file is no Python, every word of its text is returned. If the file is unread, or its code is nested too
-    deeply, `MODULE` is returned, because the statements may use any name.
+    If the file has a syntax error, every word of its text is returned. If the engine cannot read all of the file, or
+    its code is nested too deeply, `MODULE` is returned, because the statements may use any name.
     """
     if is_unread(after):
         return frozenset({MODULE})
@@ -143,9 +143,9 @@ def new_statements(before: str, after: str) -> frozenset[str]:
 
 
 def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
-    """Classes of the base with a new member that their old code may use: a special method such as `__eq__`, a member
-    that may override one of a base class, a field from which a decorator makes methods, or a property in place of an
-    attribute that the code assigns."""
+    """Classes of the base with a new member that may change what their old code does: a special method such as
+    `__eq__`, a member that may override one of a base class, a field from which a decorator makes methods, or a
+    property in place of an attribute that the old code assigns."""
     for name in now.code.keys() - was.code.keys():
         owner, _, member = name.rpartition(".")
         if owner not in was.classes:
@@ -156,9 +156,9 @@ def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
 
 
 def _stored_by_new_code(was: "_Outline", now: "_Outline") -> set[str]:
-    """The names outside of new or altered functions to which these functions store something: names of the module that
-    the base has, and attributes of such names or of other modules. `shop.price = …` gives `price` and `shop`. `MODULE`
-    stands for any name."""
+    """The names that are not local to the new or altered functions, and to which these functions store something. They
+    are names of the module that the base has, and attributes of such names or of other modules: `shop.price = …` gives
+    `price` and `shop`. `MODULE` stands for any name."""
     stored = set[str]()
     for name, definitions in now.functions.items():
         if now.code.get(name) == was.code.get(name):
@@ -224,8 +224,8 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
 
 
 class NameGraph:
-    """Which names of some Python files use which other names, without their scopes. `smaller`: the graph of further
-    files, which the new graph includes."""
+    """Which names in some Python files use which other names, whatever the scopes of the names. `smaller`: a graph of
+    other files; the new graph includes everything in it."""
 
     def __init__(self, texts: Iterable[str], smaller: "NameGraph | None" = None) -> None:
         self._uses: dict[str, set[str]] = {name: {*used} for name, used in smaller._uses.items()} if smaller else {}
@@ -370,8 +370,9 @@ class _Outline:
         return self.code.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
     def foreign_names(self, was: "_Outline") -> dict[str, frozenset[str]]:
-        """The names of the module whose attributes new code should not set: names that the base has, and imports from
-        outside the standard library. Returns name → the names of what this name stands for."""
+        """The names in the module that stand for something whose attributes new code should not set. They are the names
+        that the base has, and the imports from outside the standard library. Returns name → all names of the thing for
+        which the name stands."""
         imports = {name for name, origins in self.origins.items() if not origins <= sys.stdlib_module_names}
         names = {name: frozenset({name}) for name in was.code if "." not in name and name not in was.imported}
         return names | {name: frozenset({name, *self.uses.get(name, ())}) for name in imports}

@@ -40,8 +40,8 @@ _PROGRAM_START = lazy_regex(rf"#!|.*/?(?:{'|'.join(MAKEFILES)})$")
 
 @lru_cache(4_000)  # every text is searched again for each changed file
 def _words_and_paths(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
-    """Four sets: the words of a text, the parts of paths in its string literals, those of these parts that come last or
-    before a computed part, and the endings that the text adds to computed names."""
+    """Four sets from a text: its words, the parts of paths in its string literals, the parts that end a path or precede
+    a computed part, and the endings that the text adds to computed names."""
     plain = without_remarks(text)
     words = {word.rstrip(".") for word in _WORD.findall(plain)}
     parts, ends, endings = set[str](), set[str](), set[str]()
@@ -91,8 +91,8 @@ def may_read(path: str, text: str, target: str, all_files: Collection[str]) -> b
 
 
 def files_that_code_reads(texts: Mapping[str, str], files: Iterable[str], all_files: Collection[str]) -> frozenset[str]:
-    """Of these files, those that something in the project may read. The readers are programs, tests, scripts, pages,
-    and settings that one of these readers reads. `texts`: path → text of the project's code, pages and settings."""
+    """Of these files, those that something in the project may read. The readers are programs, tests, scripts and pages.
+    Settings that a reader reads are readers, too. `texts`: path → text of the project's code, pages and settings."""
     candidates = [*files]
     if not candidates:
         return frozenset()

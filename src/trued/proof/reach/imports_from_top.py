@@ -27,8 +27,8 @@ def first_imports_from_top(
     roots: Collection[str],
 ) -> list[str]:
     """The head's files in project folders that import a module from the top or from `src`, although their project
-    imports nothing from there on the base. A file also counts if it computes names of modules more often than on the
-    base, and the change adds a module there.
+    imports nothing from there on the base. If the change adds a module at the top or in `src`, a file also counts if it
+    computes names of modules more often than on the base.
 
     `sides`: path → text of the Python files of project folders, on base and head. `known`: all paths, on base and head.
     `places`: project folder → where it finds modules on the base (see `roots_by_project`). `roots`: all import roots.

@@ -192,8 +192,9 @@ class _OwnCheckSearch:
     ) -> list[str]:
         """The own checks behind a program of the base.
 
-        A shell script outside tests stands for the checks that it starts, and code of the product for `place`. Any
-        other program is a check itself if it is a test or may use the product, and if it starts no test runner.
+        For a shell script outside tests, these are the checks that the script starts. A shell script among tests is
+        itself a check if `is_check_among_tests` says so. For code of the product, the check is `place`. Any other
+        program is itself a check if it is a test or may use the product, and if it starts no test runner.
         """
         if path.endswith(SHELL_SCRIPTS):
             if is_among_tests(path):
@@ -206,8 +207,8 @@ class _OwnCheckSearch:
         return [path] if is_test(path) or await self._may_use_product(path) else []
 
     async def _may_use_product(self, path: str) -> bool:
-        """Whether a program may load code of the product, start it or speak to it. A program that only reads texts,
-        such as the project's own linter, does not show how the product behaves."""
+        """Whether a program may load code of the product, start it or speak to it. False for a program that only reads
+        texts, such as the project's own linter."""
         text = await self._text(path)
         if FROM_OUTSIDE.search(text) or computes_modules(path, text):
             return True
@@ -239,8 +240,9 @@ def _code_in(words: list[str]) -> str:
 
 
 def starts_unknown_program(name: str, text: str, blobs: Mapping[str, str]) -> bool:
-    """Whether it is unknown what this own check starts, because the header of its recipe is not understood, or only the
-    shell knows the program of a line, and the line names no script of the base. `text`: the text of its file."""
+    """Whether it is unknown what this own check starts. This is so if the header of its recipe is not understood, or if
+    only the shell knows the program of a line, and that line names no script of the base. `text`: the text of the
+    check's file."""
     path, _, target = name.partition("::")
     if not target or path not in BUILD_FILES:
         return False

@@ -46,10 +46,10 @@ _QUOTED = lazy_regex(r"[\"`]([^\"`\n]+)[\"`]")
 async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]) -> frozenset[str] | None:
     """The files that these tests of the base may reach, directly or indirectly; None if they may reach any file.
 
-    A file may reach another file if its text has the other's name as a word, whatever the word means there. So the
-    result may have too many files, but hardly too few. A test may use the product from outside, and so reach any file,
-    if it imports no code of the product, or speaks to a server, a page or a process. Code that computes the name of a
-    module may reach any file, too.
+    A file may reach another file if its text has the name of the other file as a word, whatever the word means there.
+    So the result may have too many files, but hardly too few. A test may use the product from outside, and so reach any
+    file, if it imports no code of the product, or speaks to a server, a page or a process. Code that computes the name
+    of a module may reach any file, too.
 
     `tests`: each `file`, or `file::name` for a part of a file. `paths`: all files of the base, and new ones.
     """
@@ -183,8 +183,8 @@ def _words(text: str) -> set[str]:
 
 
 def _names_of_file(path: str) -> set[str]:
-    """The words by which other files name this file, in lower case. Data is often found by its folder alone, and a
-    package of Go always."""
+    """The words by which other files name this file, in lower case. For data and for Go code, they contain the folder's
+    name, because other files may name only the folder."""
     *folders, name = PurePosixPath(path.lower()).parts
     stem = name.partition(".")[0] or name
     if stem in _NAMED_BY_FOLDER:

@@ -1,4 +1,4 @@
-"""Finds parts of the product among the files of which tests use the base's version: files among tests, settings of test
+"""Finds parts of the product among the files that rooms take from the base: files among tests, settings of test
 runners, build files, and the scripts of a package.json.
 
 Nothing guards the head's version of such a file, because no test ran with it. If the product uses the file, or if a
@@ -59,8 +59,11 @@ async def replaced_product(
     workspace: Workspace, contract: Contract, commit: str, replaced: Collection[str], *, remarks: bool = True
 ) -> list[str]:
     """Of these files, those that belong to the product: code of the product uses them on base or head, or a test of the
-    base is about them. `replaced`: files of which the room of the tests did not have the head's version. `remarks`:
-    whether a comment that names a file counts as a use, too."""
+    base is about them.
+
+    `replaced`: files that differed from the head's version in the room of the tests. `remarks`: whether a comment that
+    names a file counts as a use, too.
+    """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = _files_of_tests(contract, base_blobs)
     manifests = [path for path in replaced if is_package_json(path)]
@@ -154,7 +157,7 @@ def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]
 
 
 async def _has_other_scripts(workspace: Workspace, contract: Contract, commit: str, path: str) -> bool:
-    """Whether the head's package.json differs from the one that the room used in more than how tests are started."""
+    """Whether the room's package.json differs from the head's, not counting how tests are started."""
     before, after = await workspace.read(contract.base, path), await workspace.read(commit, path)
     return after is not None and manifest_of_head(before, after, commands_of_suites(contract)) != merge_manifests(
         before, after

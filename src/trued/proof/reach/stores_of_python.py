@@ -65,8 +65,8 @@ def _run_by_definition(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Others:
-    """The foreign names that this function can see: those of `others`, imports from outside the standard library, and
-    names that are bound to something foreign. Returns name → the names of what this name stands for."""
+    """The foreign names that this function can see: names in `others`, imports from outside the standard library, and
+    names that are bound to something foreign. Returns name → all names of the thing for which the name stands."""
     own = locals_of(function)
     visible = {name: names for name, names in others.items() if name.removeprefix(_NAMESPACE) not in own}
     for node in nodes:
@@ -156,8 +156,8 @@ def _stored_by(node: ast.AST, others: _Others) -> Iterator[str]:
 
 
 def _named(owner: ast.AST, attribute: str, others: _Others) -> Iterator[str]:
-    """The names that count as stored to if code sets this attribute: the attribute, unless it is special, and the names
-    of its owner. Yields nothing if the owner is not foreign."""
+    """The names to which code stores something by setting this attribute: the attribute, unless it is special
+    (`__name__`), and the names of its owner. Yields nothing if the owner is not foreign."""
     if _is_foreign(owner, others):
         names = {*_names_of(owner, others)}
         yield from names if names and attribute.startswith("__") else {attribute, *names}

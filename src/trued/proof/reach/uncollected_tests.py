@@ -135,14 +135,14 @@ def examples_of(path: str, text: str) -> str:
 
 
 async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -> frozenset[str]:
-    """Of these files, those that lie in a folder of data, and that a test or a helper of tests elsewhere reads."""
+    """Of these files, those in a folder of data that tests or their helpers read (see `files_that_tests_read`)."""
     return await files_that_tests_read(
         workspace, base, [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
     )
 
 
 async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence[str]) -> frozenset[str]:
-    """Of these files, those that a test or a helper of tests reads. The readers are files other than these."""
+    """Of these files, those that a test or a helper of tests reads. The files themselves do not count as readers."""
     blobs = await workspace.blobs(base) if paths else {}
     readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in paths][:MOST_FILES]
     texts = await texts_at(workspace, base, readers)
@@ -215,7 +215,7 @@ def may_start_tests(path: str) -> bool:
 async def _uncollected_documents(
     workspace: Workspace, base: str, blobs: Collection[str], collected: Collection[str], habits: _Habits
 ) -> list[str]:
-    """The documents whose examples the project runs, and no check collects."""
+    """The documents with examples that the project runs, but that no check collects."""
     documents = [
         path
         for path in blobs
@@ -261,8 +261,8 @@ def _names_with_examples(module: ast.Module) -> list[str]:
 
 
 def _defined_tests(path: str, module: ast.Module, text: str, habits: _Habits) -> list[str]:
-    """The test functions and methods that a Python file defines. A function that is named like a test is one if the
-    file is named like a test or imports a test framework, or if the function asserts something."""
+    """The test functions and methods that a Python file defines. A function with the name of a test counts as a test if
+    the file is named like a test or imports a test framework, or if the function asserts something."""
     is_named_file = habits.names_test_file(path)
     imports_framework = not {"pytest", "unittest"}.isdisjoint(name.split(".")[0] for name in imported_modules(text))
 
@@ -395,8 +395,8 @@ def _test_ids(uncollected: Mapping[str, list[str]], collected: Collection[str], 
 def _without_used(
     uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes], collected: Mapping[str, set[str]]
 ) -> dict[str, list[str]]:
-    """The uncollected tests without those that collected tests inherit or call, and without files that have no tests of
-    their own and that collected tests or a `conftest.py` use."""
+    """The uncollected tests that collected tests do not use. Two kinds are left out: tests that a collected test
+    inherits or calls, and files without tests of their own that collected tests or a `conftest.py` use."""
     if not uncollected:
         return {}
     users = {path for path in texts if path in collected or PurePosixPath(path).name == "conftest.py"}
@@ -433,7 +433,7 @@ def _without_used(
 
 def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
     """The uncollected tests without programs that files among tests start by name. Such programs are stand-ins for
-    other programs, or steps of those tests. A program stays if it asserts something or is named like a test."""
+    other programs, or steps of tests. A program stays if it asserts something or is named like a test."""
 
     def is_started(program: str) -> bool:
         names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]
@@ -449,8 +449,8 @@ def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, b
 
 
 def _files_used_by(path: str, content: bytes, uncollected: Mapping[str, list[str]]) -> list[str]:
-    """The files that the file at `path` imports, of those in `uncollected` (file → its tests). A file without tests of
-    its own also counts if `path` names it, because it may be started by its name."""
+    """Of the files in `uncollected` (file → its tests), those that the file at `path` imports. A file without tests of
+    its own also counts if the file at `path` names it, because a test may start it by its name."""
     if not uncollected:
         return []
     modules = imported_modules(as_text(content)) if path.endswith(".py") else frozenset[str]()

@@ -89,8 +89,8 @@ async def altered_helpers(
         return tuple(user for user in texts if user != path and uses(user, path))
 
     def only_tests_use(path: str) -> bool:
-        """Whether tests use the file, directly or through other files that only tests use. What no file uses is the
-        product."""
+        """Whether tests use the file, directly or through other files that only tests use. False if one of these files
+        is used by no file or named by the user, because it then counts as the product."""
         chain, waiting = {path}, [path]  # the file, and the files of the product through which it is used
         while waiting:
             file = waiting.pop()
@@ -290,8 +290,11 @@ def _defines_what_is_asked_for(
     path: str, text: str, product: Mapping[str, str], changed: Mapping[str, str], tests: Iterable[str]
 ) -> bool:
     """Whether this text of the user names, as `name(…)` or in backticks, all that these tests may use from this Python
-    file of the base. False if another file of the product defines such a name, too: the user may mean that file.
-    `product`: path → text on the base; `changed`: path → text on the commit."""
+    file of the base. False if another file of the product defines one of these names, too, because the user may mean
+    the other file.
+
+    `product`: path → text on the base. `changed`: path → text on the commit.
+    """
     if not path.endswith(".py"):
         return False
     asked_for = {

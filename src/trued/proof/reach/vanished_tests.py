@@ -1,7 +1,8 @@
 """Finds the guarding tests of the base that the head no longer has.
 
 In rooms these tests still run, because rooms take tests from the base. But once the head has landed, nothing guards
-what they tested. A test that moved to another file, where it is recognised by its name, is not gone if it runs there.
+what they tested. A test that the head moved to another file is found there by its name. It is not gone if it runs
+there.
 """
 
 import re
@@ -153,7 +154,7 @@ async def _patterns(workspace: Workspace, base: str) -> list[str]:
 async def _names(
     workspace: Workspace, commit: str, paths: Collection[str], *, certain: bool = False
 ) -> dict[str, Counter[str]]:
-    """File → the names of its tests. `certain`: a Python file that is unread has no names."""
+    """File → the names of its tests. With `certain`, a Python file that the engine cannot read whole gets no names."""
     contents = await workspace.read_all(commit, [*paths])
     texts = {path: decoded(content) for path, content in contents.items()}
     return {

@@ -60,7 +60,7 @@ def create_key(home: Path) -> SigningKey:
 
 
 def own_key(home: Path) -> SigningKey | None:
-    """This machine's key, or None if there is none. Raises BadInput if others can read the key, or if it cannot be
+    """This machine's key, or None if there is none. Raises BadInput if other users can read the key, or if it cannot be
     used."""
     path = key_path(home)
     if not path.exists():

@@ -207,8 +207,8 @@ class Bench:
 
     def starting(self, words: Iterable[str]) -> "Bench":
         """The same bench for a case with this command line. If the command line starts something in project folders,
-        Python finds only the modules that a program of these projects finds. Code that the head put elsewhere does not
-        change that, and neither do the program's arguments."""
+        Python finds only the modules that programs of these projects find. Neither code that the head put elsewhere nor
+        an argument of the program changes that."""
         named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
         if not named:
             return self
@@ -224,8 +224,8 @@ class Bench:
         return on_base or frozenset(place for place in map(self._place_of_new_module, parts) if place)
 
     def _place_on_base(self, part: str) -> str:
-        """The project folder of the file, or the import root of the base's module, with this name; "" if there is
-        none."""
+        """The project folder of the file with this path, or else the import root of the base's module with this name.
+        "" if there is neither."""
         path = posixpath.normpath(part)
         folder = next((project for project in self.projects if is_below(path, project)), "")
         return folder or ("" if "/" in part else self.owners.get(part.split(".")[0], ""))
@@ -237,8 +237,8 @@ class Bench:
         return os.path.relpath(root, self.room) if root in self.project_roots else ""
 
     def _roots_seen_from(self, places: Collection[str]) -> tuple[str, ...]:
-        """The import roots that programs in these places find: all roots outside project folders, and those that
-        `projects` lists for each project folder around or below such a place."""
+        """The import roots that programs in these places find: all roots outside project folders, and the roots in
+        `projects` of each project folder that contains such a place or lies in one."""
         near = [
             roots
             for folder, roots in self.projects.items()
@@ -274,11 +274,12 @@ class Bench:
 
 
 def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
-    """The words of a command line that may name what it starts, the likeliest first.
+    """Groups of words of a command line that may name what it starts, the likeliest group first.
 
-    First comes the program. If it is Python, the module, code or script that it starts comes next, and nothing else.
-    The options of any other program are not known. So a group of words comes next: the words after `-m`, `-c` or an
-    option for an application, and the words that name an application (`module:name`). Last comes each word by itself.
+    The first group is the program. If the program is Python, the next groups are the module, code or script that it
+    starts, and there are no others. The options of any other program are not known. So the second group has the words
+    after `-m`, `-c` or an option for an application, and the words that name an application (`module:name`). Then each
+    word is a group by itself.
     """
     yield words[:1]
     if not is_python(posixpath.basename(words[0] if words else "")):

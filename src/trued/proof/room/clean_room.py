@@ -75,7 +75,7 @@ class Graft:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Files that the head changed, removed or added, but of which no check used the head's version."""
+        """Files that the head changed, removed or added, if no check used the head's version of them."""
         return frozenset((*self.restored, *self.removed, *self.added))
 
     @property
@@ -104,8 +104,8 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     `held_out_files`: the contract's own test files; `write_held_out_files` writes those of one check while it runs.
     Callers that use the room for something else pass none, so that no code in the room can read them.
     `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
-    `as_committed`: leave all files as the commit has them, tests and their settings included. Only for cases and pages,
-    because nothing in the room can influence how they are judged, and for runs whose results do not count.
+    `as_committed`: leave all files as the commit has them, tests and their settings included. This is allowed for cases
+    and pages, because nothing in the room can influence how they are judged, and for runs whose results do not count.
     `kept`: files of which the room has the commit's version, although tests usually take them from the base.
     """
     over, held_out_files = over or {}, held_out_files or {}

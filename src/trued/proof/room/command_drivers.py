@@ -82,9 +82,9 @@ class Drivers:
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
     """The drivers of a command on this commit, found in the command's text and in the texts of the files that it names.
 
-    `product`: modules that a script at the top of the project imports, or that any script imports by their whole names,
-    also count as drivers. They are more often the product than a part of the script. Without `product`, they are listed
-    in `Drivers.beside` instead.
+    `product`: modules that a script at the top of the project imports, or that any script imports by a whole name such
+    as `tools.rules`, also count as drivers. They are more often the product than a part of the script. Without
+    `product`, they are listed in `Drivers.beside` instead.
     """
     search = _DriverSearch(workspace, commit, await workspace.blobs(commit), product=product)
     return await search.drivers_of(command)
@@ -152,7 +152,7 @@ class _DriverSearch:
         return loaded
 
     async def _add_files(self, place: str, text: str, loaded_by_code: set[str]) -> None:
-        """Add the files that the text runs or names, and read those that may name others."""
+        """Add the files that the text runs or names, and read the files that may name further files."""
         drivers, product = self._drivers, self._product
         runs, settings = _named(place, text, self._blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
@@ -186,8 +186,8 @@ async def _texts_of_driver(
     workspace: Workspace, commit: str, path: str, words: Collection[str]
 ) -> list[tuple[str, str]]:
     """The texts in which a driver may name more drivers, each with its place: the driver's own text, if it is code, and
-    the recipes of a build file. Of tox and nox, which start single environments, only those among `words` count, or
-    those named like checks if none is."""
+    the recipes of a build file. Commands start single environments of tox and nox, so only the environments count that
+    `words` contains. If it contains none, those with names of checks count."""
     pure, texts = PurePosixPath(path), list[tuple[str, str]]()
     if pure.suffix in SCRIPTED:
         texts.append((path, await text_of_driver(workspace, commit, path)))
@@ -203,8 +203,8 @@ async def _texts_of_driver(
 
 
 async def _package_scripts(workspace: Workspace, commit: str, place: str, text: str) -> set[tuple[str, str]]:
-    """The scripts of a package.json that these command lines start, each with its place. Only the command itself and
-    scripts of a package.json are searched. For any other file, the result is empty."""
+    """The scripts of a package.json that these command lines start, each with its place. Empty if the command lines are
+    neither the command itself nor scripts of a package.json."""
     package = posixpath.join(posixpath.dirname(place), package_folder(text))
     manifest = posixpath.join(package, "package.json")
     if PurePosixPath(place).name not in ("", SCRIPT) or not names_package_manager(text):
@@ -216,8 +216,9 @@ async def _package_scripts(workspace: Workspace, commit: str, place: str, text: 
 
 
 async def _loaded_by_code(workspace: Workspace, commit: str, program: str, code: str) -> set[str]:
-    """The files that code loads which a command line gives to Node, Perl or Ruby: `node -e "require('./check.js')"`. A
-    file that other code loads, too, is the product, and is left out."""
+    """The files that this code loads. A command line gives the code to Node, Perl or Ruby, as in
+    `node -e "require('./check.js')"`. A file that other code of the commit loads, too, is the product, and is left
+    out."""
     blobs = await workspace.blobs(commit)
     loaded = files_named_in_code(program, code, blobs)
     others = [path for path in blobs if path.endswith(endings_loaded(program)) and path not in loaded] if loaded else []
@@ -239,9 +240,8 @@ class _ModulesByName:
         self._places: dict[str, frozenset[str]] = {}  # file → where it may find what it imports
 
     async def add_to(self, drivers: Drivers, *, product: bool) -> None:
-        """Add the modules that the drivers import by whole names, directly or through each other, and the settings that
-        these modules name. With `product`, the modules go into `runs`, otherwise into `beside`, without the
-        settings."""
+        """Add the modules that the drivers import by whole names, directly or through each other. With `product`, the
+        modules go into `runs`, and the settings that they name are added, too. Otherwise they go into `beside`."""
         known, given = {*drivers.runs, *drivers.beside}, set[str]()
         waiting = [item for item in self.importing.items() if item[0].endswith(".py")]
         while waiting and len(known) < MOST_FILES:
@@ -265,9 +265,9 @@ class _ModulesByName:
     async def _loaded_by(self, place: str, text: str, runs: Collection[str], *, product: bool) -> set[str]:
         """The modules that the script at this place may import, wherever they are, with the packages that contain them.
 
-        If code that drives nothing (is not among `runs`) may import a module, too, the module is the product, and is
-        left out. With `product`, modules of the script's own package always count. Without it, they count unless code
-        outside that package may import them.
+        A module is left out as the product if code that is not among `runs`, and so drives nothing, may import it, too.
+        The script's own package is an exception. With `product`, its modules always count. Without `product`, they
+        count unless code outside the package may import them.
         """
         if not place.endswith(".py"):
             return set()
@@ -340,9 +340,9 @@ def _and_above(folder: str) -> Iterator[str]:
 def _named(
     place: str, text: str, blobs: Mapping[str, str], started_in: Collection[str], *, imports: bool
 ) -> tuple[set[str], set[str]]:
-    """The commit's files that the script with this text runs, and the other files, without code, that it only names.
-    `imports`: count modules that it imports as run. Names are relative to the script's own folder, or to the folders in
-    which its programs start (`started_in`)."""
+    """The commit's files that the script with this text runs, and the files other than code that the script only names.
+    `imports`: modules that the script imports count as run, too. Names are relative to the script's own folder, or to
+    the folders in which its programs start (`started_in`)."""
     folders = {posixpath.dirname(place), *started_in}
     run_files: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL
@@ -406,8 +406,8 @@ def module_name(path: str) -> str:
 
 
 def _names_asked(text: str, path: str) -> set[str]:
-    """The names that a script uses from this module, which is in the same folder, or which Node loads by its path from
-    the top."""
+    """The names that a script uses from this module. The script and the module are in the same folder, or Node loads
+    the module by its path from the top."""
     if not path.endswith(NODE):
         return python_names.names_asked(text, module_name(path))
     from_top = path.rpartition(".")[0]

@@ -183,8 +183,8 @@ def recorded_versions(contract: Contract) -> dict[str, str]:
 
 
 async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
-    """The interpreter with which the contract's checks ran on the base. Raises CannotJudge if no equal one is
-    available."""
+    """The interpreter with which the contract's checks ran on the base, or an equal one. Raises CannotJudge if there is
+    none."""
     interpreter = await find_interpreter()
     if contract.interpreter not in ("", interpreter.identity):
         packages, recorded = contract.environment.packages, recorded_versions(contract)
@@ -215,8 +215,8 @@ async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> 
 
 
 def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
-    """`name==version` for these requirements, with the caller's versions, and for pytest, whose newest version may be
-    too new. Packages that a lock file fixes (`locked`) are left out."""
+    """`name==version` for each of these requirements that the caller has, with the caller's version. pytest is added,
+    because its newest version may be too new. Packages that a lock file fixes (`locked`) are left out."""
     fixed = {lock.split("==")[0] for lock in locked}
     parsed = [requirement for requirement in map(parse_requirement, requirements) if requirement]
     names = {normal_package_name(requirement.name) for requirement in parsed} | {"pytest"}
@@ -244,8 +244,9 @@ def _versions(installed: Mapping[str, str]) -> dict[str, str]:
 async def _recipe_for_recorded(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
 ) -> Recipe:
-    """The recipe that gives the recorded versions: `recipe` itself if its environment exists and has no other versions,
-    otherwise a copy that pins the recorded ones. Raises CannotJudge if they were recorded with another Python."""
+    """The recipe that gives the recorded versions. This is `recipe` itself if its environment exists and has only
+    recorded versions; otherwise, a copy that pins the recorded versions. Raises CannotJudge if the versions were
+    recorded with another Python."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))
@@ -296,8 +297,8 @@ class DeclaredChanges:
     moved: tuple[str, ...] = ()  # of `other`, the head's requirements for packages that base and head declare; no TOOLS
 
     def unused(self, interpreter: Interpreter) -> dict[str, str]:
-        """Requirement of the head → the installed version, which does not meet it. Only for packages that base and head
-        both declare."""
+        """Requirement of the head → the installed version, which does not meet the requirement. Only packages that base
+        and head both declare are listed."""
         versions = _versions({name: version.split(" ")[0] for name, version in interpreter.versions.items()})
         unmet = missing_requirements(self.moved, interpreter.versions, interpreter.version)
         without_markers = {text.partition(";")[0].strip(): package_name(text) for text in unmet}

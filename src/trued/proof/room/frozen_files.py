@@ -176,8 +176,8 @@ def is_below(path: str, place: str) -> bool:
 def files_to_freeze(
     requirements: Iterable[Requirement], blobs: Mapping[str, str], scripts: Collection[str] = ()
 ) -> dict[str, str]:
-    """Path → blob on the base, for every file that influences a result. The blob is "" if a check or a runner may read
-    the file and the base lacks it. {} if no check is a command or runs tests.
+    """Path → blob on the base, for every file that influences a result. The blob is "" if the base lacks the file, but
+    a check or a runner may read it. {} if the requirements have neither tests checks nor command checks.
 
     `scripts`: texts of the base's package.json scripts, any of which a package manager may start.
     """
@@ -237,8 +237,8 @@ def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
 
 
 def _names(path: str) -> tuple[str, str]:
-    """The two names by which a tool may look for this file of settings: the file's name, and the same with its folder
-    (`.cargo/config.toml`)."""
+    """The two names by which a tool may look for this file of settings: `config.toml`, and with the file's folder,
+    `.cargo/config.toml`."""
     parts = PurePosixPath(path).parts
     return parts[-1], "/".join(parts[-2:])
 

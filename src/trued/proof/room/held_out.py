@@ -26,8 +26,8 @@ def is_held_out(contract: Contract, check: Check) -> bool:
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
     """`from` folder → the contract's files that belong to the checks with this `from`.
 
-    These are the files that the checks list. If one of the checks lists no files, all files that no check with another
-    `from` lists are added.
+    These are the files that the checks list. If one of these checks lists no files, every file of the contract is added
+    that no check with another `from` lists.
     """
     checks = [
         check

@@ -19,8 +19,9 @@ def paths_in_room(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
 async def projects_of_base(
     workspace: Workspace, contract: Contract, *, with_top: bool = False
 ) -> dict[str, frozenset[str]]:
-    """What `roots_by_project` finds on the base. `with_top`: even if the base has only one project, read the project's
-    code to find out whether it imports modules from the top or `src`."""
+    """Project folder of the base → the folders in which its programs find modules (see `roots_by_project`). `with_top`:
+    even if the base has only one project, read the project's code to find out whether it imports modules from the top
+    or `src`."""
     on_base = await workspace.blobs(contract.base)
     folders = project_folders(on_base).python if contract.project_roots else ()
     is_read = with_top or len(folders) > 1
@@ -63,8 +64,11 @@ def usual_roots(room: Path, projects: Collection[str], on_base: Collection[str])
 
 
 def _is_found(room: Path, name: str, places: tuple[str, str], on_base: Collection[str]) -> bool:
-    """Whether Python finds something of this name in the second of these places: a module or package, or new files of a
-    package whose folders have no `__init__.py`. Python joins all such folders of one name."""
+    """Whether Python finds a module or package of this name in the second of these places.
+
+    If the first place only has a folder of this name without `__init__.py`, new files in such a folder of the second
+    place count, too, because Python joins these folders.
+    """
     root, other = places
     if has_module(room / other, name) or root == "." or has_module(room / root, name):
         return has_module(room / other, name)

@@ -53,9 +53,8 @@ def top_level_imports(texts: Iterable[str]) -> frozenset[str]:
 def shadowing_files(
     added: Iterable[str], folders: Collection[str], tests: Mapping[str, str], others: Collection[str]
 ) -> list[str]:
-    """The added files that would be imported instead of a module from `others` (standard library, installed packages)
-    that a frozen test imports.
-    """
+    """The added files that a frozen test would import instead of a module of the standard library or of an installed
+    package (`others`)."""
     imported_others = top_level_imports(tests.values()) & frozenset(others)
     return [path for path in added if _name(path, folders) in imported_others] if imported_others else []
 
@@ -90,8 +89,8 @@ def namesakes_among_tests(
     tests: Mapping[str, str],
     packages: Sequence[Collection[str]],
 ) -> dict[str, str]:
-    """Path → module: of these files, those that tests of the base would load in place of a module of the product, each
-    with the name of that module. The reason is that a runner looks in the folder of a test first.
+    """Path → module of the product, for each of these files that tests of the base would load in place of this module.
+    Tests do so because a runner looks for modules in the folder of a test first.
 
     `known`: all files of the base. `folders`: the folders from which checks import. `tests`: path → text of the base's
     tests. `packages`: the folders with an `__init__.py`, first on the base, then on the head.

@@ -100,8 +100,7 @@ class Interpreter:
 
 
 async def find_interpreter() -> Interpreter:
-    """The Python of the active virtual environment. If none is active, the first Python on the path, or if there is
-    none, the engine's own.
+    """The Python of the active virtual environment, or else the first Python on the path, or else the engine's own.
 
     If that Python cannot run pytest, and trued runs from its own checkout, the engine's Python is used instead. Raises
     CannotJudge if the Python does not start.
@@ -121,7 +120,7 @@ def chosen_python(environment: Mapping[str, str]) -> str:
     """The path of the Python that these variables choose.
 
     People who run trued from its source may have the programs of trued's checkout on the PATH. The environment in that
-    checkout has trued's packages, and none of the project's, so it is chosen only if it is the active one.
+    checkout has trued's packages, but not the project's. So its Python is chosen only if the environment is active.
     """
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"

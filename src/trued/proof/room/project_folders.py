@@ -93,10 +93,10 @@ def owners_of_modules(paths: Iterable[str], roots: Collection[str]) -> dict[str,
 def roots_by_project(
     paths: Collection[str], roots: Collection[str], texts: Mapping[str, str]
 ) -> dict[str, frozenset[str]]:
-    """For each project folder, the folders in which the project's programs find modules: its own import roots (of
-    `roots`), and those of every project that its code imports, directly or through other code. The repository's top
-    folder and its `src` are among them only if that code imports a module from there. All other folders may be missing
-    where the project is installed.
+    """Project folder → the folders in which the project's programs find modules. These are the import roots (of
+    `roots`) of the project itself, and of every project that its code imports, directly or through other code. The
+    repository's top folder and its `src` are added only if this code imports a module from there. All other folders may
+    be missing where the project is installed.
 
     `texts`: path → text of the Python files of the commit, without tests.
     """
@@ -145,8 +145,8 @@ def names_in(place: str, paths: Iterable[str]) -> frozenset[str]:
 
 
 def _piece(path: str, projects: Collection[str]) -> str:
-    """The project folder to which this file belongs, or else its top-level module at the top or in `src`: `./kit/`,
-    `src/kit/`."""
+    """The project folder to which this file belongs. For a file outside all project folders, the top-level module to
+    which it belongs, with the module's place: `./kit/` or `src/kit/`."""
     project = next((str(above) for above in PurePosixPath(path).parents if str(above) in projects), "")
     place = "src" if path.startswith("src/") else "."
     return project or f"{place}/{_below(place, path)[0].removesuffix('.py')}/"
