@@ -10,7 +10,7 @@ from trued.agents.driver.agent import Login
 
 @dataclass(frozen=True, slots=True)
 class LoginMethod:
-    """Which credentials an agent gets from the user. It has names only, no secrets."""
+    """Which credentials an agent gets from the user: names of variables and files, without their content."""
 
     how: str  # key | token | file; "": none
     says: str

@@ -28,7 +28,8 @@ class FrontMatter:
 
 
 def read_strict(text: str, file: str) -> FrontMatter:
-    """Parse our own format: valid YAML only. Raises BadInput."""
+    """Parse our own format. Raises BadInput if the front matter is missing, has no end, has no fields or is not valid
+    YAML."""
     head, body, line = _halves(text, file)
     fields = read_simple(head, file) or read_yaml(head, file, first=2)
     if not isinstance(fields.value, dict):
@@ -54,9 +55,9 @@ def read_simple(head: str, file: str) -> Located | None:
 
 
 def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
-    """Parse other tools' formats: a field that is not valid YAML is read as text. `known`: names of fields, by which
-    the end of a description is found. None if the file has no fields. Raises BadInput if the front matter has no end,
-    a line that is no field, or a field twice."""
+    """Parse other tools' formats: a field that is not valid YAML is read as text. None if the file has no fields.
+    Raises BadInput if the front matter has no end, contains a line that is no field, or contains a field twice.
+    `known`: names of fields; only these end a description."""
     if not text.removeprefix("\ufeff").startswith("---"):
         return None
     head, body, line = _halves(text, file)

@@ -70,7 +70,8 @@ def _secrets(content: bytes) -> list[str]:
 
 
 def _modification_times(user: Path, home: Path, names: Mapping[str, bytes]) -> list[tuple[int, int] | None]:
-    """Inode and modification time of each file, to see whether there is anything to sync."""
+    """Inode and modification time of each file in both HOMEs; None for a missing file. If they are unchanged, there is
+    nothing to sync."""
     return [_modification_time(folder / name) for folder in (user, home) for name in names]
 
 

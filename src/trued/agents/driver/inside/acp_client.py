@@ -114,7 +114,7 @@ class PluginEvents:
 
     @property
     def usage(self) -> bool:
-        """Whether the plugin reports each request; then the protocol's own figures are not needed."""
+        """Whether the plugin reports the usage of each request. If so, the protocol's own figures are not needed."""
         return self._file is not None
 
     async def follow(self) -> None:
@@ -145,7 +145,7 @@ class PluginEvents:
             emit(**event)
 
     async def catch_up(self) -> None:
-        """Read the plugin's last lines, after a short wait, because the plugin can be late. Raises like `read`."""
+        """Wait a little, because the plugin can be late, then `read` its last lines."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
