@@ -380,7 +380,7 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
 
 
 def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff of the work, then that of the files that the engine owns. None if git fails, for example because the
+    """The diff of the work, then the diff of the files that the engine owns. None if git fails, for example because the
     repository lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = [

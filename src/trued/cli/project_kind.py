@@ -29,8 +29,8 @@ def paths_at_head(top: Path) -> list[str]:
 
 
 def _read_committed(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
-    """Path → text, read with one `git cat-file --batch`, which answers in the order of its input. Missing files are
-    left out."""
+    """The text of each path at HEAD, read with one `git cat-file --batch`. Paths that HEAD does not have are left
+    out."""
     names = batch_input(f"HEAD:{path}" for path in paths)
     output = ask_git(top, "cat-file", "--batch", fed=names) if paths else b""
     return {

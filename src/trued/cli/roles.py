@@ -130,7 +130,8 @@ def export(
 
 
 def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDescriptor]) -> list[Export]:
-    """The files of the named roles and commands and of the chosen workflows; all files if neither is given."""
+    """The files of the named roles and commands, and those of the chosen workflows. Without names and workflows: all
+    files."""
     known = _find_roles_here()
     ours = [role for _, role in sorted(known.roles.items()) if role.form == "trued"]
     if not names and not chosen:

@@ -255,8 +255,8 @@ def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
 
 
 def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dict[str, Any]:
-    """The contract as JSON: requirements, each with the kinds of its checks and how many cases they have, but without
-    the cases; and the terms for the whole contract."""
+    """The contract as JSON: its requirements, and the terms for the whole contract. Each check of a requirement has its
+    kind and number of cases, but not the cases themselves."""
     numbers = {
         requirement.id: [
             {"kind": check.kind, "cases": len(check.cases) if isinstance(check, ExamplesCheck) else 1}

@@ -27,7 +27,7 @@ class Bill:
 
     @property
     def complete(self) -> bool:
-        """Whether agents were started for exactly those calls that the journal has answers for; if not, `repeated`
+        """Whether agents were started for exactly those calls that the journal has answers for. If not, `repeated`
         cannot be trusted."""
         return bool(self.answered) and set(self.begun) == self.answered
 
