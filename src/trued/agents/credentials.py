@@ -22,8 +22,8 @@ SECRET = lazy_regex(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
 def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
-    """The content of a plain file; None if there is none, or if it is too long or cannot be read. `folder`: the
-    descriptor of an open folder. If it is given, `path` is relative to that folder, and a link at `path` is not
+    """The content of a plain file; None if there is no such file, or if it is too long or cannot be read. `folder`: the
+    descriptor of an open folder. With `folder`, `path` is relative to that folder, and a link at `path` is not
     followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
@@ -74,8 +74,8 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """The latest time in the credentials, in epoch seconds; 0 if there is none. It can be when the credentials expire,
-    or when they were last renewed. Either is later in a newer version of the file."""
+    """The latest time in the credentials, in epoch seconds; 0 if they contain no time. Some files contain when the
+    credentials expire, others when they were last renewed. Either way, a renewed file has a later time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

@@ -293,8 +293,8 @@ def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], lis
     """Return the gates of the repositories that contain these folders, each once, and an error for each other
     repository that cannot be read.
 
-    An unreadable repository is reported because it might have a gate. A folder inside the checkout of a gate can be
-    unreadable because the agent removed it; it does not count as another repository.
+    An unreadable repository is reported because it might have a gate. An unreadable folder inside the checkout of a
+    gate is ignored: the agent may have removed it.
     """
     gates, unreadable = dict[Path, tuple[GateSite, Gate]](), dict[Path, TruedError]()
     for folder in folders:
@@ -416,7 +416,7 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
 
 
 def _settings(accept: str | None) -> Settings:
-    """The user's own settings, with `accept` if it is given; a repository's settings do not apply to its gate."""
+    """The user's own settings, with `accept` if it is given. The repository's own settings do not apply to its gate."""
     return load_settings({"accept": accept}, os.environ, None, user_config(os.environ))
 
 
@@ -478,8 +478,8 @@ def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
 
 
 def _run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run the work to its end. A signal cancels the work cleanly, so that no process of a check is left behind; then
-    this raises Interrupted."""
+    """Run the work to its end. On a signal, cancel the work, wait until no process of a check is left, and raise
+    Interrupted."""
 
     async def cancellable() -> Result:
         task = asyncio.current_task()

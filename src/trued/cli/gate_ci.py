@@ -116,7 +116,7 @@ def _merged(checkout: Checkout, tip: str, work: str) -> Iterator[str]:
 
 @contextmanager
 def _requirements_file(checkout: Checkout, base: str, named: Path | None) -> Iterator[Path]:
-    """Yield the requirements file: `named`, or a temporary file with the text of the environment variable.
+    """Yield the requirements file: `named`, or a temporary file with the text in $TRUED_REQUIREMENTS.
 
     Raises BadInput if there is neither, or if `named` is in the repository and differs from the version of `base`.
     """

@@ -163,7 +163,7 @@ def landing_sentence(landing: LandingResult) -> str:
 
 
 def _checked_again(verdict: Verdict) -> str:
-    """What the new commit rests on: its own evidence, or approvals of the run that were carried over to it."""
+    """Whether the new commit was proven or checked again, and which approvals of the run were carried over to it."""
     approved = [judged.id for judged in verdict.requirements if judged.grade is Grade.ATTESTED]
     others = [judged for judged in verdict.requirements if judged.grade is not Grade.ATTESTED]
     again = "proven again" if all(judged.grade is Grade.PROVEN for judged in others) else "checked again"

@@ -180,7 +180,7 @@ class LiveTree:
         return next((number for number, row in enumerate(rows) if not _is_settled(row)), len(names))
 
     def _unprinted_rows(self) -> list[tuple[str, list[str]]]:
-        """Each scope that has rows not printed for good yet, with the names of those rows."""
+        """Each scope with rows that are not yet printed for good, and the names of these rows."""
         fresh = [(scope, self._seen.scopes[scope][self._printed.get(scope, 0) :]) for scope in list(self._alive)]
         return [(scope, names) for scope, names in fresh if names]
 

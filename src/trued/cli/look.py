@@ -186,7 +186,7 @@ def show(
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
-    """Leave out the middle of a long tree. Most of the lines kept are from its end, because people look there."""
+    """Leave out the middle of a long tree, and keep more lines of its end than of its beginning: people look there."""
     from rich.text import Text
 
     if full or len(lines) <= ROWS:

@@ -354,7 +354,7 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file; False also if it is so long that the system raises an error."""
+    """Whether the goal names a file. False for a goal so long that the system raises an error."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

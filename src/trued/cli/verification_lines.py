@@ -28,7 +28,8 @@ OUTCOME_COLOURS = {"done": "bold green", "waiting": "bold yellow", "unjudged": "
 
 
 def verdict_lines(verification: Verification, name: str = "") -> None:
-    """Print the verdict: each requirement with its grade, reasons and evidence, then notes and how to repeat it."""
+    """Print the verdict: each requirement with its grade, reasons and evidence, then notes and the command that repeats
+    the verification."""
     console = out()
     rows = verification.verdict.requirements
     width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))

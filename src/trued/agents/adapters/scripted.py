@@ -1,4 +1,4 @@
-"""The public fake agent: a few lines of Python, in this process or in a separate one."""
+"""The public fake agent: a few lines of Python, in this process or in a separate process."""
 
 import inspect
 import json

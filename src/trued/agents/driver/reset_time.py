@@ -153,7 +153,7 @@ def _clock(match: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
 
 
 def _reads_as_clock(match: "re.Match[str]") -> bool:
-    """Whether the match is a time of day; a bare number is not, as in `reset after 5 retries`."""
+    """Whether the match is a time of day. A bare number is not, such as the 5 in `reset after 5 retries`."""
     return bool(match["hour"] and (match["half"] or match["minute"]))
 
 

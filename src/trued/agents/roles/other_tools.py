@@ -239,7 +239,8 @@ class _Tools:
         return allowed | (usual - denied)
 
     def _denied_by(self, key: str, names: list[str]) -> set[str]:
-        """The tools that a role loses if it may not use the tools called `names`. Adds notes."""
+        """The tools that a role loses if it may not use the tools called `names`. Adds a note if the names deny only a
+        part of a tool: in trued, a tool is denied completely or not at all."""
         denied = set[str]()
         for tool in TOOLS:
             same_tool = [name for name in names if neutral_tool(name) == tool]

@@ -1,9 +1,9 @@
 """Lets an agent borrow the user's login: records the loan, copies the login into the agent's HOME, copies it back if it
 was renewed, and removes the copy in the end.
 
-Agent programs renew their login, and the provider then invalidates the old one. If the new one were lost with the
-agent's HOME, the user would have to log in again. So the new one is copied back, on two conditions: it is a
-renewal of the old one, and only agents of this run have changed the user's own file meanwhile.
+Agent programs renew their login, and the provider then invalidates the old login. If the new login were lost with the
+agent's HOME, the user would have to log in again. So the new login is copied back, on two conditions: it is a renewal
+of the old login, and only agents of this run have changed the user's own file meanwhile.
 """
 
 import contextlib

@@ -169,8 +169,8 @@ class Spool:
         return f"go {json.dumps(message)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
-        """Start a supervisor and wait until it is ready. Only as many start at a time as there are cores, so that the
-        first ones are ready soon."""
+        """Start a supervisor and wait until it is ready. At most one supervisor for each core starts at a time, so that
+        the first ones are ready soon."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:

@@ -249,7 +249,7 @@ def output_types(schema: dict[str, Any]) -> Any:
 
 
 def parse_text_reply(text: str) -> Any:
-    """The text parsed as a JSON object; the text itself if it is not one."""
+    """The text parsed as a JSON object; the text itself if it is no JSON object."""
     bare = text.strip().removeprefix("```json").removesuffix("```")
     try:
         value = json.loads(bare)
