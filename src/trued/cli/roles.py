@@ -164,7 +164,7 @@ def lint(
     ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find mistakes in role files, trued's and those of other tools: fields, sections, pipelines. Runs nothing.
+    """Find mistakes in role files of trued and of other tools: in fields, sections and pipelines. Runs nothing.
 
     A folder counts as a pipeline if it has three agents of the pipeline's clusters, or an orchestrator that names
     three.

@@ -144,7 +144,7 @@ def resume(
     """Continue a run. Finished calls are not made again; calls still in progress are adopted.
 
     A run that ended not proven may need --rounds, --reopen or an edited file (such as backlog.md): `trued show` says
-    which.
+    what the run needs.
     """
     outside_agents("resume")
     more = parse_limits(limit or [])
@@ -290,7 +290,7 @@ def unfinished(store: RunStore) -> list[str]:
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
     """What the branch of a lost run records about the run; None if the journal still has the run, or if this repository
-    has no branch of it."""
+    has no branch of that run."""
     repository = top_of(Path.cwd()) if run else None
     if not run or repository is None:
         return None

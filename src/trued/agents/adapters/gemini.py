@@ -114,7 +114,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
-    """Fold a line of stderr. Only there does Gemini report that its provider asks it to wait. If the wait is long, stop
+    """Fold a line of stderr. Gemini reports only on stderr that its provider asks it to wait. If the wait is long, stop
     Gemini."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)

@@ -76,9 +76,9 @@ class Spool:
         return report
 
     async def stop(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """End the call if it is running, whoever started it, and return its report. If the call has not written a
-        report, the report has the state "stopped" and the usage so far. Stopping the call again returns the same
-        report. Raises StateFailed if the folder cannot be used."""
+        """End the call if it is running, whoever started it. Return the call's own report if it has one; otherwise a
+        report with the state "stopped" and the usage so far. Stopping the call again returns the same report. Raises
+        StateFailed if the folder cannot be used."""
         with self._call_folder(order, emit) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
