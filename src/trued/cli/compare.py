@@ -195,7 +195,8 @@ def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
     """The workflows to run: those in `named`. If none is named: only the default workflow if `casts` names agents to
-    compare, otherwise the default workflow and the baseline. None stands for the input's default workflow."""
+    compare, otherwise the default workflow (for a goal in words, that of a plan) and the baseline. None stands for the
+    input's default workflow."""
     if named or casts:
         return list(named) or [None]
     baseline = next(workflow.name for workflow in descriptors() if workflow.is_baseline)
