@@ -1,7 +1,7 @@
 """Done is proven, not claimed.
 
-This package exports the names that a workflow is written with. Each is imported when it is first used, because an
-agent's supervisor imports this package, too, and has to start at once.
+This package exports the names that a workflow is written with. A name is imported only when it is first used, because
+an agent's supervisor also imports this package and has to start at once.
 """
 
 from importlib import import_module

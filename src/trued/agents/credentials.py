@@ -22,8 +22,8 @@ SECRET = lazy_regex(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
 def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
-    """The content of a plain file; None if there is none, or if it is too long or cannot be read. `folder`: the
-    descriptor of an open folder. If it is given, `path` is relative to that folder, and a link at `path` is not
+    """The content of a plain file; None if there is no such file, or if it is too long or cannot be read. `folder`: the
+    descriptor of an open folder. With `folder`, `path` is relative to that folder, and a link at `path` is not
     followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
@@ -40,8 +40,8 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in the content. None for any other content, for an object that is nested too deeply, and for one
-    that other parsers could read differently because it has a duplicate key or NaN."""
+    """The content, parsed as a JSON object; None if it is no JSON object. An object counts as none if it is nested too
+    deeply, or contains a duplicate key or NaN, which not all parsers read alike."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
@@ -74,8 +74,8 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """The latest time in the credentials, in epoch seconds; 0 if there is none. Some files contain when the
-    credentials expire, others when they were last renewed; in both, the newer of two versions has the later time."""
+    """The latest time in the credentials, in epoch seconds; 0 if they contain no time. Some files contain when the
+    credentials expire, others when they were last renewed. Either way, a renewed file has a later time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

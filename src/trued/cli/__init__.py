@@ -162,9 +162,8 @@ def _clean_path() -> None:
 def _disable_plugins() -> None:
     """Turn off pydantic plugins that happen to be installed: none may see or change what we read.
 
-    For processes that we start, an environment variable turns them off. In this process an empty module replaces
-    pydantic's plugin loader, because the loader alone is slow: even without plugins, it imports a quarter as much code
-    as pydantic itself.
+    The environment variable is for processes that we start. In this process, an empty module replaces pydantic's plugin
+    loader. The loader is slow even without plugins: it imports a quarter as much code as pydantic itself.
     """
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     none = ModuleType("pydantic.plugin._loader")

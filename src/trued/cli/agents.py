@@ -77,7 +77,8 @@ def _agent_lines(status: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]
 
 
 def _roles(name: str, cast: Mapping[str, str]) -> str:
-    """The roles that a run would give to the agent, as text. A long list becomes "every role but …", or a number."""
+    """The roles that a run would give to the agent, as text. A long list becomes "every role but …", or only says how
+    many roles there are."""
     roles = agent_selection.roles_of_agent(name, cast)
     others = [role for role in agent_selection.every_role(cast) if role not in roles]
     if len(roles) <= FEW:

@@ -37,7 +37,7 @@ def answer(
 ) -> None:
     """Answer a run's question (yes, stop or redo), or an agent's question in your own words.
 
-    The first answer counts. A run that asks at its own terminal continues at once; any other needs `trued resume`.
+    The first answer counts. A run that asks at its own terminal continues at once; any other run needs `trued resume`.
     """
     outside_agents("answer")
     parts = arguments or []

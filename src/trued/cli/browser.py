@@ -16,8 +16,8 @@ def find_opener() -> str | None:
 
 
 def has_desktop() -> bool:
-    """Whether this process can probably open a window: always on macOS; elsewhere only if a display is set, which is
-    usually not so over SSH."""
+    """Whether this process can probably open a window: always on macOS; elsewhere only if a display is set. Over SSH
+    usually none is."""
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 

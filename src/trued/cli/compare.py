@@ -91,7 +91,7 @@ def compare(
         bool,
         typer.Option(
             "--together",
-            help="Run all at the same time, sharing the cap on agents (wall times are then not comparable).",
+            help="Run all variants at the same time. They share the cap on agents, so wall times cannot be compared.",
         ),
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the runs of a comparison.")] = False,
@@ -194,8 +194,9 @@ def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The workflows to run: those in `named`. If none is named, the default workflow runs, and also the baseline unless
-    `casts` names agents to compare. None stands for the input's default workflow."""
+    """The workflows to run: those in `named`. If none is named: only the default workflow if `casts` names agents to
+    compare, otherwise the default workflow (for a goal in words, that of a plan) and the baseline. None stands for the
+    input's default workflow."""
     if named or casts:
         return list(named) or [None]
     baseline = next(workflow.name for workflow in descriptors() if workflow.is_baseline)

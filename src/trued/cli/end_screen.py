@@ -54,7 +54,8 @@ class EndScreen:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The requirements, except those whose grade only sums up other listed requirements."""
+        """The requirements, except those that only take the lowest grade of their parts: the parts are listed
+        themselves."""
         return [row for row in self.ledger["requirements"] if row["basis"] != "parts"]
 
     @property

@@ -40,7 +40,8 @@ def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
 
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
-    """An event's most important facts, as text. None if its kind has no such text; its line then shows all fields."""
+    """An event's most important facts, as text. None if there is no text for this kind of event; `event_line` then
+    shows all fields."""
     texts = (read(event) for read in (_call_facts, _start_facts, _proof_facts, _run_facts))
     shared = next((text for text in texts if text is not None), None)
     workflow_text = view.describe(event) if shared is None else None

@@ -247,8 +247,8 @@ def hook_claude() -> None:
 
 
 async def _answer_hook(call: HookCall) -> dict[str, str]:
-    """The answers of all gates around the agent, joined into one. There can be several, because the agent's project and
-    another repository in which the agent works can each have a gate. {} shows nothing and blocks nothing."""
+    """The answers of all gates around the agent, joined into one. The agent's project and another repository in which
+    the agent works can each have a gate. An empty answer shows nothing and blocks nothing."""
     folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
     gates, unreadable = _gates_around(folders)
     if not gates and not unreadable:
@@ -263,8 +263,8 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
 
 
 def _answer_to_error(call: HookCall, error: TruedError) -> dict[str, str]:
-    """The answer of a gate that cannot judge. It never blocks: it only shows the error to the user. When a turn or an
-    agent begins, it is empty."""
+    """The answer of a gate that cannot judge. It never blocks: it only shows the error to the user. At the beginning of
+    a turn or an agent, the answer is empty."""
     if call.event in claude_stop.BEGINNINGS:
         return {}
     return {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
@@ -293,8 +293,8 @@ def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], lis
     """Return the gates of the repositories that contain these folders, each once, and an error for each other
     repository that cannot be read.
 
-    An unreadable repository is reported because it might have a gate. A folder inside the checkout of a gate can be
-    unreadable because the agent removed it; it does not count as another repository.
+    An unreadable repository is reported because it might have a gate. An unreadable folder inside the checkout of a
+    gate is ignored: the agent may have removed it.
     """
     gates, unreadable = dict[Path, tuple[GateSite, Gate]](), dict[Path, TruedError]()
     for folder in folders:
@@ -382,8 +382,8 @@ def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
         folder = Path(gate.installed["git"].path).parent
         line = f'{site.command} {git_hook.OURS} "$@"'
         hint(
-            f"git ignores {folder}, so another tool probably writes it. If it does so again, this gate is lost: then"
-            f" add this line to that tool's own {git_hook.NAME} hook: {line}"
+            f"git ignores {folder}, so another tool probably writes it. If that tool writes it again, this gate is"
+            f" lost: then add this line to the tool's own {git_hook.NAME} hook: {line}"
         )
     if "github" in places:
         for number, sentence in enumerate(github_steps(site, gate), 1):
@@ -391,8 +391,8 @@ def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
 
 
 def _is_generated(site: GateSite, hook: Path) -> bool:
-    """Whether the hook is in the working tree and git ignores it: then a tool for hooks, such as husky, probably wrote
-    its folder."""
+    """Whether a tool for hooks, such as husky, probably wrote the hook's folder: the hook is in the working tree, and
+    git ignores it."""
     root, git_folder = site.checkout.root, site.checkout.worktree.common
     return hook.is_relative_to(root) and not hook.is_relative_to(git_folder) and site.checkout.is_ignored(hook)
 
@@ -416,7 +416,7 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
 
 
 def _settings(accept: str | None) -> Settings:
-    """The user's own settings, with `accept` if it is given; a repository's settings do not apply to its gate."""
+    """The user's own settings, with `accept` if it is given. The repository's own settings do not apply to its gate."""
     return load_settings({"accept": accept}, os.environ, None, user_config(os.environ))
 
 
@@ -478,8 +478,8 @@ def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
 
 
 def _run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run the work to its end. A signal cancels the work cleanly, so that no process of a check is left behind; then
-    this raises Interrupted."""
+    """Run the work to its end. On a signal, cancel the work, wait until no process of a check is left, and raise
+    Interrupted."""
 
     async def cancellable() -> Result:
         task = asyncio.current_task()

@@ -47,7 +47,11 @@ def ci(  # noqa: PLR0913 - each is a flag
     accept: AcceptOption = None,
     terms: Annotated[
         str,
-        typer.Option(metavar="HASH", help="Hash of the sealed requirements; others are refused.", show_default=False),
+        typer.Option(
+            metavar="HASH",
+            help="Hash of the sealed requirements; a file with another hash is refused.",
+            show_default=False,
+        ),
     ] = "",
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.", show_default=False)
@@ -112,7 +116,7 @@ def _merged(checkout: Checkout, tip: str, work: str) -> Iterator[str]:
 
 @contextmanager
 def _requirements_file(checkout: Checkout, base: str, named: Path | None) -> Iterator[Path]:
-    """Yield the requirements file: `named`, or a temporary file with the text of the environment variable.
+    """Yield the requirements file: `named`, or a temporary file with the text in $TRUED_REQUIREMENTS.
 
     Raises BadInput if there is neither, or if `named` is in the repository and differs from the version of `base`.
     """
@@ -123,7 +127,9 @@ def _requirements_file(checkout: Checkout, base: str, named: Path | None) -> Ite
         return
     text = os.environ.get(VARIABLE, "")
     if not text.strip():
-        raise BadInput("no requirements are given", then=f"pass --requirements FILE, or set {VARIABLE} to their text")
+        raise BadInput(
+            "no requirements are given", then=f"pass --requirements FILE, or set {VARIABLE} to the text of such a file"
+        )
     folder = home() / "ci"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     suffix = ".json" if text.lstrip().startswith("{") else ".yaml"
@@ -186,7 +192,7 @@ def _append_summary(path: Path, content: str) -> None:
 
 
 def _escape(content: str) -> str:
-    """Escape text for a GitHub workflow command, so that it cannot start another one."""
+    """Escape text for a GitHub workflow command, so that the text cannot start another command."""
     return plain(content).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

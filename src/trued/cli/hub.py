@@ -72,7 +72,10 @@ def status(as_json: AsJson = False) -> None:
 @group.command()
 def limit(
     agent: Annotated[
-        str, typer.Argument(metavar="AGENT", help="Such as claude or codex. The limit is for all its models together.")
+        str,
+        typer.Argument(
+            metavar="AGENT", help="The agent, such as claude or codex. The limit is for all its models together."
+        ),
     ],
     at_once: Annotated[
         int | None,

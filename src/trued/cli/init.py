@@ -59,7 +59,7 @@ def init(
 
 
 def section(cast: Mapping[str, str]) -> str:
-    """The [agents] table of trued.toml with these agents, as text; "" if there is none."""
+    """The [agents] table of trued.toml with these agents, as text; "" without agents."""
     if not cast:
         return ""
     lines = ["[agents]                     # found when this file was written; see `trued agents`"]

@@ -145,9 +145,9 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult, *
 
 
 def branch_hint(record: RunRecord, landing: LandingResult, *, whole: bool) -> str:
-    """The sentence that the run's branch is kept, and how to remove it or, if only a part of the work has landed, why
-    to keep it. `whole`: all of it has landed. After a rebase `git branch -d` would refuse, because the landed commit
-    does not contain the branch's commit: -D is needed."""
+    """The sentence that says how to remove the run's branch, or why to keep it if only a part of the work has landed.
+    `whole`: all of the work has landed. After a rebase, the landed commit does not contain the branch's commit: `git
+    branch -d` would refuse, so the sentence says -D."""
     if not whole and landing.commit != record.head:
         return "the run's branch is kept: the rest of the work is only there"
     contained = landing.commit == record.head or landing.how == MERGED
@@ -163,7 +163,7 @@ def landing_sentence(landing: LandingResult) -> str:
 
 
 def _checked_again(verdict: Verdict) -> str:
-    """What the new commit rests on: its own evidence, or approvals of the run that were carried over to it."""
+    """Whether the new commit was proven or checked again, and which approvals of the run were carried over to it."""
     approved = [judged.id for judged in verdict.requirements if judged.grade is Grade.ATTESTED]
     others = [judged for judged in verdict.requirements if judged.grade is not Grade.ATTESTED]
     again = "proven again" if all(judged.grade is Grade.PROVEN for judged in others) else "checked again"

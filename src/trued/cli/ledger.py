@@ -106,9 +106,9 @@ def explain(verification: "Verification", requirement: str, *, as_json: bool = F
 
 
 def _newer_verification() -> "LastVerification | None":
-    """The result of the last `trued verify`, if that was in this repository and after all of its runs; otherwise None.
-    Outside a repository, the verification can have been anywhere, but has to be newer than all runs. Raises BadInput if
-    the verification was in another repository and this one has no run."""
+    """The result of the last `trued verify`; None if there is none, or if a run is newer. In a repository, only
+    verifications and runs of this repository count; elsewhere, all count. Raises BadInput if the last verification was
+    in another repository and this repository has no run."""
     from trued.engine.last_verification import load_verification
 
     saved, repository = load_verification(home()), top_of(Path.cwd())
@@ -172,7 +172,8 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
 
 
 def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """The user's file, if the checks come from one, and what people decided about the contract or the requirement."""
+    """A line with the user's requirements file, if no agent wrote a check, and a line for each decision of a person
+    about the contract or the requirement."""
     contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
     sources = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     approvals = [
@@ -237,7 +238,7 @@ def _print_evidence(
 
 
 def _circumstances(evidence: dict[str, Any]) -> dict[str, str]:
-    """How a check was run: command, sandbox and interpreter; for a void run also why it does not count."""
+    """How a check was run: command, sandbox and interpreter, and why the run does not count ("" if it counts)."""
     from trued.reporting.views.verification import ran_by
 
     interpreter = ran_by(evidence["interpreter"], evidence["versions"], evidence["command"])

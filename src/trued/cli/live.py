@@ -70,15 +70,15 @@ class Lines:
 
 
 def _is_routine(event: Event) -> bool:
-    """Whether a log can leave the event out, because the line of a later event says more. This is so for the start of a
-    call's process, for a check run that counts, and for the grade of one requirement (the verdict has all grades)."""
+    """Whether a log can leave the event out, because a later event says more. Routine events are the start of a call's
+    process, a check run that counts, and the grade of one requirement (the verdict has all grades)."""
     if event.kind == CheckRan.KIND:
         return not event.data.get("void")
     return event.kind in (CallStarted.KIND, RequirementJudged.KIND)
 
 
 class LiveTree:
-    """Draws a run as a live tree. Finished scopes are printed once, into the scrollback; only scopes in which something
+    """Draws a run as a live tree. A finished scope is printed once, into the scrollback. Scopes in which something
     runs, and the latest scope, are redrawn."""
 
     def __init__(self, run: str = "", before: tuple[Event, ...] = (), console: Console | None = None) -> None:
@@ -161,9 +161,9 @@ class LiveTree:
         self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
-        """Print for good the rows that will no longer change: those of scopes in which nothing is running (except the
-        latest scope), and the finished rows of a long scope. `everything`: print all rows, before a question or at the
-        end."""
+        """Print for good the rows that will no longer change. These are all rows of a scope in which nothing is
+        running, unless it is the latest scope, and the first finished rows of a long scope. `everything`: print all
+        rows, as before a question and at the end."""
         if everything:
             self._seen.settle()
         for scope, names in self._unprinted_rows():
@@ -180,7 +180,7 @@ class LiveTree:
         return next((number for number, row in enumerate(rows) if not _is_settled(row)), len(names))
 
     def _unprinted_rows(self) -> list[tuple[str, list[str]]]:
-        """Each scope that has rows not printed for good yet, with the names of those rows."""
+        """Each scope with rows that are not yet printed for good, and the names of these rows."""
         fresh = [(scope, self._seen.scopes[scope][self._printed.get(scope, 0) :]) for scope in list(self._alive)]
         return [(scope, names) for scope, names in fresh if names]
 
@@ -208,7 +208,7 @@ class LiveTree:
 
 
 def wrap_indented(text: Text, console: Console) -> list[Text]:
-    """Wrap a line that is wider than the screen, with the rest indented below it."""
+    """Wrap a line that is wider than the screen, and indent every line but the first."""
     if text.cell_len <= console.width or console.width < NARROWEST:
         return [text]
     indent = len(text.plain) - len(text.plain.lstrip()) + HANGING

@@ -186,7 +186,7 @@ def show(
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
-    """Leave out the middle of a long tree. Most of the lines kept are from its end, because people look there."""
+    """Leave out the middle of a long tree, and keep more lines of its end than of its beginning: people look there."""
     from rich.text import Text
 
     if full or len(lines) <= ROWS:
@@ -380,7 +380,7 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
 
 
 def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff of the work, then that of the files that the engine owns. None if git fails, for example because the
+    """The diff of the work, then the diff of the files that the engine owns. None if git fails, for example because the
     repository lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = [

@@ -31,8 +31,8 @@ YesOption = Annotated[
     bool,
     typer.Option(
         "--yes",
-        help="Answer yes to every question whether to continue: after a chunk, with a proposed plan, although something"
-        " cannot be judged here. Approves nothing.",
+        help="Answer yes whenever the run asks whether to continue: after a chunk, with a proposed plan, or although"
+        " something cannot be judged here. This approves nothing.",
     ),
 ]
 Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
@@ -295,8 +295,8 @@ class ComparedOptions:
 
 
 def _given_settings(options: Any, *others: str) -> dict[str, Any]:
-    """Name of a setting → value of the option with the same name; None for an option that was not given. `others`:
-    options that have no setting of the same name, which are left out."""
+    """The value of each option, by the option's name, which is also the name of a setting. None for an option that was
+    not given. `others`: options that are left out, because no setting has their name."""
     values = {
         option.name: (getattr(options, option.name), option.default)
         for option in fields(options)
@@ -336,8 +336,8 @@ def parse_logins(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def _with_absolute_script(agent: str) -> str:
-    """Make a scripted agent's path absolute: the user gives it relative to their folder, but the agent runs in
-    another."""
+    """Make a scripted agent's path absolute. The user's path is relative to the current folder, but the agent runs in
+    another folder."""
     kind, _, where = agent.partition(":")
     if kind != "scripted":
         return agent
@@ -354,7 +354,7 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file; False also if it is so long that the system raises an error."""
+    """Whether the goal names a file. False for a goal so long that the system raises an error."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

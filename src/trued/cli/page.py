@@ -111,8 +111,8 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def page_beside(wanted: bool) -> Iterator[None]:
-    """If `wanted`, serve the page from a process of its own for one `with` block, in which a run uses this terminal.
-    The page cannot ask for confirmation in this terminal, so it shows a command to run for each decision."""
+    """If `wanted`, serve the page from a separate process for one `with` block. The run in that block uses this
+    terminal, so the page cannot ask for confirmation here. It shows a command to run for each decision instead."""
     if not wanted:
         yield
         return

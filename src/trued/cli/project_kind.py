@@ -17,7 +17,7 @@ def kind_here(top: Path, settings: Settings) -> ProjectKind:
 
 
 def sources_here(top: Path, *, most: int, size: int) -> dict[str, str]:
-    """The code files at HEAD with their texts: at most `most` of them, without those longer than `size` characters."""
+    """The text of each code file at HEAD, by path: at most `most` files, and none longer than `size` characters."""
     code = tuple(path for path in paths_at_head(top) if path.endswith(CODE) and "\n" not in path)[:most]
     return {path: text for path, text in _read_committed(top, code).items() if len(text) <= size}
 
@@ -29,8 +29,8 @@ def paths_at_head(top: Path) -> list[str]:
 
 
 def _read_committed(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
-    """Path → text, read with one `git cat-file --batch`, which answers in the order of its input. Missing files are
-    left out."""
+    """The text of each path at HEAD, read with one `git cat-file --batch`. Paths that HEAD does not have are left
+    out."""
     names = batch_input(f"HEAD:{path}" for path in paths)
     output = ask_git(top, "cat-file", "--batch", fed=names) if paths else b""
     return {

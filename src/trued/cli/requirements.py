@@ -153,11 +153,12 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
-    """The requirements with the checks that may count as the user's own, and the reasons why others are left out.
+    """The requirements with the checks that may count as the user's own, and a reason for each requirement or check
+    that is left out.
 
-    A requirement without such a check is usually left out. But if it covers an exported requirement or is a part of
-    one, it is exported with a manual check. Otherwise proof of the exported requirement would seem to prove this one,
-    too. Raises BadInput if no check may count as the user's own.
+    A requirement without such a check is left out, unless it covers an exported requirement or is a part of one. Then
+    it is exported with a manual check, because it would otherwise seem to be proven with the other requirement. Raises
+    BadInput if no check may count as the user's own.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

@@ -130,7 +130,8 @@ def export(
 
 
 def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDescriptor]) -> list[Export]:
-    """The files of the named roles and commands and of the chosen workflows; all files if neither is given."""
+    """The files of the named roles and commands, and those of the chosen workflows. Without names and workflows: all
+    files."""
     known = _find_roles_here()
     ours = [role for _, role in sorted(known.roles.items()) if role.form == "trued"]
     if not names and not chosen:
@@ -163,7 +164,7 @@ def lint(
     ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find mistakes in role files, trued's and those of other tools: fields, sections, pipelines. Runs nothing.
+    """Find mistakes in role files of trued and of other tools: in fields, sections and pipelines. Runs nothing.
 
     A folder counts as a pipeline if it has three agents of the pipeline's clusters, or an orchestrator that names
     three.

@@ -144,7 +144,7 @@ def resume(
     """Continue a run. Finished calls are not made again; calls still in progress are adopted.
 
     A run that ended not proven may need --rounds, --reopen or an edited file (such as backlog.md): `trued show` says
-    which.
+    what the run needs.
     """
     outside_agents("resume")
     more = parse_limits(limit or [])
@@ -289,8 +289,8 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
-    """What the branch of a lost run records about the run; None if the journal still has the run, or if there is no
-    such branch."""
+    """What the branch of a lost run records about the run; None if the journal still has the run, or if this repository
+    has no branch of that run."""
     repository = top_of(Path.cwd()) if run else None
     if not run or repository is None:
         return None
@@ -367,8 +367,8 @@ def drive(
 
 
 def _choice_sentence(goal: str, record: RunRecord) -> str:
-    """Which workflow was chosen for a file or for a goal in words, and how to get another. "" for other goals, such as
-    a ticket's key, and if the settings name the workflow."""
+    """A sentence: which workflow was chosen for a file or a goal in words, and how to get another workflow. "" for any
+    other goal, such as a ticket's key. Also "" if the settings name a workflow."""
     settings = load_settings({}, os.environ, Path(record.repository), user_config(os.environ))
     if "workflow" in settings.model_fields_set:
         return ""

@@ -36,7 +36,9 @@ def stats(
     role: Annotated[str, typer.Option(metavar="ROLE", help="Only what this role did.", show_default=False)] = "",
     begin: Annotated[
         str,
-        typer.Option("--since", metavar="TIME", help="Only runs since then: 30d, 8w, 2026-11-01.", show_default=False),
+        typer.Option(
+            "--since", metavar="TIME", help="Only runs since this time: 30d, 8w, 2026-11-01.", show_default=False
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,5 @@
-"""The lines that a workflow adds about its run: what is planned, what it works on, the result; and the run's usage."""
+"""The lines that a workflow adds about its run: what is planned, what is being worked on, the result. Also the run's
+usage in one line."""
 
 from collections.abc import Iterator
 

@@ -150,8 +150,8 @@ def _end_screen(store: RunStore, record: RunRecord, ledger_data: dict[str, Any])
 
 
 def _branch_text(record: RunRecord) -> str:
-    """Where the work is. The branch may not be at the recorded commit: the engine moves no branch that the user has
-    checked out, and a killed engine may have moved it without recording that."""
+    """Where the work is. The branch can be at another commit than the recorded one: the engine moves no branch that the
+    user has checked out, and a killed engine may have moved it without recording that."""
     tip = branch_tip(record)
     head = newest(record, tip)
     if head in ("", record.base):
@@ -255,8 +255,8 @@ def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
 
 
 def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dict[str, Any]:
-    """The contract as JSON: requirements, each with the kinds of its checks and how many cases they have, but without
-    the cases; and the terms for the whole contract."""
+    """The contract as JSON: its requirements, and the terms for the whole contract. Each check of a requirement has its
+    kind and number of cases, but not the cases themselves."""
     numbers = {
         requirement.id: [
             {"kind": check.kind, "cases": len(check.cases) if isinstance(check, ExamplesCheck) else 1}
@@ -281,7 +281,7 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
 
 
 def advise(store: RunStore, record: RunRecord, ledger_data: dict[str, Any]) -> None:
-    """Print what needs a person, each thing with its command, and the next steps, which depend on the run's state."""
+    """Print what needs a person, each thing with its command, and the next steps for the run's state."""
     from trued.engine.continuations import continuations  # imported here, because only the end of a run needs it
 
     name, end, console = record.id, _end_screen(store, record, ledger_data), err()

@@ -142,7 +142,7 @@ async def read_line(prompt: str) -> str | None:
 
 
 def ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
-    """A person's name and reason; those that are not given are asked for. Raises BadInput if the reason is empty, the
+    """A person's name and reason. If one of them is not given, ask for it. Raises BadInput if the reason is empty, the
     input ends, or the name is a yes or no."""
     import asyncio  # imported here, because only asking at a terminal needs it
 

@@ -28,7 +28,8 @@ OUTCOME_COLOURS = {"done": "bold green", "waiting": "bold yellow", "unjudged": "
 
 
 def verdict_lines(verification: Verification, name: str = "") -> None:
-    """Print the verdict: each requirement with its grade, reasons and evidence, then notes and how to repeat it."""
+    """Print the verdict: each requirement with its grade, reasons and evidence, then notes and the command that repeats
+    the verification."""
     console = out()
     rows = verification.verdict.requirements
     width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))
@@ -90,7 +91,7 @@ def _print_suite(console: Console, verification: Verification, suite: Judged) ->
     mark, style = ("✗", "red") if not suite.holds else ("○", "yellow") if has_failing else ("✓", "green")
     results = " · ".join(check.result_line for check in checks)
     text = results if suite.holds else f"{line(reasons_sentence(suite.why))} · {results}"
-    text += " · what fails is judged with the requirement that names it" if suite.holds and has_failing else ""
+    text += " · a failing test is judged with the requirement that names it" if suite.holds and has_failing else ""
     _print_wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), text, INDENT)
     for check in checks if not suite.holds else ():
         _print_failing(console, check)
@@ -140,8 +141,8 @@ def _print_line(console: Console, text: Text) -> None:
 
 
 class VerifyProgress:
-    """Shows on stderr what a verification is doing. On a terminal it changes one line. Elsewhere each line stays, so it
-    prints only one for each stage, and one for each check that lacks something or does not count."""
+    """Shows on stderr what a verification is doing. On a terminal, one line keeps changing. Elsewhere, there is a line
+    for each stage, and for each check that lacks something or whose run does not count."""
 
     def __init__(self) -> None:
         self._console = err()

@@ -52,7 +52,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML, YAML, JSON or Markdown file, or a folder of the repository. Default: all in the repository.",
+            help="A TOML, YAML, JSON or Markdown file, or a folder of the repository."
+            " Default: all requirements in the repository.",
             show_default=False,
         ),
     ] = None,

@@ -1,5 +1,5 @@
-"""One module for each agent, with the agent's name. The module also defines what may follow the name after a
-colon."""
+"""One module for each agent, named like the agent. The module also interprets the text after the colon in
+`NAME:TEXT`."""
 
 import difflib
 import time
@@ -34,8 +34,8 @@ def load_agent(kind: str) -> Agent:
 
 
 def agent_of(agent: str) -> Agent:
-    """The agent for `NAME[:…]`. Raises BadInput if there is none (with the closest name, or all names), or if the name
-    is incomplete."""
+    """The agent for `NAME` or `NAME:TEXT`. Raises BadInput for an unknown NAME, and if this agent needs a TEXT and has
+    none."""
     kind, colon, rest = agent.partition(":")
     if kind not in agent_names():
         close = difflib.get_close_matches(kind, agent_names(), 1, 0.6)
@@ -48,8 +48,8 @@ def agent_of(agent: str) -> Agent:
 
 
 def runtime_of(agent: str, launch: ProgramLauncher) -> "Runtime":
-    """The runtime that does this agent's calls: the agent's own, or one that starts its program and follows the
-    program's events. Raises BadInput for an unknown or incomplete name."""
+    """The runtime for calls of this agent. If the agent has no runtime of its own, a StreamingRuntime starts its
+    program and reads the program's events. Raises BadInput for an unknown or incomplete name."""
     agent_entry = agent_of(agent)
     if agent_entry.runtime:
         return agent_entry.runtime(launch)

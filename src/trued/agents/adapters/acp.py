@@ -14,7 +14,7 @@ from trued.wire import Order
 
 
 def agent_for_command_line(line: str) -> Agent:
-    """The agent that this command line starts. Raises BadInput if it cannot be parsed."""
+    """The agent that this command line starts. Raises BadInput if the line cannot be parsed."""
     try:
         program, *arguments = shlex.split(line)
     except ValueError as error:

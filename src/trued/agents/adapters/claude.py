@@ -73,7 +73,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_quota(reported: dict[str, Any], transcript: Transcript) -> None:
-    """Fold the quota windows of a subscription: the one that the event is about, and all others that it lists."""
+    """Fold the quota windows of a subscription. An event reports one window, and can list several more."""
     name, until, used = (
         reported.get("rateLimitType") or "",
         reported.get("resetsAt") or 0.0,

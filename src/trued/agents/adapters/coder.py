@@ -68,8 +68,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def agent_for_model(rest: str) -> Agent:
-    """The agent for PROVIDER:MODEL. Its capabilities name the model's vendor, and it gets only this provider's keys.
-    Raises BadInput for an unknown provider or a missing model."""
+    """The agent for PROVIDER:MODEL, with the model's vendor in its capabilities. It gets only the keys of this
+    provider. Raises BadInput for an unknown provider or a missing model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
         what = f"the agent coder:{rest} has no model" if provider in PROVIDERS else f"no provider {provider!r} is known"

@@ -40,7 +40,7 @@ FILES = {
 
 
 def build_program(order: Order, installed: InstalledProgram) -> Program:
-    """OpenCode's command line, settings and our plugin for this order."""
+    """OpenCode's command line and settings for this order, with our plugin."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
         "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # any folder: the sandbox limits access

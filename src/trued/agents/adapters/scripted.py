@@ -1,4 +1,4 @@
-"""The public fake agent: a few lines of Python, in this process or in a separate one."""
+"""The public fake agent: a few lines of Python, in this process or in a separate process."""
 
 import inspect
 import json
@@ -68,8 +68,8 @@ class ScriptedRuntime:
 
 
 class ScriptedProcess:
-    """The runtime of `scripted:FILE.py[#NAME]`. In a confined process, it calls the function NAME of the file. Without
-    NAME, it calls the function with the role's name, in which "_" stands for "-"."""
+    """The runtime of `scripted:FILE.py[#NAME]`. In a confined process, it calls the file's function NAME. Without NAME,
+    it calls the function named like the role, with "_" instead of "-"."""
 
     def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch

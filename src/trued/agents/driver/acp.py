@@ -158,8 +158,8 @@ def _fold_request(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_usage_update(update: dict[str, Any], transcript: Transcript) -> None:
-    """Update the context's size and this call's cost. The agent reports the cost of the whole session, so what earlier
-    calls cost is subtracted."""
+    """Update the context's size and this call's cost. The agent reports the cost of the whole session, so the cost of
+    earlier calls is subtracted."""
     usage = replace(transcript.usage, peak=max(transcript.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
     if cost.get("currency") == "USD" and cost.get("amount"):
@@ -194,8 +194,8 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _usage(reported: dict[str, Any]) -> Usage:
-    """Usage from an event. Only some agents include cached tokens and thoughts in their figures; the total shows
-    whether this agent does."""
+    """Usage from an event. Some agents count cached tokens as input and thoughts as output, others do not. The event's
+    total shows what this agent does."""
     total, output = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
     cached = reported.get("cachedReadTokens") or 0
     sent = max(reported.get("inputTokens") or 0, total - output - (reported.get("thoughtTokens") or 0))

@@ -29,8 +29,8 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent, defined as `AGENT` in its module. Some other modules have a table with an entry for each
-    agent; `test_agent_tables` fails until a new agent is in all of them."""
+    """One agent, defined as `AGENT` in its module. Some other modules have a table of all agents. `test_agent_tables`
+    fails until a new agent is in each table."""
 
     title: str
     capabilities: Capabilities

@@ -25,8 +25,8 @@ def fold_content(
 
 
 def count_message(message: dict[str, Any], usage: Usage, transcript: Transcript) -> None:
-    """Count each message once, by its id, because it comes in several events, each with the usage of the whole
-    message."""
+    """Count the usage of each message once. A message comes in several events with the same id, and each event has the
+    usage of the whole message."""
     if usage.tokens_in and message["id"] != transcript.last:
         transcript.last = message["id"]
         transcript.add_request(usage)

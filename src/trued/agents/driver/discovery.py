@@ -28,8 +28,8 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """Find the program on PATH, and the files and folders that it must be able to read. HOME itself and the folders
-    above it are never among them. None if the program is not installed."""
+    """Find the program on PATH, and the files and folders that it must be able to read. None if the program is not
+    installed. The folders never include HOME or a folder above HOME."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     found_path = shutil.which(program, path=path)
     if not found_path:
@@ -124,9 +124,10 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """The folder that the program needs. A program of an npm package needs its `node_modules`, or pnpm's store. A
-    program in a Python virtual environment needs the environment. Any other program needs its own folder, unless that
-    is one of `SHELVES`. Neither HOME nor a folder above it is yielded."""
+    """Yield the folder that the program needs, if any. For a program of an npm package it is `node_modules`, or pnpm's
+    store. For a program in a Python virtual environment it is the environment. For any other program it is the
+    program's own folder, but nothing is yielded if that folder holds many programs, such as `bin`. HOME and the folders
+    above HOME are never yielded."""
     program = Path(real)
     if "node_modules" in program.parts:
         modules = Path(*program.parts[: program.parts.index("node_modules") + 1])
@@ -140,8 +141,8 @@ def _package_folders(real: str, home: Path) -> Iterator[str]:
 
 
 def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
-    """The interpreter in a script's `#!` line, the links to it, and the folders that it needs. A version manager might
-    keep them under HOME. Nothing is yielded for a program that is no script."""
+    """Yield the interpreter in a script's `#!` line, the links to it, and the folders that it needs. Nothing is yielded
+    for a program without such a line. The paths can be under HOME, where version managers install."""
     shebang = _shebang_words(real)
     # The script's own folder is first on its PATH, so an interpreter there is found first.
     interpreter_path = (

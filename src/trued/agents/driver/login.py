@@ -10,7 +10,7 @@ from trued.agents.driver.agent import Login
 
 @dataclass(frozen=True, slots=True)
 class LoginMethod:
-    """Which credentials an agent gets from the user. It has names only, no secrets."""
+    """Which credentials an agent gets from the user: names of variables and files, without their content."""
 
     how: str  # key | token | file; "": none
     says: str
@@ -53,8 +53,8 @@ def _file(login: Login, names: list[str]) -> str:
 
 
 def _credential_files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
-    """All existing credential files if at least one looks valid and has not expired; otherwise none, and what is wrong
-    with them ("" if no file exists)."""
+    """All existing credential files, if one of them looks valid and has not expired. Otherwise no files, and what is
+    wrong with the existing ones ("" if no file exists)."""
     files = {
         name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
     }

@@ -52,7 +52,7 @@ MAKERS = {
 
 
 def vendor_of(provider: str, model: str) -> str:
-    """The vendor of this model; "" if unknown. Vendors count as different only if both are known."""
+    """The vendor of this model; "" if unknown. An unknown vendor never counts as different from another vendor."""
     name = model.lower()
     maker = name.partition("/")[0] if "/" in name else name.partition("-")[0]
     return PROVIDERS[provider].vendor or MAKERS.get(maker, "")

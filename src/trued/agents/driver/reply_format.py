@@ -92,8 +92,8 @@ def _what_is_wrong(text: str, error: ValueError) -> str:
 
 
 def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """The reply's violations of its schema, as sentences; [] if it fits. The first few are listed, the others
-    counted."""
+    """The reply's violations of its schema, as sentences; [] if the reply fits. If there are many, the last sentence
+    only says how many more."""
     if surely_fits(reply, schema):
         return []
     from jsonschema import Draft202012Validator  # takes 0.1 s of CPU to import, and most replies fit

@@ -87,7 +87,7 @@ def is_plausible(time: float, now: float) -> bool:
 
 def duration_seconds(duration: str) -> float:
     """The seconds in a duration such as `6m0s`, `3 days 4 hours 9 minutes`, `174ms` or `an hour`; nan if the text
-    contains no duration, or one of 0."""
+    contains no duration, or a duration of 0."""
     parts = [(1.0 if part[0].isalpha() else float(part), unit.lower()) for part, unit in PARTS.findall(duration)]
     return (
         sum(number * UNITS["ms" if unit.startswith(("ms", "mil")) else unit[0]] for number, unit in parts) or math.nan
@@ -153,7 +153,7 @@ def _clock(match: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
 
 
 def _reads_as_clock(match: "re.Match[str]") -> bool:
-    """Whether the match is a time of day; a bare number is not, as in `reset after 5 retries`."""
+    """Whether the match is a time of day. A bare number is not, such as the 5 in `reset after 5 retries`."""
     return bool(match["hour"] and (match["half"] or match["minute"]))
 
 
@@ -170,7 +170,7 @@ def _time_of_day(match: "re.Match[str]") -> timedelta:
 
 
 def _days(match: "re.Match[str]", today: datetime) -> list[datetime]:
-    """The days that the text can mean; the days around today if it contains no day."""
+    """The days that the text can mean. If it names no day, these are yesterday, today and the next two days."""
     start = today.replace(hour=0, minute=0, second=0, microsecond=0)
     if match["iso"]:
         return [datetime.strptime(match["iso"], "%Y-%m-%d")]  # noqa: DTZ007  wall-clock time: the zone is applied later
@@ -187,8 +187,9 @@ def _days(match: "re.Match[str]", today: datetime) -> list[datetime]:
 
 
 def _moments(wall: datetime, tz: tzinfo | None) -> tuple[float, float]:
-    """The two moments at which clocks show this time, in epoch seconds. They are the same, unless clocks are set back
-    at that time. A time that is skipped when clocks are set forward means the time after the jump."""
+    """The first and the last moment at which clocks show this time, in epoch seconds. They differ only if clocks are
+    set back and show the time twice. If clocks are set forward and skip the time, both are the moment after the
+    jump."""
     first, second = _epoch(wall, tz), _epoch(wall.replace(fold=1), tz)
     return first, max(first, second)
 

@@ -143,7 +143,7 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
 def _report_at_end(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     if transcript.question:
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
-    # A refusal of the same kind is reported instead (below), because it might contain the time to retry.
+    # If a refusal is of the same kind, it is reported below: it might contain the time to retry.
     if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:

@@ -23,8 +23,8 @@ SESSION = lazy_regex(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are 
 
 @dataclass
 class Transcript:
-    """Collects what an agent reports in one call. The agent's adapter folds each event into the transcript, which emits
-    news at once."""
+    """Collects what an agent reports in one call. The agent's adapter folds each event into the transcript, and the
+    transcript emits its own event at once."""
 
     order: Order
     emit: EmitAgentEvent
@@ -84,8 +84,8 @@ class Transcript:
         self.emit("compacted", tokens=tokens)
 
     def add_request(self, usage: Usage) -> None:
-        """Add the usage of one request to the model. All its tokens, sent and received, count as the size of the
-        context."""
+        """Add the usage of one request to the model. The tokens that were sent and received together are the context's
+        size."""
         context = usage.tokens_in + usage.tokens_out
         self.set_usage(
             add_usage(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False))
@@ -115,7 +115,8 @@ class Transcript:
             self.stop = self.stop or Stop("budget", why)
 
     def set_quota(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
-        """Record a quota window of a subscription: per cent used and when it resets. The fullest window is kept."""
+        """Record how full a quota window of a subscription is, in per cent, and when it resets. Ignore a window that is
+        less full than the recorded one."""
         full = 100.0 if closed else used
         if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
             return

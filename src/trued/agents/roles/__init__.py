@@ -25,8 +25,8 @@ class RoleSet:
     troubles: dict[str, BadInput] = field(default_factory=dict)
 
     def role(self, name: str) -> Role:
-        """The role of this name. Raises BadInput if there is none, or if its file is broken: a role of another level
-        must not silently take its place."""
+        """The role of this name. Raises BadInput for an unknown name, and for a role whose file is broken. A role of
+        the same name from a lower level is not used instead."""
         if name in self.troubles:
             raise self.troubles[name]
         if name not in self.roles:
@@ -77,8 +77,8 @@ def find_roles(
 
 
 def apply_role_choices(role_set: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
-    """The roles, changed as the user chose. `chosen`: role to replace → the role that takes its place and its name.
-    Raises BadInput for an unknown role."""
+    """All roles, after the user's replacements. `chosen` maps a role's name to the role that is used under this name
+    instead. Raises BadInput for an unknown role."""
     roles = dict(role_set.roles)
     for replaced, name in chosen.items():
         if replaced not in role_set.roles:

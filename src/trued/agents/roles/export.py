@@ -1,4 +1,4 @@
-"""Writes roles as role files for other tools, whose agents then play them without trued."""
+"""Writes roles as role files for other tools, so that the tools' agents can play the roles without trued."""
 
 import hashlib
 import json
@@ -68,8 +68,8 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 
 
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
-    """Write the files. If one of them would overwrite a file that trued did not write, or that was changed since, write
-    none and raise BadInput; with `force`, overwrite it. Raises BadInput also if a file cannot be written."""
+    """Write the files. Without `force`, raise BadInput and write no file if an existing file was not written by trued
+    or was changed. Raises BadInput also if a file cannot be written."""
     todo = [export for export in exports if export.state != "same"]
     if differing := [str(export.path) for export in todo if export.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")

@@ -28,7 +28,8 @@ class FrontMatter:
 
 
 def read_strict(text: str, file: str) -> FrontMatter:
-    """Parse our own format: valid YAML only. Raises BadInput."""
+    """Parse our own format. Raises BadInput if the front matter is missing, has no end, has no fields or is not valid
+    YAML."""
     head, body, line = _halves(text, file)
     fields = read_simple(head, file) or read_yaml(head, file, first=2)
     if not isinstance(fields.value, dict):
@@ -38,7 +39,7 @@ def read_strict(text: str, file: str) -> FrontMatter:
 
 def read_simple(head: str, file: str) -> Located | None:
     """Parse fields that are words or lists of words, one field per line, as in all packaged roles. The result is the
-    same as that of the YAML parser, which is slower. None if any line is something else."""
+    same as that of the YAML parser, which is slower. None if there is any other line."""
     values: dict[str, Any] = {}
     lines: dict[Spot, int] = {(): 2}
     for number, line in enumerate(head.split("\n"), 2):
@@ -54,9 +55,10 @@ def read_simple(head: str, file: str) -> Located | None:
 
 
 def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
-    """Parse other tools' formats: a field that is not valid YAML is read as text. `known`: names of fields, by which
-    the end of a description is found. None if the file has no fields. Raises BadInput if the front matter has no end,
-    a line that is no field, or a field twice."""
+    """Parse other tools' formats: a field that is not valid YAML is read as text. None if the file has no fields.
+    Raises BadInput if the front matter has no end, contains a line that is no field, or contains a field twice.
+    `known`: the names of fields that can follow a description; a line with any other name belongs to the
+    description."""
     if not text.removeprefix("\ufeff").startswith("---"):
         return None
     head, body, line = _halves(text, file)

@@ -1,4 +1,4 @@
-"""Reads role files of other tools. Fields that have a meaning here are used; all other fields are noted."""
+"""Reads role files of other tools. Fields that have a meaning in trued are used. Each other field becomes a note."""
 
 import re
 from collections.abc import Iterator
@@ -79,14 +79,15 @@ KNOWN = frozenset((*MEANT, *(name for form in FORMS.values() for name in form.fi
 
 @dataclass
 class RoleReading:
-    """The role in a file, and notes about it: line and sentence."""
+    """The role in a file, and notes about the file. A note is a line number and a sentence."""
 
     role: Role | None = None
     notes: list[tuple[int, str]] = field(default_factory=list)
 
 
 def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
-    """Read one file. The role is None if the other tool would skip the file as well. Raises BadInput."""
+    """Read one file. There is no role in the result if the other tool would skip the file, too. Raises BadInput if the
+    file cannot be used."""
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
@@ -238,7 +239,8 @@ class _Tools:
         return allowed | (usual - denied)
 
     def _denied_by(self, key: str, names: list[str]) -> set[str]:
-        """The tools that a role loses if it may not use the tools called `names`. Adds notes."""
+        """The tools that a role loses if it may not use the tools called `names`. Adds a note if the names deny only a
+        part of a tool: in trued, a tool is denied completely or not at all."""
         denied = set[str]()
         for tool in TOOLS:
             same_tool = [name for name in names if neutral_tool(name) == tool]

@@ -13,7 +13,8 @@ KEYS = ("name", "description", "tools", "model")
 
 
 def parse_role(text: str, file: str, stem: str) -> Role:
-    """Parse one role file; `stem` is the role's name unless the file has a field `name`. Raises BadInput."""
+    """Parse one role file; `stem` is the role's name unless the file has a field `name`. Raises BadInput if the file
+    cannot be used."""
     matter = read_strict(text, file)
     located, fields = matter.fields, matter.fields.value
     for key in fields:

@@ -22,12 +22,12 @@ class RoleFile:
 
 
 def packaged_files() -> list[Path]:
-    """Our own roles, folder by folder and by name."""
+    """The files of our own roles, sorted by path."""
     return [path for path in sorted(Path(__file__).parent.glob("*/*.md")) if path.parent.name != ANSWER]
 
 
 def other_files_of_project(root: Path) -> Iterator[RoleFile]:
-    """Role files of other tools in a project, by tool and name."""
+    """Role files of other tools in a project, folder by folder."""
     for name, folders in TOOL_FOLDERS.items():
         for folder, pattern in folders:
             yield from _below(root / folder, FORMS[name], pattern)

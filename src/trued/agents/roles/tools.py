@@ -84,9 +84,9 @@ def neutral_tool(name: str) -> str:
 
 
 def is_denied(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role that may not use the tools called `names` loses our `tool`, for which all these names stand. The
-    tool `search` is lost only if no way to search remains. Any other tool is lost if a name stands for more than a part
-    of it."""
+    """Whether a role loses our `tool` because it may not use the tools called `names`. All these names stand for `tool`
+    or a part of it. `search` is lost if no way to search remains. Any other tool is lost unless all names stand only
+    for parts of it."""
     denied = {_word(name) for name in names}
     if tool == "search":
         return {"glob", "grep"} <= denied or "search" in denied
@@ -94,8 +94,8 @@ def is_denied(tool: str, names: Iterable[str]) -> bool:
 
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role that loses our `tool` loses more than the tools called `names`. It does not if `names` contains
-    our own name of the tool, or all names that Claude Code or OpenCode has for it."""
+    """Whether a role that loses our `tool` loses more than the tools called `names`. False if `names` contains `tool`,
+    or all names that Claude Code or OpenCode has for it."""
     denied = {_word(name) for name in names}
     return tool not in denied and not any(
         {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)

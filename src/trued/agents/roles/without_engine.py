@@ -1,8 +1,8 @@
 """Adapts a packaged role for use without the engine: `outside/answer.md` is for all roles, `outside/ROLE.md` for one.
 
-The front matter of `outside/ROLE.md` can list other `tools`. Its `instead` maps the first words of a list item that
-depends on the engine to the item that replaces it. The text below the front matter says what the role has to do in the
-engine's place.
+The front matter of `outside/ROLE.md` can have two fields. `tools` lists the tools to use instead of the role's own.
+`instead` maps the first words of a list item that depends on the engine to the item that replaces it. The text below
+the front matter says what the role has to do in the engine's place.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Lets an agent borrow the user's login: records the loan, copies the login into the agent's HOME, copies it back if it
 was renewed, and removes the copy in the end.
 
-Agent programs renew their login, and the provider then invalidates the old one. If the new one were lost with the
-agent's HOME, the user would have to log in again. So the new one is copied back, on two conditions: it is a
-renewal of the old one, and only agents of this run have changed the user's own file meanwhile.
+Agent programs renew their login, and the provider then invalidates the old login. If the new login were lost with the
+agent's HOME, the user would have to log in again. So the new login is copied back, on two conditions: it is a renewal
+of the old login, and only agents of this run have changed the user's own file meanwhile.
 """
 
 import contextlib
@@ -37,9 +37,8 @@ class LoanRecord:
 
 
 def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], write_copy: WriteCopy) -> dict[str, bytes]:
-    """Copy the user's credential files into the agent's HOME; `write_copy` writes a copy. If an earlier start of the
-    call left copies there, `return_login` returns them first. The result maps each copied file's name to its
-    content."""
+    """Copy the user's credential files into the agent's HOME with `write_copy`. Before that, `return_login` takes back
+    what an earlier start of the call left there. Returns the content of each copied file, by the file's name."""
     return_login(folder)
     contents = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if contents:
@@ -53,8 +52,8 @@ def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], wri
 
 
 def sync_login(folder: Path, write_copy: WriteCopy) -> list[LoginEvent]:
-    """While the agent works: copy renewed credentials back to the user, and the user's changes to the agent. Returns
-    the events to record."""
+    """Copy credentials that the agent renewed to the user's HOME, and the user's changes to the agent's HOME. This is
+    called while the agent works. Returns the events to record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -69,8 +68,8 @@ def sync_login(folder: Path, write_copy: WriteCopy) -> list[LoginEvent]:
 
 
 def return_login(folder: Path) -> list[LoginEvent]:
-    """When the agent has ended: copy renewed credentials back to the user, then remove the agent's copies and the
-    record of the loan. Returns the events to record."""
+    """Copy credentials that the agent renewed to the user's HOME, then remove the agent's copies and the record of the
+    loan. This is called when the agent has ended. Returns the events to record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -99,8 +98,8 @@ def return_login_of_dead_call(folder: Path) -> None:
 
 
 def read_agent_copy(home: Path, name: str) -> bytes | None:
-    """The agent's copy; None if there is none. The agent could have put anything there, so no link is followed and only
-    a plain file is read."""
+    """The content of the agent's copy; None if there is no plain file. The agent could have put a link there, so links
+    are not followed."""
     with contextlib.suppress(OSError), _open_parent(home, name) as folder:
         return credentials.read_credentials(PurePosixPath(name).name, folder=folder)
     return None
@@ -109,9 +108,10 @@ def read_agent_copy(home: Path, name: str) -> bytes | None:
 def _sync_file(
     folder: Path, note: LoanRecord, name: str, known: str, write_copy: WriteCopy | None
 ) -> tuple[str, list[LoginEvent], str]:
-    """Sync one file between the user's HOME and the agent's. Returns the hash of the last content that both had, the
-    events to record, and why the agent's change was not copied back. `write_copy` writes the agent's copy; it is None
-    after the agent has ended."""
+    """Sync one file between the user's HOME and the agent's. Returns the hash of the last content that both files had,
+    the events to record, and why a change by the agent was not copied back ("" if there was no change, or if it was
+    copied). `write_copy` writes the agent's copy. After the agent has ended, `write_copy` is None and the copy stays as
+    it is."""
     user = Path(note.user, name)
     agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if agents_copy is None or users_file is None or agents_copy == users_file:
@@ -145,8 +145,8 @@ def _why_not_taken_back(folder: Path, known: str, agents_copy: bytes, users_file
 
 
 def _write_users_file(path: Path, content: bytes) -> str:
-    """Write the file atomically, readable for its owner only; follow a link. Return why that failed; "" if it did
-    not."""
+    """Write the file atomically, readable for its owner only. If `path` is a link, write the file that it leads to.
+    Return why the file cannot be written; "" if it was written."""
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:

@@ -204,8 +204,9 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """The events of one call's agent from this byte of its log on, and the byte to read from next time. With `most`,
-    reading stops at the end of the line that reaches that many bytes. An incomplete last line is left for next time."""
+    """The events of one call's agent from the byte `offset` of its log on, and the offset for the next read. An
+    incomplete last line is left for the next read. `most`: stop after the line in which this many bytes are reached; 0:
+    read to the end."""
     rows: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         file.seek(began := offset)
@@ -217,8 +218,8 @@ def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dic
 
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
-    """The attempts of a call, each with its number and folder, in the order of their starts. After a wait or a
-    question, a call continues with a further order, whose attempts are listed, too."""
+    """The attempts of a call, each with its number and folder, in the order of their starts. A call that continues
+    after a wait or a question gets a further order. Attempts of further orders are included."""
     folders = [path for path in spool.glob(f"{folder_name(key)}.*") if path.is_dir() and path.suffix[1:].isdigit()]
     return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
 
@@ -261,7 +262,8 @@ def is_supervised(folder: Path) -> bool:
 
 
 def supervisor_identity(folder: Path) -> str:
-    """The identity that the supervisor wrote into the lock; "" if there is none, or if that process has ended."""
+    """The identity that the supervisor wrote into the lock; "" if the lock contains none, or if the supervisor has
+    ended."""
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.pid_of(written)) == written else ""

@@ -76,9 +76,9 @@ class Spool:
         return report
 
     async def stop(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """End the call if it is running, whoever started it. Return its own report if it has one, else a report with
-        state "stopped" and its usage. Repeated calls return the same report. Raises StateFailed if the folder cannot be
-        used."""
+        """End the call if it is running, whoever started it. Return the call's own report if it has one; otherwise a
+        report with the state "stopped" and the usage so far. Stopping the call again returns the same report. Raises
+        StateFailed if the folder cannot be used."""
         with self._call_folder(order, emit) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
@@ -91,8 +91,8 @@ class Spool:
         return report
 
     async def stop_all(self) -> int:
-        """End every agent of this run and its descendants, whoever started them. Returns how many processes had to be
-        ended here because a dead supervisor had left them."""
+        """End all agents of this run and the processes that they started. Returns how many processes were left by dead
+        supervisors and ended here."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
         await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
@@ -169,8 +169,8 @@ class Spool:
         return f"go {json.dumps(message)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
-        """Start a supervisor and wait until it is ready. Only as many start at a time as there are cores, so that the
-        first ones are ready soon."""
+        """Start a supervisor and wait until it is ready. At most one supervisor for each core starts at a time, so that
+        the first ones are ready soon."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:

@@ -59,8 +59,8 @@ class Supervisor:
         await processes.wait_for_exit(self.pid)
 
     async def end(self) -> int:
-        """Return the supervisor's exit code. If the supervisor still runs, this process is being stopped: first end the
-        supervisor with all that it started."""
+        """Return the supervisor's exit code. If the supervisor still runs, because the engine is being stopped, first
+        end the supervisor and all processes that it started."""
         still_runs = self._process.poll() is None
         try:
             if still_runs:

@@ -77,7 +77,8 @@ async def _work(folder: Path, go: dict[str, Any], retry_s: float) -> int:
 
 
 async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[Any]") -> None:
-    """End the agent when the lease expires: the engine that holds it is dead, frozen or cut off from the hub."""
+    """Wait until the engine's lease on the run expires, then end the agent. The engine is then dead, frozen or cut off
+    from the hub."""
     while not lease.is_over():  # noqa: ASYNC110  (a file)
         await asyncio.sleep(LOOK_S)
     with contextlib.suppress(OSError):
@@ -96,8 +97,8 @@ def _take_lock(folder: Path, handle: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Print "ready", wait for the line "go MESSAGE", then cut all ties to the engine. Returns the message; None if
-    there was no such line."""
+    """Print "ready", wait for the line "go MESSAGE", then cut all ties to the engine. Returns the message; None if the
+    line is missing or incomplete."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()

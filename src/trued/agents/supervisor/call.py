@@ -120,8 +120,8 @@ def reserve_disk_space(folder: Path) -> None:
 
 
 def _count_start(folder: Path) -> int:
-    """Add a line for this start to the file `starts`; return the number of lines. Without that file, the call's agent
-    was never started."""
+    """Add a line for this start to the file `starts`; return the number of lines. A call without this file never
+    started its agent."""
     try:
         with (folder / "starts").open("a+", encoding="utf-8") as file:
             file.write(f"{time.time():.3f} {os.getpid()}\n")

@@ -23,8 +23,8 @@ WORDS = lazy_regex(r"[a-z]{1,15}(?:[ _-][a-z]{1,15}){0,2}")
 def borrowed_files(
     login: Login, order: Order, record: CallRecord, folder: Path, variables: Mapping[str, str]
 ) -> Iterator[None]:
-    """Copy credential files into the agent's HOME for one `with` block; copy renewed ones back to the user. No record
-    of the call contains their content."""
+    """Copy credential files into the agent's HOME for one `with` block, and copy renewed files back to the user. The
+    secrets in these files are redacted from all records of the call."""
     home, user = Path(order.home), Path(os.environ.get("HOME") or "/nonexistent")
     method = choose_login(login, order.login, variables, user, time.time())
     if not method.files:
@@ -70,7 +70,8 @@ def _secrets(content: bytes) -> list[str]:
 
 
 def _modification_times(user: Path, home: Path, names: Mapping[str, bytes]) -> list[tuple[int, int] | None]:
-    """Inode and modification time of each file, to see whether there is anything to sync."""
+    """Inode and modification time of each file in both HOMEs; None for a missing file. If they are unchanged, there is
+    nothing to sync."""
     return [_modification_time(folder / name) for folder in (user, home) for name in names]
 
 

@@ -40,8 +40,8 @@ class CallRecord:
             self.full = True
 
     def add_event(self, kind: str, **data: object) -> None:
-        """Record one event, and keep the command line in it for the report. Nothing more is written once the record is
-        full or cannot be written, but every event is a sign of life."""
+        """Record one event. If it contains a command line, keep that for the report. When events.jsonl is full or
+        cannot be written, nothing is written, but the event still counts as a sign of life."""
         self.beats += 1
         if self.before_event is not None:
             self.before_event()
@@ -55,7 +55,7 @@ class CallRecord:
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
-        """Append the end of the stream `name`, redacted, to the file of that name, and return this text."""
+        """Redact the end of a stream's output `data`, append it to the file `name`, and return it."""
         # Redact before cutting: a cut could leave half a secret, and patterns do not match a half.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
         tail = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text

@@ -27,7 +27,7 @@ class Bill:
 
     @property
     def complete(self) -> bool:
-        """Whether agents were started for exactly those calls that the journal has answers for; if not, `repeated`
+        """Whether agents were started for exactly those calls that the journal has answers for. If not, `repeated`
         cannot be trusted."""
         return bool(self.answered) and set(self.begun) == self.answered
 
@@ -41,7 +41,8 @@ def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
 
 
 def bill_entries(path: Path) -> list[tuple[str, str]]:
-    """A random id and the call's key for each agent process whose start one spool file records; [] without the file."""
+    """A pair for each start of an agent that the spool file records: a random id, and the call's key. [] if there is no
+    file."""
     entries = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
         try:

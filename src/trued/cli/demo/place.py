@@ -46,8 +46,8 @@ class DemoPlace:
 
 
 def create_place(keep: Path | None, environ: Mapping[str, str]) -> DemoPlace:
-    """Write and commit the demo's files. Neither reads nor changes files of the user. Raises BadInput if the folder
-    `keep` is not empty or cannot be created, or if git fails."""
+    """Write and commit the demo's files. No file of the user is read or changed. Raises BadInput if the folder `keep`
+    is not empty or cannot be created, or if git fails."""
     folder = _empty(keep) if keep else Path(tempfile.mkdtemp(prefix="trued-demo-"))
     inherited = {name: value for name, value in environ.items() if not name.startswith(("TRUED_", "GIT_", "XDG_"))}
     private = {"TRUED_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}

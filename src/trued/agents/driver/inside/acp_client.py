@@ -27,7 +27,7 @@ LONGEST_OWN_WAIT_S = 5.0  # an agent that would wait longer for its provider is 
 
 
 class AgentRefused(Exception):
-    """The agent or its provider refused. `details`: the fields of the event that reports it."""
+    """The agent or its provider refused. `details`: the fields of the event that reports the refusal."""
 
     def __init__(self, why: str, **details: Any) -> None:
         super().__init__(why)
@@ -103,7 +103,7 @@ class Client:
 
 
 class PluginEvents:
-    """Events that our plugin in the agent writes to a file, because the protocol lacks them."""
+    """Events that the protocol lacks. Our plugin in the agent writes them to a file."""
 
     def __init__(self, file: str) -> None:
         self._file = Path(file) if file else None
@@ -114,7 +114,7 @@ class PluginEvents:
 
     @property
     def usage(self) -> bool:
-        """Whether the plugin reports each request; then the protocol's own figures are not needed."""
+        """Whether the plugin reports the usage of each request. If so, the protocol's own figures are not needed."""
         return self._file is not None
 
     async def follow(self) -> None:
@@ -145,7 +145,7 @@ class PluginEvents:
             emit(**event)
 
     async def catch_up(self) -> None:
-        """Read the plugin's last lines, after a short wait, because the plugin can be late. Raises like `read`."""
+        """Wait a little, because the plugin can be late, then `read` its last lines."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
@@ -260,7 +260,7 @@ async def _resume_session(
     name: str, can: dict[str, Any], client: Client, link: Any, location: dict[str, Any]
 ) -> dict[str, Any]:
     """Resume the session, or load it if the agent cannot resume. Ignore the past events that the agent repeats. Raises
-    AgentRefused, with LOST first, if the agent can do neither or refuses."""
+    AgentRefused if the agent can neither resume nor load, or refuses to; the message begins with LOST."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):
         raise AgentRefused(f"{LOST}: the agent supports neither resuming nor loading a session")

@@ -63,8 +63,8 @@ def main() -> int:
 
 def read_order_secretly() -> dict[str, Any]:
     """Read the order, which contains the key. Processes that we start later cannot find the key: it is in no
-    environment, they cannot read our memory, and we empty the file behind our stdin. Emptying is needed because the
-    processes around us also have that file open."""
+    environment, they cannot read our memory, and we empty the file that is our stdin. Closing it is not enough, because
+    processes around us have it open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # The prctl above also hides our environment, so the supervisor cannot find us by the marker that it put there. The
@@ -249,7 +249,7 @@ def output_types(schema: dict[str, Any]) -> Any:
 
 
 def parse_text_reply(text: str) -> Any:
-    """The text parsed as a JSON object; the text itself if it is not one."""
+    """The text parsed as a JSON object; the text itself if it is no JSON object."""
     bare = text.strip().removeprefix("```json").removesuffix("```")
     try:
         value = json.loads(bare)
