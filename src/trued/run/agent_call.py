@@ -83,8 +83,8 @@ class AgentRequest(Value):
 
     @property
     def model(self) -> str:
-        """The model to order: the size of the role's model (small, medium or large), which every agent understands, or
-        the model's name if its size is unknown."""
+        """The model that the order names: the size of the role's model (small, medium or large), or the model's name if
+        its size is unknown. Every agent understands a size."""
         return size_of(self.role.model) or self.role.model
 
 
@@ -183,8 +183,8 @@ class FailedAttempts:
 class AgentCall:
     """One call: the agent's work until it has an answer, and the commit of what it left.
 
-    A call consists of orders: the first one, and one more after each question, comment or refusal. Each order has
-    attempts: the first one, and one more whenever an attempt's process dies, with a new clone and a new session.
+    A call consists of orders: the first one, and one more after each question, comment or refusal. If the process of an
+    attempt at an order dies, the order is attempted again, with a new clone and a new session.
     """
 
     def __init__(self, context: RunContext, position: Position, request: AgentRequest) -> None:

@@ -67,9 +67,9 @@ def decide_wait(
 
 
 def _resume_time(report: Report, number: int) -> float:
-    """When to try again: at the time that the provider names, plus a margin; if it names none, after a growing
-    back-off. From the third refusal in a row on, the back-off is the least wait, because the provider's times may be
-    wrong."""
+    """When to try again: a margin after the time that the provider names, or after a growing back-off if the provider
+    names no time. From the third refusal in a row on, the wait is never shorter than a back-off, because the provider's
+    times may be wrong."""
     if not report.until:
         return report.ended + _step(number)
     doubted = report.ended + _step(number - DOUBTED) if number > DOUBTED else 0.0

@@ -38,7 +38,7 @@ MORE = "continue with more: "  # in the message about a reached limit, before th
 
 
 def command_for_more(why: str) -> str:
-    """The command that continues with a higher limit, from the message about a reached limit; "" if it names none."""
+    """The command in a message about a reached limit that continues with a higher limit; "" if there is no command."""
     return why.rpartition(MORE)[2] if MORE in why else ""
 
 
@@ -146,9 +146,9 @@ class Budget:
         *,
         at_once: int = sys.maxsize,
     ) -> None:
-        """`at_once`: how many calls of this run may hold a reservation at the same time. On a hub this is the setting
-        `cap` of this run. A call beyond it waits before it reserves anything, so it does not count against the caps
-        that all runs share."""
+        """`at_once`: how many calls of this run may hold a reservation at the same time; on a hub, the run's setting
+        `cap`. Any further call waits before it reserves anything, so it does not count against the caps that all runs
+        share."""
         self._journal, self._run, self._price = journal, run, price
         self._begun, self._limits, self.wall_s = settings.limits, settings.limits, settings.wall_s
         self._windows: dict[str, QuotaWindow] = {}
@@ -201,7 +201,7 @@ class Budget:
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
 
     def _rows(self) -> Sequence[Spend]:
-        """All rows of the run's ledger of spending. `Journal.spend` offers them for a decision; here it writes none."""
+        """All rows of the run's ledger of spending. `Journal.spend` could also write rows; here it only reads them."""
         spends: list[Spend] = []
 
         def read(rows: Sequence[Spend]) -> None:
