@@ -257,7 +257,7 @@ class Budget:
         raise AssertionError("there is always a next turn")
 
     async def _try_in_a_place(self, request: AttemptRequest) -> tuple[Spend | None, Shortage | None]:
-        """Wait for one of the run's places, then try to reserve. The place is kept only with a reservation."""
+        """Wait for one of the run's places, then try to reserve. If nothing was reserved, the place is free again."""
         await self._places.acquire()
         row = None
         try:
@@ -305,8 +305,8 @@ class Budget:
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
     def _allowance(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call may use: what it usually takes, but not more than the tightest limit leaves. A 0 in the result
-        means that nothing limits this unit."""
+        """What a call may use: what it usually takes, but not more than the tightest limit leaves. Money, tokens or
+        time without a limit are 0."""
         allowed: dict[str, float] = {}
         for scope, limit in self._limits_of(request):
             rows_in_scope = request.sharing(rows, scope)
@@ -319,8 +319,8 @@ class Budget:
         )
 
     def _usual_amount(self, request: AttemptRequest) -> Amount:
-        """What such a call usually takes. Money and tokens: a generous estimate from past calls of this role by this
-        agent or, while there are too few, the amounts in the settings. Time: the setting `wall_s`."""
+        """What a call of this role by this agent usually takes. Money and tokens are a generous estimate from past
+        calls, or the amounts in the settings while there are too few past calls. Time is the setting `wall_s`."""
         past = self._journal.past(request.role, request.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
@@ -393,8 +393,8 @@ class Reservation:
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
     def settle(self, report: Report) -> Report:
-        """Settle the call; return the report with its cost. If the call ran out of time because a limit of the run
-        left it less than the setting `wall_s`, the kind of its failure becomes `budget`."""
+        """Settle the call; return the report with its cost. If the call ran out of time, and a limit of the run had
+        allowed less time than the setting `wall_s`, the kind of the failure becomes `budget`."""
         report = replace(report, usage=self._charged(report))
         self.budget.settle(self.request, report)
         if report.quota:

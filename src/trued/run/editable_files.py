@@ -76,7 +76,7 @@ class LiveCopies:
                 (versions / str(older)).unlink()
 
     def known_versions(self, path: str) -> dict[str, str]:
-        """Texts that may be in the copy without a new edit, by hash: what the engine wrote, what it was about to write
+        """Texts of the copy that do not count as a new edit, by hash: what the engine wrote, what it was about to write
         when it was killed, and a person's edit that was read."""
         versions = {content_hash(content): content.decode(errors="replace") for content in self._written(path).values()}
         return versions | dict([self._files.edits[path]] if path in self._files.edits else [])

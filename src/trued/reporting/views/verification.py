@@ -150,8 +150,8 @@ class Verification:
 
 
 def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
-    """The programs that ran a check, such as Node, Go or Chromium. The Python `interpreter` is named only if there is no
-    other program, or if the check's command names Python."""
+    """The programs that ran a check, such as Node, Go or Chromium. The Python `interpreter` is named only if no other
+    program ran the check, or if the check's command names Python."""
     others = [f"{name} {versions[key]}" for key, name in PROGRAMS.items() if key in versions]
     program = next((name for ending, name in RUNNERS.items() if ending in command), "")
     others += [program] if program and not others else []

@@ -92,7 +92,7 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
 
 
 class ExaminerConversation:
-    """One examiner's conversation about one contract. The examiner works at the base, and the run's head stays."""
+    """One examiner's conversation about one contract. The examiner works on the base; the run's head does not change."""
 
     def __init__(
         self,
@@ -170,8 +170,8 @@ class ExaminerConversation:
         return weighed
 
     async def _with_server(self) -> Requirements:
-        """The requirements. If a case needs a server and the user names none, they get the server that the base's files
-        show. That server was tried on the base, unlike a server that an agent names."""
+        """The requirements. If a case needs a server and the user names none, the server that the base's files show is
+        added. It was tried on the base, unlike a server that an agent names."""
         if not self._needs_server:
             return self.asked
         return self.asked.model_copy(update={"serve": (await self._server()).serve})
@@ -191,11 +191,12 @@ class ExaminerConversation:
         """Have the second examiner answer the cases, and return the cases that are left.
 
         - A case that the second examiner answers like the author stays.
-        - A case that it answers differently is withdrawn with a note. The examiner writes new cases for the same
-          clause, and the second examiner answers the new cases, too.
-        - A case that it is not sure of stays, but does not count as confirmed. The case is dropped if the other cases
-          show as much without it.
-        - A set-up exchange of which it expects another status stays, but this status is no longer checked.
+        - A case that the second examiner answers differently is withdrawn with a note. The examiner writes new cases
+          for the same clause, and the second examiner answers the new cases, too.
+        - A case of which the second examiner is not sure stays, but does not count as confirmed. The case is dropped
+          if the other cases show as much without it.
+        - A set-up exchange of which the second examiner expects another status stays, but its status is no longer
+          checked.
         """
         doubts = await self._doubts(weighed)
         otherwise = [doubt for doubt in doubts if doubt.what == "otherwise" and doubt.why != STATUS]
