@@ -87,12 +87,12 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
     if not any(is_open(requirement) and not requirement.parts for requirement in asked.requirements):
         return Examination(asked)
     if EXAMINER not in steps.context.roles or not steps.context.settings.agent_for(EXAMINER):
-        return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
+        return Examination(asked, undecided=("no agent plays the examiner: requirements without checks got no cases",))
     return await ExaminerConversation(steps.apart(), asked).run()
 
 
 class ExaminerConversation:
-    """One examiner's conversation about one contract. The examiner works on the base; the run's head does not change."""
+    """One examiner's conversation about one contract. The examiner works on the base; the run's head stays the same."""
 
     def __init__(
         self,

@@ -16,8 +16,8 @@ def implementer_vendors(context: RunContext) -> set[str]:
 
 
 def authors_of(requirements: Iterable[Requirement], role: str) -> dict[str, Author]:
-    """Hash of a check → author, for the checks that a plan brings with its requirements. An agent of this `role` wrote
-    the plan. Manual checks are left out. Empty if `role` is "": then the user wrote the plan."""
+    """Hash of a check → author, for the checks that a plan brings with its requirements, except manual checks. `role`:
+    the role of the agent that wrote the plan. If the user wrote the plan, `role` is "" and the result is empty."""
     checks = (
         [check for requirement in requirements for check in requirement.checks if not isinstance(check, ManualCheck)]
         if role
@@ -46,7 +46,7 @@ def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str])
     }
     if not weakened:
         return contract
-    note = f"{', '.join(sorted(repairing))} repaired code: the cases of its examiner no longer come from another vendor"
+    note = f"{', '.join(sorted(repairing))} repaired code: cases by an examiner of the same vendor are no longer independent"
     return contract.model_copy(
         update={"authors": {**contract.authors, **weakened}, "undecided": (*contract.undecided, note)}
     )

@@ -54,8 +54,8 @@ class OwnTools:
         return self.checks.get("tests", ())
 
     def runner(self, command: str) -> RunnerCall | None:
-        """The test runner that a command starts, directly or by a script of the folder's package.json; None if it
-        starts none that the engine knows."""
+        """The test runner that a command starts, directly or by a script of the folder's package.json. None if the
+        engine does not know the runner, or if there is none."""
         folder = package_folder(command)
         return recognise_runner(command, self.scripts.get(folder, {}), of=folder)
 
@@ -146,9 +146,9 @@ def _matches_pattern(path: str, pattern: str) -> bool:
 
 
 async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: str) -> tuple[list[str], list[str]]:
-    """The pytest configuration of the project in this folder: its patterns for test files, and those for test functions
-    and classes. If only functions or classes are configured, the patterns for files are pytest's defaults. Both are
-    empty if neither is configured."""
+    """The name patterns in the pytest configuration of this folder: for test files, and for test functions and classes.
+    If only functions or classes are configured, the patterns for files are pytest's defaults. Both lists are empty if
+    no names are configured."""
     for path in [posixpath.join(folder, name) for name in CONFIGURED]:
         text = await _read_text(workspace, commit, path) if path in blobs else ""
         if path in blobs and configures_pytest(path, text):
