@@ -46,7 +46,10 @@ def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str])
     }
     if not weakened:
         return contract
-    note = f"{', '.join(sorted(repairing))} repaired code: cases by an examiner of the same vendor are no longer independent"
+    note = (
+        f"{', '.join(sorted(repairing))} repaired code: "
+        "cases by an examiner of the same vendor are no longer independent"
+    )
     return contract.model_copy(
         update={"authors": {**contract.authors, **weakened}, "undecided": (*contract.undecided, note)}
     )

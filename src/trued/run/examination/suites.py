@@ -159,7 +159,7 @@ async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
     """Whether any of these files is named like a test and contains one. Every file with such a name is read, because
-    any number of empty ones may come first."""
+    many files without tests may come first."""
     texts = await workspace.read_all(commit, [path for path in paths if is_named_like_a_test(path)])
     return any(has_tests(path, text) for path, text in texts.items())
 
@@ -197,9 +197,9 @@ async def _node_suites(
 
 
 def _node_command(manifest: PackageManifest, folder: str, test: str, *, has_scripts: bool) -> str:
-    """The command for the package's tests: `npm test` if it ends with a runner whose tests can be counted, or the part
-    of the script up to that runner if more follows. Without a test script, the command of an installed runner.
-    Otherwise ""."""
+    """The command that runs the package's tests; "" if no such tests can be counted. It is `npm test` if the test script
+    ends with a runner whose tests can be counted. If more follows this runner, it is the script up to the runner.
+    Without a test script, it starts an installed runner."""
     if recognise_runner(test, manifest.scripts, of=folder) is not None:
         return test
     if "test" in manifest.scripts:
