@@ -197,7 +197,7 @@ async def _node_suites(
 
 
 def _node_command(manifest: PackageManifest, folder: str, test: str, *, has_scripts: bool) -> str:
-    """The command that runs the package's tests; "" if no such tests can be counted. It is `npm test` if the test script
+    """The command that runs the package's tests; "" if no tests can be counted. It is `npm test` if the test script
     ends with a runner whose tests can be counted. If more follows this runner, it is the script up to the runner.
     Without a test script, it starts an installed runner."""
     if recognise_runner(test, manifest.scripts, of=folder) is not None:
