@@ -112,7 +112,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Any other block, such as code, a quotation or HTML. Headings, lists and tables inside the block are not parsed."""
+    """Any other block, such as code, a quotation or HTML. No headings, lists or tables are read inside such a block."""
 
     line: int
     end: int
