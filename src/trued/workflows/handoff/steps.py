@@ -94,8 +94,8 @@ def unjudged(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _reasons_not_judged(judged: Judged) -> tuple[str, ...]:
-    """What the environment lacks or, if that is not known, the reasons that agents may know: the result is written into
-    committed files, which agents read."""
+    """What the environment lacks or, if that is not known, the reasons that agents may know. (The result is written
+    into committed files, which agents read.)"""
     return tuple(map(str, judged.missing)) or reasons_for_agents(judged)
 
 
@@ -150,8 +150,8 @@ def _with_status_of(features: FeatureList, branch_list: str) -> FeatureList:
 
 
 async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> HandoffProject:
-    """The project with the state from `agent_state.json` and the notes from the progress file, both as the branch has
-    them."""
+    """The project with the state and the notes that are on the branch, in `agent_state.json` and in the progress
+    file."""
     before = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME) or "")
     state = before.model_copy(update=_run_facts(run, goal))
     project = await with_notes(run, project)
@@ -160,7 +160,7 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
 
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
-    """The project with the name and the log of the existing progress file, and with the agents' notes in it: the part
+    """The project with the name, the log and the agents' notes of the existing progress file. The notes are the part
     below the line "DO NOT EDIT ABOVE THIS LINE"."""
     existing = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = existing[0] if existing else run.settings.progress
