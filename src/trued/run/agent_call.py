@@ -229,8 +229,8 @@ class AgentCall:
     # -- orders --------------------------------------------------------------------------------------------------------
 
     async def _exchange(self) -> tuple[Report, str]:
-        """Give the agent order after order until an order ends with a final report. Returns this report, and the clone
-        of the attempt that left it."""
+        """Give the agent order after order until an order ends with a final report. Returns the final report, and
+        the clone of the attempt that left this report."""
         context, request, progress = self.context, self.request, self.progress
         if request.resume and not context.has_session(request.clone):
             progress.resume, progress.native, progress.thread = False, "", Usage()
@@ -287,7 +287,7 @@ class AgentCall:
 
     async def _wait_for_provider(self, report: Report) -> None:
         """Wait until the time that the provider names, or for a growing back-off if it names none. Raises LimitReached
-        if that would take too long."""
+        if the wait would be too long."""
         context, request, progress = self.context, self.request, self.progress
         progress.refusals += 1
         if made_progress(report):
@@ -373,8 +373,8 @@ class AgentCall:
     async def _stop_if_repeated_elsewhere(self, attempt: AttemptRequest, emit: EmitAgentEvent) -> bool:
         """Stop the agent of this attempt if another machine has settled the attempt and made the next one meanwhile.
 
-        Returns whether the agent was stopped: then it must not be started again. If the attempt's report has arrived,
-        nothing is stopped, because the report can still be used.
+        Returns whether the agent was stopped. A stopped agent must not be started again. If the attempt's report has
+        arrived, nothing is stopped, because the report can still be used.
         """
         context, runtime = self.context, self.context.runtime
         repeated = context.is_begun_elsewhere(attempt.call, attempt.attempt + 1)

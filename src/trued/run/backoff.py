@@ -84,7 +84,7 @@ def _step(number: int) -> float:
 
 
 def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
-    """A clause that says when a person may resume. It is NO_TIME if the provider names no time."""
+    """A clause that says when a person may resume. If the provider names no time, the clause is NO_TIME."""
     if not report.until:
         return NO_TIME
     day = "%H:%M" if until - now < 12 * 3600 else "%a %d %b %H:%M"

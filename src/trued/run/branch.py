@@ -209,8 +209,9 @@ class Branch:
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """A person's edit of the live copy since the engine wrote the copy. Each edit is read once.
 
-        None if there is no new edit, or if it cannot be read: it is too large, or `problem` returns why its text cannot
-        be parsed ("" if it can). Such an edit is reported by an event, and stays in the copy until it is corrected.
+        `problem`: returns why a text cannot be parsed; "" if it can. None if there is no new edit, if the edit is too
+        large, or if it cannot be parsed. An edit that is not accepted is reported by an event, and stays in the copy
+        until a person corrects it.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 

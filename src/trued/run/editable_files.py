@@ -44,8 +44,8 @@ def foreign_edits(
 
 
 class LiveCopies:
-    """The live copies of one run. A replay writes them again; in a copy that people may edit, an edit that has not been
-    read yet stays."""
+    """The live copies of one run. A replay writes the copies again, but keeps a person's edit that the run has not read
+    yet."""
 
     def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
         self._folder, self._files, self._counts = folder, files, counts

@@ -182,7 +182,7 @@ class Progress:
                 self.set_row(row._replace(state=state, summary=worst, closed=True), name)
 
     def call_row(self, key: str) -> Call:
-        """The call of this key; an empty one if there is none yet."""
+        """The call of this key; an empty call if there is none yet."""
         row = self.rows.get(key)
         return row if isinstance(row, Call) else Call(key)
 

@@ -1,4 +1,4 @@
-"""The outcomes of each case of a requirement on the base and on the head, in every run: red before, green after."""
+"""How each run of a requirement's cases ended, on the base and on the head: red before, green after."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

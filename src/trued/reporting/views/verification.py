@@ -1,4 +1,4 @@
-"""A verification for people and programs: the data that `verify --json` prints and all other forms are made from."""
+"""A verification for people and programs: the data that `verify --json` prints. All other forms are made from them."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -99,7 +99,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
 
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs, folders: Collection[str]) -> Iterator[Check]:
-    """The suites of each project folder, and those of the files outside all project folders."""
+    """The suites of each project folder, and the suites of the files outside all project folders."""
     commands_by_folder = {folder: await _suites_in(workspace, commit, blobs, folder, folders) for folder in folders}
     folders_with_suites = [folder for folder, commands in commands_by_folder.items() if commands]
     top = await _suites_in(workspace, commit, blobs, "", folders, apart=folders_with_suites)
