@@ -364,8 +364,8 @@ class AgentCall:
         return report
 
     async def _settle_lost(self, attempt: AttemptRequest) -> Report:
-        """Settle an attempt that another machine began and did not finish. Returns a report that the attempt died; its
-        usage is an estimate, because nobody knows what the attempt used there."""
+        """Settle an attempt that another machine began and did not finish. Returns a report that the attempt died. The
+        usage in the report is an estimate, because nobody knows what the attempt used."""
         await self.context.journal.available()
         lost = self._died(attempt, "another machine began it and did not finish it")
         return self.context.budget.existing_reservation(attempt).settle(lost)
@@ -466,8 +466,11 @@ class AgentCall:
 
     async def _commit_work(self, report: Report, clone: str) -> AgentCommit:
         """Commit what the agent left. If the role may not write, or the call failed, nothing is committed: the returned
-        commit is the head, and a rescue ref keeps the work. Documents of an agent that may write only documents
-        (`only`) are committed even if its call failed, because people read them, and no verdict rests on them."""
+        commit is the head, and a rescue ref keeps the work.
+
+        If an agent may write only documents (`only`), they are committed even after a failed call: people read them,
+        and no verdict rests on them.
+        """
         request, head = self.request, self.position.head
         if not request.role.writes or (report.state != "done" and not request.only):
             return AgentCommit(head, ())

@@ -161,8 +161,8 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
-        """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
-        little, or if the subscription's quota is used up to the limit.
+        """Reserve what the call may use. Raises LimitReached if a limit of the run, the feature, the task or the role
+        leaves too little, or if the subscription's quota is used up to the limit.
 
         First waits while a cap of agents is reached, or while running calls may still free a part of what they
         reserved. A call that is reserved again after a crash keeps its reservation.
@@ -225,7 +225,7 @@ class Budget:
     # -- reserve -------------------------------------------------------------------------------------------------------
 
     async def _wait_for_room(self, request: AttemptRequest) -> Spend:
-        """Wait until the call has a reservation and one of the run's places, which the caller releases."""
+        """Wait until the call has a reservation and one of the run's places. The caller has to release the place."""
         looked, reported = False, ""
         for turn in count():
             self._freed.clear()

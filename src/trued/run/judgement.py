@@ -295,8 +295,8 @@ class Judgement:
         return verdict if is_judged and all(evidence.room == ROOM for evidence in verdict.evidence) else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
-        """The contract, weakened if a checking role has repaired something. Such a role is an implementer, so cases of
-        its vendor are no longer independent. The weakened contract comes into force here."""
+        """The contract, weakened if an agent of a checking role has repaired something. This agent then counts as an
+        implementer, so cases by its vendor are no longer independent. The weakened contract comes into force here."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
         weaker = weaken_authors(self._context, contract, {self._context.capabilities(agent).vendor for agent in agents})

@@ -108,7 +108,7 @@ class People:
     def take_feedback(self, subject: Task | Plan) -> Verdict:
         """Return what a person wrote about this subject (a comment on a redo, or a rejection) as the gaps of a verdict.
 
-        Each is taken once: a second call returns a verdict without gaps.
+        Each comment or rejection is returned once: a second call returns a verdict without gaps.
         """
         people = self._steps.state.people
         comment = people.comments.pop(self._steps.path, None)
@@ -116,8 +116,8 @@ class People:
         return Verdict.open(subject_name(subject), *([comment] if comment else []), *rejections)
 
     def keep_gaps_for(self, task: str, gaps: Iterable[Finding]) -> None:
-        """Keep gaps for the next agent that works on this task, in place of earlier ones. `take_feedback` returns
-        them."""
+        """Keep gaps for the next agent that works on this task. They replace earlier gaps and rejections of the task.
+        `take_feedback` returns them."""
         self._steps.state.people.rejections[task] = tuple(gaps)
 
     def _granted(self) -> tuple[int, int]:

@@ -30,8 +30,8 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     """The plan's contract: every requirement, with cases by an examiner if it has no check, and the result of every
     check on the base.
 
-    `ask`: asks whether to continue if this machine lacks what checks need. "redo" runs the checks on the base again,
-    after the machine has been fixed; no agent is called again. Raises `Stopped` if the person stops.
+    `ask`: called if this machine lacks what checks need. It asks a person whether to continue. After "redo" the checks
+    run on the base again; no agent is called again. Raises `Stopped` if the person stops.
     """
     context, emit = steps.context, steps.emitter("seal")
     asked, commands = await _asked_requirements(steps, plan)

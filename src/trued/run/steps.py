@@ -31,7 +31,7 @@ class Steps:
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
-        """The same scope with a position of its own: work accepted there moves only its own head."""
+        """The same scope with a position of its own: work accepted there does not move the head here."""
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:

@@ -255,8 +255,8 @@ class CaseRules:
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
-        """The clauses of the requirement that no case covers. If all clauses are covered, but by fewer cases than there
-        are clauses, the whole text: a case that quotes several clauses may not show all of them."""
+        """The clauses of the requirement that no case covers. If all clauses are covered, but there are more clauses
+        than cases, returns the whole text: a case that quotes several clauses may not show all of them."""
         requirement = self.open[name]
         if requirement.parts:
             return ()

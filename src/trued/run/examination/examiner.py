@@ -87,7 +87,7 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
     if not any(is_open(requirement) and not requirement.parts for requirement in asked.requirements):
         return Examination(asked)
     if EXAMINER not in steps.context.roles or not steps.context.settings.agent_for(EXAMINER):
-        return Examination(asked, undecided=("no agent plays the examiner: requirements without checks got no cases",))
+        return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
     return await ExaminerConversation(steps.apart(), asked).run()
 
 
@@ -365,8 +365,9 @@ def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Ses
     """A session with the second examiner: the agent that the settings name, or else an agent of another vendor than the
     examiner's. None if there is no such agent.
 
-    An agent whose vendor builds nothing is preferred. An agent of a building vendor is chosen only if the examiner's
-    vendor builds, too. `always` (for disputed cases): instead of None, a fresh session with the examiner's own agent.
+    An agent whose vendor neither plans nor builds in this run is preferred. If there is none, an agent whose vendor
+    does so is chosen only if the examiner's vendor does so, too. `always` (for disputed cases): instead of None, return
+    a fresh session with the examiner's own agent.
     """
     context = steps.context
     agent = context.settings.agents.get(SECOND, "") or _blind_agent(context, examiner) or (examiner if always else "")

@@ -46,10 +46,7 @@ def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str])
     }
     if not weakened:
         return contract
-    note = (
-        f"{', '.join(sorted(repairing))} repaired code: "
-        "cases by an examiner of the same vendor are no longer independent"
-    )
+    note = f"{', '.join(sorted(repairing))} repaired code: the cases of its examiner no longer come from another vendor"
     return contract.model_copy(
         update={"authors": {**contract.authors, **weakened}, "undecided": (*contract.undecided, note)}
     )

@@ -51,7 +51,7 @@ async def _examine_again(steps: Steps, requirements: Requirements, before: Exami
             examination, sessions=sessions, undecided=tuple(dict.fromkeys((*before.undecided, *examination.undecided)))
         )
     asked_again = agent in before.examiners
-    these = f"{agent} was asked again and wrote these cases" if asked_again else f"these are by {agent}"
+    these = f"{agent} was asked again, and these are its new ones" if asked_again else f"these are by {agent}"
     note = FactNote(f"no case of {', '.join(before.examiners)} could be used; {these}")
     return replace(examination, sessions=sessions, undecided=(note, *examination.undecided))
 

@@ -146,7 +146,7 @@ async def ask_critics_again(lead: Orchestrator) -> None:
 
 async def verify(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern B: if the work does not build, no other verifier is asked. The engine also builds and proves the work,
-    and the worse result counts. `answered`: answers on the same work, which are not asked for again."""
+    and the worse result counts. `answered`: answers of agents that need not be asked again, on the same work."""
     known = dict(answered or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
@@ -182,7 +182,7 @@ async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
 
 async def review(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give.
-    `answered`: answers on the same work, which are not asked for again."""
+    `answered`: answers of agents that need not be asked again, on the same work."""
     known = dict(answered or {})
     await lead.begin_step("review", REVIEWERS)
     reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)
