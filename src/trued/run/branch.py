@@ -209,9 +209,9 @@ class Branch:
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """A person's edit of the live copy since the engine wrote the copy. Each edit is read once.
 
-        `problem`: returns why a text cannot be parsed; "" if it can. None if there is no new edit, if the edit is too
-        large, or if it cannot be parsed. An edit that is not accepted is reported by an event, and stays in the copy
-        until a person corrects it.
+        Returns None if there is no new edit, if the edit is too large, or if it cannot be parsed. (`problem` returns
+        why a text cannot be parsed; "" if it can.) An edit that cannot be read is reported by an event, and stays in
+        the copy until a person corrects it.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 

@@ -115,7 +115,7 @@ class QuotaWindow:
 
 
 class CapQueue:
-    """The waiting calls of a run to one kind of agent, if a cap of the hub is reached."""
+    """Calls of a run to one kind of agent. They wait because a cap of the hub is reached."""
 
     def __init__(self) -> None:
         self.has_room = asyncio.Event()  # set when a call of this run to this kind of agent was admitted

@@ -1,7 +1,7 @@
 """Regular expressions that are compiled when they are first used.
 
 The modules that a command loads define several hundred expressions, and the command uses few of them. Compiling all of
-them would take a sixth of its start.
+them would take a sixth of the command's start.
 """
 
 import re

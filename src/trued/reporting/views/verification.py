@@ -1,4 +1,4 @@
-"""A verification for people and programs: the data that `verify --json` prints. All other forms are made from them."""
+"""A verification for people and programs. All forms are made from the data that `verify --json` prints."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -365,9 +365,9 @@ def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Ses
     """A session with the second examiner: the agent that the settings name, or else an agent of another vendor than the
     examiner's. None if there is no such agent.
 
-    An agent whose vendor neither plans nor builds in this run is preferred. If there is none, an agent whose vendor
-    does so is chosen only if the examiner's vendor does so, too. `always` (for disputed cases): instead of None, return
-    a fresh session with the examiner's own agent.
+    An agent whose vendor neither plans nor builds in this run is preferred. An agent whose vendor plans or builds is
+    chosen only if the examiner's vendor plans or builds, too. `always` (for disputed cases): instead of None, return a
+    fresh session with the examiner's own agent.
     """
     context = steps.context
     agent = context.settings.agents.get(SECOND, "") or _blind_agent(context, examiner) or (examiner if always else "")

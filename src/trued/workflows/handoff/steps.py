@@ -252,7 +252,7 @@ def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
 
 def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
     """Reopen features that failed, and features that do not hold in the verdict `amended`. The gaps of this verdict go
-    to the next coder of each feature. `amended`: the verdict by the amended contract; None if there is none."""
+    to the next coder of each feature. `amended`: the verdict by the amended contract; None if it was not amended."""
     if amended is None:
         return project.with_features_reopened(project.failed)
     project, unmet = with_requirements(run, project), list[str]()
