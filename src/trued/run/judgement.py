@@ -324,8 +324,8 @@ class Judgement:
     def was_met_on_base(self, task: Task) -> bool:
         """Whether the user's own held-out cases show that the task needs no work: all pass on the base.
 
-        False if the task's requirements have no check, or any other check. If agents' cases counted, a case that passes
-        everywhere would keep the task from being built.
+        False if a requirement of the task has no check, or a check of another kind. If agents' cases counted, a case
+        that passes everywhere would keep the task from being built.
         """
         contract = self.contract()
         checks = [

@@ -64,8 +64,8 @@ class People:
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: ask people about requirements that only a person can judge. Then return all decisions that no
-        step has processed yet and that are rejections or approvals of parked requirements. If the workflow records
+        """After `finish`: ask people about requirements that only a person can judge. Then return all rejections, and
+        all approvals of parked requirements, unless a step has already processed them. If the workflow records
         approvals in its files, all other unprocessed approvals are returned, too.
 
         If there are no new decisions, no step is recorded, so that a resumed run looks for decisions again. If there
