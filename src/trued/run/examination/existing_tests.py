@@ -70,8 +70,8 @@ def _suite(check: Check, number: int) -> Requirement:
 def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Collection[str]) -> Requirement:
     """If the requirement's sentence names a test command ("`pytest -q` passes"), give the requirement a check that
     counts the command's tests. (A command check would see only an exit code, and would not run in the environment of
-    tests.) If the command runs the base's whole suite, it gets the suite's own check. Other requirements are returned
-    unchanged.
+    tests.) If the command runs the base's whole suite, the requirement gets the suite's own check. Other requirements
+    are returned unchanged.
 
     The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
     writes these files, so what their tests show is only `self-tested`.
