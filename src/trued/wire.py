@@ -14,7 +14,7 @@ EmitAgentEvent: TypeAlias = Callable[..., None]  # emit(kind, **data): an agent 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an agent supports natively. The engine makes up for what is missing, or reports that it cannot."""
+    """What an agent supports natively. The engine makes up for a missing capability, or reports that it cannot."""
 
     resume: bool = False  # it can continue the conversation of a session
     chosen_session: bool = False  # the engine picks the session id
@@ -81,7 +81,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens. For a model without a known price: `limits.ceiling` of the settings."""
+    """US dollars for a million tokens. If the model's price is unknown, it is the setting `limits.ceiling`."""
 
     usd_in: float = 0.0
     usd_out: float = 0.0
@@ -203,8 +203,8 @@ def add_usage(first: Usage, second: Usage) -> Usage:
 
 
 def with_cost(usage: Usage, price: Price) -> Usage:
-    """The usage with a cost: the agent's own figure, or one computed from the price of its model. An empty usage, or
-    one that says where its cost comes from, is returned unchanged; so is any usage if no price was asked for."""
+    """The usage with a cost: the agent's own figure, or a cost computed from the price of its model. The usage is
+    returned unchanged if it is empty, if it says how its cost is known, or if no price was asked for."""
     if usage.cost or not price.source or usage == Usage():
         return usage
     if usage.cost_usd:

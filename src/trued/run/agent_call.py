@@ -83,8 +83,8 @@ class AgentRequest(Value):
 
     @property
     def model(self) -> str:
-        """The model to order: the size of the role's model (small, medium or large), which every agent understands, or
-        the model's name if its size is unknown."""
+        """The model that the order names: the size of the role's model (small, medium or large), or the model's name if
+        its size is unknown. Every agent understands a size."""
         return size_of(self.role.model) or self.role.model
 
 
@@ -183,8 +183,8 @@ class FailedAttempts:
 class AgentCall:
     """One call: the agent's work until it has an answer, and the commit of what it left.
 
-    A call consists of orders: the first one, and one more after each question, comment or refusal. Each order has
-    attempts: the first one, and one more whenever an attempt's process dies, with a new clone and a new session.
+    A call consists of orders: the first one, and one more after each question, comment or refusal. If the process of an
+    attempt at an order dies, the order is attempted again, with a new clone and a new session.
     """
 
     def __init__(self, context: RunContext, position: Position, request: AgentRequest) -> None:
@@ -229,8 +229,8 @@ class AgentCall:
     # -- orders --------------------------------------------------------------------------------------------------------
 
     async def _exchange(self) -> tuple[Report, str]:
-        """Give the agent order after order until an order ends with a final report. Returns this report, and the clone
-        of the attempt that left it."""
+        """Give the agent order after order until an order ends with a final report. Returns the final report, and
+        the clone of the attempt that left this report."""
         context, request, progress = self.context, self.request, self.progress
         if request.resume and not context.has_session(request.clone):
             progress.resume, progress.native, progress.thread = False, "", Usage()
@@ -287,7 +287,7 @@ class AgentCall:
 
     async def _wait_for_provider(self, report: Report) -> None:
         """Wait until the time that the provider names, or for a growing back-off if it names none. Raises LimitReached
-        if that would take too long."""
+        if the wait would be too long."""
         context, request, progress = self.context, self.request, self.progress
         progress.refusals += 1
         if made_progress(report):
@@ -364,8 +364,8 @@ class AgentCall:
         return report
 
     async def _settle_lost(self, attempt: AttemptRequest) -> Report:
-        """Settle an attempt that another machine began and did not finish. Returns a report that the attempt died; its
-        usage is an estimate, because nobody knows what the attempt used there."""
+        """Settle an attempt that another machine began and did not finish. Returns a report that the attempt died. The
+        usage in the report is an estimate, because nobody knows what the attempt used."""
         await self.context.journal.available()
         lost = self._died(attempt, "another machine began it and did not finish it")
         return self.context.budget.existing_reservation(attempt).settle(lost)
@@ -373,8 +373,8 @@ class AgentCall:
     async def _stop_if_repeated_elsewhere(self, attempt: AttemptRequest, emit: EmitAgentEvent) -> bool:
         """Stop the agent of this attempt if another machine has settled the attempt and made the next one meanwhile.
 
-        Returns whether the agent was stopped: then it must not be started again. If the attempt's report has arrived,
-        nothing is stopped, because the report can still be used.
+        Returns whether the agent was stopped. A stopped agent must not be started again. If the attempt's report has
+        arrived, nothing is stopped, because the report can still be used.
         """
         context, runtime = self.context, self.context.runtime
         repeated = context.is_begun_elsewhere(attempt.call, attempt.attempt + 1)
@@ -466,8 +466,11 @@ class AgentCall:
 
     async def _commit_work(self, report: Report, clone: str) -> AgentCommit:
         """Commit what the agent left. If the role may not write, or the call failed, nothing is committed: the returned
-        commit is the head, and a rescue ref keeps the work. Documents of an agent that may write only documents
-        (`only`) are committed even if its call failed, because people read them, and no verdict rests on them."""
+        commit is the head, and a rescue ref keeps the work.
+
+        If an agent may write only documents (`only`), they are committed even after a failed call: people read them,
+        and no verdict rests on them.
+        """
         request, head = self.request, self.position.head
         if not request.role.writes or (report.state != "done" and not request.only):
             return AgentCommit(head, ())

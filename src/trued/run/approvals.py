@@ -70,12 +70,12 @@ def unprocessed_decisions(
     *,
     every: bool = False,
 ) -> list[Approval]:
-    """For each of the contract's `requirements` (ids), the newest decision that the workflow has not processed yet.
-    Decisions on requirements that a person has removed from the contract are left out.
+    """For each requirement, the newest decision that the workflow has not processed yet. `requirements`: the ids of the
+    contract's requirements. Decisions on requirements that a person has removed from the contract are left out.
 
     A rejection is always returned. An approval is returned only if its requirement was parked: a person had to decide
-    on it, and nobody was available. `every`: return each approval, also of the whole contract, for a workflow that
-    records approvals in its files.
+    on it, and nobody was available. `every`: return all approvals, also of the whole contract. This is for a workflow
+    that records approvals in its files.
     """
     known, parked = head_by_decision(processed), {requirement for step in processed for requirement in step.parked}
     subjects = {*requirements, WHOLE_CONTRACT} if every else {*requirements}
@@ -92,7 +92,7 @@ def commits_to_compare(
     decisions: Iterable[Approval], commits: Mapping[str, str], heads: HeadByDecision
 ) -> Iterator[tuple[str, str]]:
     """The pairs of commits that `current_decisions` compares to find out which decisions still apply. `commits`:
-    requirement → the commit at which its decision has to apply."""
+    requirement → the commit for which a decision on the requirement is needed."""
     for decision in decisions:
         commit = commits.get(decision.requirement, "")
         for earlier in (decision.commit, heads.get((decision.requirement, decision.at), "")):
@@ -107,9 +107,9 @@ def current_decisions(
     compare: Compare,
     asked: Mapping[str, str],
 ) -> list[Approval]:
-    """For each requirement, the last decision (approval or rejection) that applies at the requirement's commit in
-    `commits`. If none applies, the last one, whose `stale` says why it does not. `asked`: requirement → the hash of
-    what it asks a person now; see `asked_of`."""
+    """For each requirement, the last decision (approval or rejection) that applies to the requirement's commit in
+    `commits`. If no decision applies, the last decision, with the reason in `stale`. `asked`: requirement → the hash
+    of what a person is asked now; see `asked_of`."""
     current: dict[str, Approval] = {}
     for decision in decisions:
         commit, asked_now = commits.get(decision.requirement, ""), asked.get(decision.requirement, "")

@@ -67,9 +67,9 @@ def decide_wait(
 
 
 def _resume_time(report: Report, number: int) -> float:
-    """When to try again: at the time that the provider names, plus a margin; if it names none, after a growing
-    back-off. From the third refusal in a row on, the back-off is the least wait, because the provider's times may be
-    wrong."""
+    """When to try again: a margin after the time that the provider names, or after a growing back-off if the provider
+    names no time. From the third refusal in a row on, the wait is never shorter than a back-off, because the provider's
+    times may be wrong."""
     if not report.until:
         return report.ended + _step(number)
     doubted = report.ended + _step(number - DOUBTED) if number > DOUBTED else 0.0
@@ -84,7 +84,7 @@ def _step(number: int) -> float:
 
 
 def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
-    """A clause that says when a person may resume. It is NO_TIME if the provider names no time."""
+    """A clause that says when a person may resume. If the provider names no time, the clause is NO_TIME."""
     if not report.until:
         return NO_TIME
     day = "%H:%M" if until - now < 12 * 3600 else "%a %d %b %H:%M"

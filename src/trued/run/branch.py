@@ -23,7 +23,7 @@ FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
 
 class SetUp(Value):
-    """How the project's own set-up script ended, in the clone of the agent that works next."""
+    """How the project's own set-up script ended in an agent's clone, before the agent works there."""
 
     code: int | None  # None: the script ran out of time
     said: str = ""
@@ -49,7 +49,7 @@ class Content(Value):
 
 
 class Branch:
-    """The run's branch at one position: `head` is the newest commit, accepted or not."""
+    """The run's branch at one position. `head` is the newest commit, even if its work has not been accepted."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps, self._workspace = steps, steps.context.workspace
@@ -80,7 +80,7 @@ class Branch:
 
     @property
     def when(self) -> float:
-        """When the last work was done, as recorded: a replay gets the same time."""
+        """The recorded time of the last work. A replay gets the same time."""
         return self._steps.state.position.when
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -105,8 +105,8 @@ class Branch:
         return {path: await self.read(path, commit) for path in paths}
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
-        """Files that differ between the newest commit and the base, or the commit `since`. The engine's own files are
-        left out."""
+        """Files that differ between the commit `since` (default: the base) and the newest commit, without the engine's
+        own files."""
         return paths_outside(await self._workspace.changed_files(since or self.base, self.head), self._steps.owned)
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
@@ -115,8 +115,8 @@ class Branch:
         return tuple(sorted(words.intersection(await self.paths())))
 
     async def _submodule_folders(self, commit: str) -> tuple[str, ...]:
-        """The folders of the commit's submodules, each with a final slash. A branch reads nothing in them: what is read
-        becomes part of recorded steps, and the content of submodules depends on the machine."""
+        """The folders of the commit's submodules, each with a final slash. `Branch` reads no file in a submodule: what
+        it reads becomes part of recorded steps, and the content of submodules depends on the machine."""
         return tuple(f"{path}/" for path in await self._workspace.submodules(commit))
 
     async def contents(self, paths: Sequence[str]) -> tuple[Content, ...]:
@@ -142,9 +142,9 @@ class Branch:
         files.owned = tuple(dict.fromkeys((*files.owned, *paths)))
 
     def allow_notes(self, *paths: str) -> None:
-        """Let agents write notes into these owned files. The engine still undoes the changes, but without an event. The
-        workflow reads the notes (`AgentAnswer.undone`), keeps those that it allows, and reports other changes itself.
-        """
+        """Let agents write notes into these files of the engine. The engine still undoes an agent's changes, but
+        without an event. The workflow reads the changes in `AgentAnswer.undone`, keeps the notes that it allows, and
+        reports all other changes itself."""
         files = self._steps.state.files
         files.noted = tuple(dict.fromkeys((*files.noted, *paths)))
 
@@ -181,7 +181,7 @@ class Branch:
         `accepted=False`: the run's branch in the user's repository is not moved to the commit. `event`: emitted with
         the commit, to tell readers of the journal what the files say.
         `editable`: paths whose copies in the run's folder a person may edit; `read_edit` reads the edits.
-        `step`: the step's name. `inputs`: what a replay compares, if not the files themselves.
+        `step`: the step's name. `inputs`: what a replay compares, instead of the files and the message.
         """
         head, when = self.head, self.when
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
@@ -209,14 +209,15 @@ class Branch:
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """A person's edit of the live copy since the engine wrote the copy. Each edit is read once.
 
-        None if there is no new edit, or if it cannot be read: it is too large, or `problem` returns why its text cannot
-        be parsed ("" if it can). Such an edit is reported by an event, and stays in the copy until it is corrected.
+        Returns None if there is no new edit, if the edit is too large, or if it cannot be parsed. (`problem` returns
+        why a text cannot be parsed; "" if it can.) An edit that cannot be read is reported by an event, and stays in
+        the copy until a person corrects it.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 
     async def read_new_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
-        """`read_edit` for the end of a run: if there is nothing new, no step is recorded, so that a resumed run looks
-        again."""
+        """`read_edit` for the end of a run. If there is no new edit, no step is recorded, so that a resumed run looks
+        for an edit again."""
         return await self._read_edit(path, problem, f"edited after the end {path}", record_nothing=False)
 
     async def _read_edit(

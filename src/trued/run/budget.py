@@ -38,7 +38,7 @@ MORE = "continue with more: "  # in the message about a reached limit, before th
 
 
 def command_for_more(why: str) -> str:
-    """The command that continues with a higher limit, from the message about a reached limit; "" if it names none."""
+    """The command in a message about a reached limit that continues with a higher limit; "" if there is no command."""
     return why.rpartition(MORE)[2] if MORE in why else ""
 
 
@@ -115,7 +115,7 @@ class QuotaWindow:
 
 
 class CapQueue:
-    """The calls of a run to one kind of agent that wait because a cap of the hub is reached."""
+    """Calls of a run to one kind of agent. They wait because a cap of the hub is reached."""
 
     def __init__(self) -> None:
         self.has_room = asyncio.Event()  # set when a call of this run to this kind of agent was admitted
@@ -146,9 +146,9 @@ class Budget:
         *,
         at_once: int = sys.maxsize,
     ) -> None:
-        """`at_once`: how many calls of this run may hold a reservation at the same time. On a hub this is the setting
-        `cap` of this run. A call beyond it waits before it reserves anything, so it does not count against the caps
-        that all runs share."""
+        """`at_once`: how many calls of this run may hold a reservation at the same time; on a hub, the run's setting
+        `cap`. Any further call waits before it reserves anything, so it does not count against the caps that all runs
+        share."""
         self._journal, self._run, self._price = journal, run, price
         self._begun, self._limits, self.wall_s = settings.limits, settings.limits, settings.wall_s
         self._windows: dict[str, QuotaWindow] = {}
@@ -161,8 +161,8 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
-        """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
-        little, or if the subscription's quota is used up to the limit.
+        """Reserve what the call may use. Raises LimitReached if a limit of the run, the feature, the task or the role
+        leaves too little, or if the subscription's quota is used up to the limit.
 
         First waits while a cap of agents is reached, or while running calls may still free a part of what they
         reserved. A call that is reserved again after a crash keeps its reservation.
@@ -201,7 +201,7 @@ class Budget:
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
 
     def _rows(self) -> Sequence[Spend]:
-        """All rows of the run's ledger of spending. `Journal.spend` offers them for a decision; here it writes none."""
+        """All rows of the run's ledger of spending. `Journal.spend` could also write rows; here it only reads them."""
         spends: list[Spend] = []
 
         def read(rows: Sequence[Spend]) -> None:
@@ -225,7 +225,7 @@ class Budget:
     # -- reserve -------------------------------------------------------------------------------------------------------
 
     async def _wait_for_room(self, request: AttemptRequest) -> Spend:
-        """Wait until the call has a reservation and one of the run's places, which the caller releases."""
+        """Wait until the call has a reservation and one of the run's places. The caller has to release the place."""
         looked, reported = False, ""
         for turn in count():
             self._freed.clear()
@@ -257,7 +257,7 @@ class Budget:
         raise AssertionError("there is always a next turn")
 
     async def _try_in_a_place(self, request: AttemptRequest) -> tuple[Spend | None, Shortage | None]:
-        """Wait for one of the run's places, then try to reserve. The place is kept only with a reservation."""
+        """Wait for one of the run's places, then try to reserve. If nothing was reserved, the place is free again."""
         await self._places.acquire()
         row = None
         try:
@@ -305,8 +305,8 @@ class Budget:
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
     def _allowance(self, request: AttemptRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call may use: what it usually takes, but not more than the tightest limit leaves. A 0 in the result
-        means that nothing limits this unit."""
+        """What a call may use: what it usually takes, but not more than the tightest limit leaves. Money, tokens or
+        time without a limit are 0."""
         allowed: dict[str, float] = {}
         for scope, limit in self._limits_of(request):
             rows_in_scope = request.sharing(rows, scope)
@@ -319,8 +319,8 @@ class Budget:
         )
 
     def _usual_amount(self, request: AttemptRequest) -> Amount:
-        """What such a call usually takes. Money and tokens: a generous estimate from past calls of this role by this
-        agent or, while there are too few, the amounts in the settings. Time: the setting `wall_s`."""
+        """What a call of this role by this agent usually takes. Money and tokens are a generous estimate from past
+        calls, or the amounts in the settings while there are too few past calls. Time is the setting `wall_s`."""
         past = self._journal.past(request.role, request.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
@@ -393,8 +393,8 @@ class Reservation:
         return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
     def settle(self, report: Report) -> Report:
-        """Settle the call; return the report with its cost. If the call ran out of time because a limit of the run
-        left it less than the setting `wall_s`, the kind of its failure becomes `budget`."""
+        """Settle the call; return the report with its cost. If the call ran out of time, and a limit of the run had
+        allowed less time than the setting `wall_s`, the kind of the failure becomes `budget`."""
         report = replace(report, usage=self._charged(report))
         self.budget.settle(self.request, report)
         if report.quota:

@@ -1,8 +1,8 @@
 """Clusters: how several agents take one step, and what happens when one of them fails.
 
-A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If that one also fails, there
-   is no usable reply.
-B  `send_behind_gate`: one agent goes first; the others follow, as in A, only if it opens the gate.
+A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If the fresh agent also fails,
+   there is no usable reply.
+B  `send_behind_gate`: one agent goes first. Its result decides whether the others follow, as in A.
 C  `repeat`: check, repair, check again, at most three times; the caller records what is still open.
 """
 
@@ -120,7 +120,7 @@ class Clusters:
         *,
         opens: Callable[[Returned[Any]], bool],
     ) -> dict[str, Returned[Any]]:
-        """Pattern B: send the gate first, and the others only if `opens` is true for its result."""
+        """Pattern B: send the errand `gate` first, and the other errands only if `opens` is true for its result."""
         first = await self.send_all((gate,))
         return {**first, **(await self.send_all(errands) if opens(first[gate.name]) else {})}
 

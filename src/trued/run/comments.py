@@ -20,8 +20,8 @@ async def comments_for_brief(context: RunContext, role: str, key: str) -> tuple[
 
 
 async def comments_after_stop(context: RunContext, role: str, key: str, stop: int) -> tuple[Comment, ...]:
-    """The comments for which this call was stopped, and all other comments that it has not got yet. `stop`: 1 for the
-    call's first stop."""
+    """The comments for which this call was stopped, and all other comments that the call has not got yet. `stop`: 1 for
+    the call's first stop."""
     return await _take_comments(context, role, key, comments_key(key, stop), stopped=True)
 
 

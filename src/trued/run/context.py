@@ -21,7 +21,7 @@ Person: TypeAlias = Callable[[Question], Awaitable[PersonAnswer | None]]
 
 
 class AmendedContract(NamedTuple):
-    """A contract as a person amended it, in force from then on."""
+    """A contract that a person amended. It is in force since the amendment."""
 
     before: frozenset[str]  # the keys of the steps recorded before the amendment
     contract: Contract

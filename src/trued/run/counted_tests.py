@@ -8,7 +8,7 @@ TEST_FILES = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx
 
 
 class CountedTests(Value):
-    """How the tests of one command ended on the newest commit. They can add a gap; they prove nothing."""
+    """How the tests of one command ended on the newest commit. The tests can add a gap, but prove nothing."""
 
     command: str
     figures: Figures

@@ -44,8 +44,8 @@ def foreign_edits(
 
 
 class LiveCopies:
-    """The live copies of one run. A replay writes them again; in a copy that people may edit, an edit that has not been
-    read yet stays."""
+    """The live copies of one run. A replay writes the copies again, but keeps a person's edit that the run has not read
+    yet."""
 
     def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
         self._folder, self._files, self._counts = folder, files, counts
@@ -76,7 +76,7 @@ class LiveCopies:
                 (versions / str(older)).unlink()
 
     def known_versions(self, path: str) -> dict[str, str]:
-        """Texts that may be in the copy without a new edit, by hash: what the engine wrote, what it was about to write
+        """Texts of the copy that do not count as a new edit, by hash: what the engine wrote, what it was about to write
         when it was killed, and a person's edit that was read."""
         versions = {content_hash(content): content.decode(errors="replace") for content in self._written(path).values()}
         return versions | dict([self._files.edits[path]] if path in self._files.edits else [])

@@ -125,7 +125,7 @@ class Judgement:
     ) -> Verdict:
         """Run the subject's checks on the newest commit, and every objection that has a case.
 
-        `by`: the session that raised the objections. If nothing else is missing, objections without a runnable case are
+        `by`: the session that raised the objections. If no requirement has gaps, objections without a runnable case are
         put to this session once more, with the evidence.
         `disputes`: an implementer's doubts about cases that it cannot see; a second examiner answers these cases blind.
         `also`: further tasks to judge on this commit. Their requirements are in `verdict.beside`, and `verdict.holds`
@@ -198,8 +198,9 @@ class Judgement:
             self.enforce(changed or contract)
 
     async def _disclose_case(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
-        """After FRUITLESS rounds with the same failing cases, show the implementers one held-out case: the returned
-        verdict has it as a remark, and the contract gets a new case for it. Otherwise returns the verdict unchanged."""
+        """If the same held-out cases failed in FRUITLESS rounds in a row, show the implementers one of them. The
+        returned verdict has this case as a remark, and the contract gets a new case in its place. Otherwise the verdict
+        is returned unchanged."""
         judged = {requirement.id for requirement in verdict.requirements}
         failing = [case for case in failing_cases(self.contract(), verdict) if case.requirement in judged]
         signature, name = failing_signature(failing), subject_name(subject)
@@ -294,8 +295,8 @@ class Judgement:
         return verdict if is_judged and all(evidence.room == ROOM for evidence in verdict.evidence) else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
-        """The contract, weakened if a checking role has repaired something. Such a role is an implementer, so cases of
-        its vendor are no longer independent. The weakened contract comes into force here."""
+        """The contract, weakened if an agent of a checking role has repaired something. This agent then counts as an
+        implementer, so cases by its vendor are no longer independent. The weakened contract comes into force here."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
         weaker = weaken_authors(self._context, contract, {self._context.capabilities(agent).vendor for agent in agents})
@@ -321,9 +322,10 @@ class Judgement:
         )
 
     def was_met_on_base(self, task: Task) -> bool:
-        """Whether the user's own cases show that the task needs no work: there are some, and all pass on the base.
+        """Whether the user's own held-out cases show that the task needs no work: all pass on the base.
 
-        Cases that agents wrote do not count: one that passes everywhere would keep the task from being built.
+        False if a requirement of the task has no check, or a check of another kind. If agents' cases counted, a case
+        that passes everywhere would keep the task from being built.
         """
         contract = self.contract()
         checks = [
@@ -447,8 +449,8 @@ class Judgement:
 
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The objections, each with its requirement. An objection that names no requirement of the contract is repeated for
-    every requirement that the subject serves; a plan serves all. If the subject serves none, the name stays empty."""
+    """The objections, each with the id of its requirement. An objection that names no requirement of the contract is
+    repeated for every requirement that the subject serves (a plan serves all). If there is none, the id is ""."""
     requirements = {requirement.id: requirement for requirement in contract.requirements}
     served = (
         [requirement.id for requirement in contract.serving(subject.id)]
@@ -488,8 +490,8 @@ def subject_name(subject: Task | Plan) -> str:
 
 
 def _build_warnings(command: str, result: BuildResult) -> Iterator[str]:
-    """Warnings about a build, which never count against the work. A build that could not be judged shows nothing. It
-    shows little if files that drive it differ from the base's."""
+    """Warnings that a build could not be judged and shows nothing, or that it shows little because files that drive it
+    differ from the base's. A warning never counts against the work."""
     if result.tried.outcome is Outcomes.UNJUDGED:
         lines = [line.strip() for line in result.tried.detail.splitlines() if line.strip()] or [result.tried.kind]
         summary = " ".join(dict.fromkeys((lines[0], lines[-1])))

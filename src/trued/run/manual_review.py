@@ -24,8 +24,8 @@ ACCEPT, REJECT = "accept", "reject"
 
 
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
-    """The requirements that a person has to judge for a task: those with manual steps, or all if none has manual
-    steps. Raises BadInput if no requirement stands for the task."""
+    """The requirements of a task that a person has to judge: those with manual steps, or all if no requirement has
+    manual steps. Raises BadInput if the task has no requirement."""
     name = subject if isinstance(subject, str) else subject.id
     serving = contract.serving(name)
     if not serving:
@@ -58,8 +58,8 @@ async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False
     """The newest decisions of people under this contract that no step has processed yet; `unprocessed_decisions` says
     which approvals are among them.
 
-    If there are none, no step is recorded, so that a resumed run looks again. Call this only at the end of a workflow:
-    elsewhere, a replay could find decisions that were made later.
+    If there are none, no step is recorded, so that a resumed run looks for decisions again. Call this only at the end
+    of a workflow: elsewhere, a replay could find decisions that were made later.
     """
     key, head = steps.key("decided"), steps.state.position.head
     ids = [requirement.id for requirement in contract.requirements]
@@ -98,8 +98,8 @@ def tasks_to_redo(
 
 
 async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
-    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way: decisions on
-    manual requirements or, if the workflow records approvals, on all requirements and on the contract."""
+    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way. They are about
+    manual requirements or, if the workflow records approvals, about all requirements and the contract."""
     manual = [requirement for requirement in contract.requirements if is_manual(requirement)]
     every = steps.context.records_approvals
     if not manual and not every:

@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 
 class ConflictingFile(Value):
-    """A file that two agents changed in contradicting ways. A side is None if the file does not exist there. If a file
-    is still not resolved, `theirs` is what the part's agent left, and `ours` is None."""
+    """A file that two agents changed in contradicting ways. A version is None if that agent's commit lacks the file. If
+    the file is still not resolved, `theirs` is what the part's agent left, and `ours` is None."""
 
     path: str
     ours: str | None  # the version on the run's head, from the earlier task
@@ -74,8 +74,8 @@ class Parallel:
         """Merge a part's work into the run's head. Returns None if it is merged, else the conflict.
 
         A conflict changes only the part: its head becomes a commit that contains both sides. Have the part's agent
-        unite them in one version, then call this again. For each file of which the agent kept only one side, the
-        verdicts get a warning.
+        unite both sides in one version, then call `merge` again. For each file of which the agent kept only one side,
+        the verdicts get a warning.
         """
         steps, position, part_position, name = (
             self._steps,

@@ -41,9 +41,9 @@ class People:
         return Answer(answer)
 
     async def review(self, subject: Task | str) -> Approval | None:
-        """A person's decision on a task, or on one requirement, at this head: the first rejection, else the last
-        approval. None if nothing is rejected and a requirement got no decision: that requirement is parked, and the run
-        continues with work that does not need it."""
+        """A person's decision on a task, or on one requirement, at this head: the first rejection or, without one, the
+        last approval. A requirement that gets no decision is parked: the run continues with work that does not need it.
+        None if a requirement is parked and nothing is rejected."""
         name = subject if isinstance(subject, str) else subject.id
         key = self._steps.key(f"by hand {name}")
         contract = self._judgement.contract(key)
@@ -53,7 +53,7 @@ class People:
 
     def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
         """The requirements that the last `review` approved. Other requirements of the same task need evidence of their
-        own. `approval`: what that `review` returned, unless that is a rejection; if it is None, nothing was
+        own. `approval`: the result of this `review`. It must not be a rejection; None means that nothing was
         approved."""
         return (
             tuple(decision.requirement for decision in self._steps.state.people.processed[-1].words) if approval else ()
@@ -64,12 +64,12 @@ class People:
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: ask people about requirements that only a person can judge. Then return the rejections, and
-        the approvals of parked requirements, that no step has processed yet. If the workflow records approvals in its
-        files, all other unprocessed approvals are returned, too.
+        """After `finish`: ask people about requirements that only a person can judge. Then return all rejections, and
+        all approvals of parked requirements, unless a step has already processed them. If the workflow records
+        approvals in its files, all other unprocessed approvals are returned, too.
 
-        If there are no new decisions, no step is recorded, so that a resumed run looks again. If there are some, the
-        workflow acts on them and calls `finish` again.
+        If there are no new decisions, no step is recorded, so that a resumed run looks for decisions again. If there
+        are new decisions, the workflow acts on them and calls `finish` again.
         """
         # People decide on the newest contract. It comes into force only with the next step that needs a contract: a
         # replay could not know which amendments had been made when the run was here the first time.
@@ -101,14 +101,14 @@ class People:
         return self._granted()[0]
 
     def amended_verdict(self) -> Verdict | None:
-        """The verdict by the contract as it was amended between `finish` and the grant of more rounds; None if the
-        contract was not amended. The amended contract comes into force here."""
+        """The verdict by the amended contract, if a person amended the contract between `finish` and the grant of more
+        rounds; else None. The amended contract comes into force here."""
         return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
         """Return what a person wrote about this subject (a comment on a redo, or a rejection) as the gaps of a verdict.
 
-        Each is taken once: a second call returns a verdict without gaps.
+        Each comment or rejection is returned once: a second call returns a verdict without gaps.
         """
         people = self._steps.state.people
         comment = people.comments.pop(self._steps.path, None)
@@ -116,8 +116,8 @@ class People:
         return Verdict.open(subject_name(subject), *([comment] if comment else []), *rejections)
 
     def keep_gaps_for(self, task: str, gaps: Iterable[Finding]) -> None:
-        """Keep gaps for the next agent that works on this task, in place of earlier ones. `take_feedback` returns
-        them."""
+        """Keep gaps for the next agent that works on this task. They replace earlier gaps and rejections of the task.
+        `take_feedback` returns them."""
         self._steps.state.people.rejections[task] = tuple(gaps)
 
     def _granted(self) -> tuple[int, int]:

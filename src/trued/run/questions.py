@@ -79,8 +79,8 @@ async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequen
 
 
 def question_text(role: str, question: str) -> str:
-    """An agent's question for a person. Every line after the first is marked as a quotation, so that none can look like
-    words of the engine."""
+    """An agent's question for a person. Every line after the first is marked as a quotation, so that no line can
+    look like words of the engine."""
     first, *more = [line for line in plain(question).splitlines() if line.strip()] or [""]
     return "\n".join((f"{role} asks: {first}", *(f"> {line}" for line in more)))
 

@@ -86,8 +86,8 @@ class Run:
         return Run(self.context, self.steps.below(name))
 
     def part(self, name: str) -> "Run":
-        """A scope with a position of its own: its work does not move the run's head until it is merged. Only then can
-        it be proven, on the run's head."""
+        """A scope with a position of its own. The part's work does not move the run's head until it is merged. It can
+        be proven only after the merge, on the run's head."""
         return Run(self.context, self.steps.below(name).apart())
 
     async def record(self, event: JournalEvent, *, step: str = "") -> None:
@@ -104,8 +104,8 @@ class Run:
     async def fail_unless_resumed(self, why: str) -> None:
         """End the run because an agent failed for good: raises `AgentFailed`.
 
-        If the failure is replayed from the journal, the run has been resumed since: then this records the retry and
-        returns, and the caller tries the step again.
+        If the failure is replayed from the journal, a person has resumed the run. Then this method records the retry
+        and returns, and the caller tries the step again.
         """
         if self.is_live:
             raise AgentFailed(why)
@@ -179,8 +179,8 @@ class Run:
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Return what a person wrote about this subject, as the gaps of a verdict: the first attempt has to close them.
-        See `People.take_feedback`."""
+        """Return what a person wrote about this subject, as the gaps of a verdict. The next attempt has to close these
+        gaps. See `People.take_feedback`."""
         return self.people.take_feedback(subject)
 
     async def prove(

@@ -30,8 +30,8 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     """The plan's contract: every requirement, with cases by an examiner if it has no check, and the result of every
     check on the base.
 
-    `ask`: asks whether to continue if this machine lacks what checks need. "redo" runs the checks on the base again,
-    after the machine has been fixed; no agent is called again. Raises `Stopped` if the person stops.
+    `ask`: called if this machine lacks what checks need. It asks a person whether to continue. After "redo" the checks
+    run on the base again; no agent is called again. Raises `Stopped` if the person stops.
     """
     context, emit = steps.context, steps.emitter("seal")
     asked, commands = await _asked_requirements(steps, plan)
@@ -82,9 +82,11 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
 
 
 async def _asked_requirements(steps: Steps, plan: Plan) -> tuple[Requirements, tuple[Requirement, ...]]:
-    """The requirements of the user and of the plan, with environment and server. Also copies of the requirements whose
-    whole text asks that a command succeeds, each with that command as its check; requirements of the user's file are
-    not copied."""
+    """The requirements of the user and of the plan, with environment and server; and copies of some requirements.
+
+    Each copied requirement asks only that a command succeeds; the copy has this command as its check. Requirements of
+    the user's file are not copied.
+    """
     context = steps.context
     user_plan = plan if plan.source.file or plan.requirements else None
     requirements = user_requirements(user_plan, context.goal, context.requirements)

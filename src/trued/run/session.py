@@ -207,9 +207,11 @@ class Session(Generic[R]):
         return ""
 
     async def _publish_and_clean(self, answer: AgentAnswer, *, live: bool) -> None:
-        """Record that the session's clone is open. If the answer is new (`live`, not replayed), also report edits of
-        files that the agent may not change, and move the branch. If the call died and was repeated in an extra clone,
-        drop the extra clone."""
+        """Record that the session's clone is open. For a replayed answer (not `live`), that is all.
+
+        For a new answer: report edits of files that the agent may not change, and move the branch. If the call died and
+        was repeated in an extra clone, drop the extra clone.
+        """
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path
         if not live:
@@ -228,7 +230,7 @@ class Session(Generic[R]):
 
 @cache
 def reply_schema(reply: type[Reply], *, asks: bool = True) -> dict[str, Any]:
-    """The JSON Schema of a reply. If agents may not ask people, it has no field for a question."""
+    """The JSON Schema of a reply. If agents may not ask people (`asks=False`), the field `question` is left out."""
     schema = reply.model_json_schema()
     if not asks:
         schema["properties"] = {name: field for name, field in schema["properties"].items() if name != "question"}

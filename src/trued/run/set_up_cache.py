@@ -49,7 +49,8 @@ class SetUpCache:
 
 
 def _installed(folder: Path) -> list[Path]:
-    """Folders with installed packages in the root and one level down, relative to it. Links are not followed."""
+    """Folders with installed packages, in `folder` and one level down. Paths are relative to `folder`. Links are not
+    followed."""
     roots = [folder, *(child for child in sorted(folder.iterdir()) if _is_folder(child))] if folder.is_dir() else []
     inside = [root / name for root in roots if root.name not in INSTALLED for name in INSTALLED]
     return [path.relative_to(folder) for path in inside if _is_folder(path)]

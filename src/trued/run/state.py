@@ -103,6 +103,6 @@ class RunState:
     people: PeopleState = field(default_factory=PeopleState)
 
     def apart(self) -> "RunState":
-        """A state with a position of its own, which begins as a copy of this one; everything else is shared. Work
-        accepted there does not move the head here."""
+        """A state with a copy of this state's position. Work that is accepted at the copy does not move the head of
+        this state. Both states share everything else."""
         return replace(self, position=copy(self.position))

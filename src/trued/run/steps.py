@@ -31,11 +31,12 @@ class Steps:
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
-        """The same scope with a position of its own: work accepted there moves only its own head."""
+        """The same scope with a position of its own: work accepted there does not move the head here."""
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:
-        """The next key for this name in this scope. If a scope is entered again, its numbers continue."""
+        """The next key for this name in this scope. Keys are numbered; the numbers continue if the scope is entered
+        again."""
         key = f"{self.path}{name}"
         self.state.counts[key] += 1
         return numbered(key, self.state.counts[key])
@@ -53,7 +54,8 @@ class Steps:
         return await self.context.journal.once(key, inputs, run_step)
 
     async def once_unless_none(self, key: str, inputs: str, step: Callable[[], Awaitable[str | None]]) -> str | None:
-        """`once` for a step that might find nothing. None is returned but not recorded: a resumed run looks again."""
+        """`once` for a step that might find nothing. None is returned but not recorded: a resumed run repeats the
+        step."""
 
         async def step_or_nothing() -> str:
             result = await step()

@@ -1,6 +1,7 @@
 """Regular expressions that are compiled when they are first used.
 
-A command's modules define several hundred, and it uses few of them. Compiling them all takes a sixth of its start.
+The modules that a command loads define several hundred expressions, and the command uses few of them. Compiling all of
+them would take a sixth of the command's start.
 """
 
 import re
@@ -8,8 +9,8 @@ from typing import Any, AnyStr, cast
 
 
 class LazyRegex:
-    """Stands for a compiled regular expression. Takes each of its methods and attributes when it is first used, and
-    keeps it."""
+    """Stands for a compiled regular expression. When a method or attribute is first used, the expression is compiled,
+    and the method or attribute is kept."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
         self._source = (text, flags)
@@ -24,6 +25,6 @@ class LazyRegex:
 
 
 def lazy_regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Like `re.compile`, for a regular expression that a module defines. An error in it shows only at its first use, so
-    a test compiles all of them. Functions of `re` do not take it as an argument: call its methods."""
+    """Like `re.compile`, for a regular expression that a module defines. A mistake in the expression shows only at its
+    first use, so a test compiles all expressions. Call methods of the result: functions such as `re.sub` reject it."""
     return cast("re.Pattern[AnyStr]", LazyRegex(text, flags))

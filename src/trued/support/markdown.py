@@ -112,8 +112,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Any other block, such as code, a quotation or HTML. What looks like a heading, list or table inside it does not
-    count as one."""
+    """Any other block, such as code, a quotation or HTML. No headings, lists or tables are read inside such a block."""
 
     line: int
     end: int
@@ -129,8 +128,8 @@ def split_lines(text: str) -> list[str]:
 
 
 def without_comments(text: str) -> str:
-    """The text with blanks in place of its comments, even those that a code block shows; every line keeps its number. A
-    comment that is never closed stays, and so does one in inline code."""
+    """The text with blanks in place of its comments. Every line keeps its number. Comments that a code block shows are
+    blanked, too. Comments in inline code stay, and so does a comment that is never closed."""
     lines = split_lines(text)
     for token in _commented(text):
         start, end = token.map or (0, 0)
@@ -149,8 +148,10 @@ def open_comment(text: str) -> int:
 
 def _blanked(text: str, keep: str = " ", shown: Collection[int] = ()) -> str:
     """The text with `keep` in place of each character of its comments, except line ends. If `keep` is "", whole
-    comments are left out, with their line ends. A comment that is never closed stays, since it may hide what somebody
-    wants. `shown`: the numbers of the marks `<!--` that begin no comment; marks are counted from 0."""
+    comments are left out, with their line ends. A comment that is never closed stays: the text after it may be wanted.
+
+    `shown`: the marks `<!--` that begin no comment, by their number in the text, from 0.
+    """
     parts, at, number = list[str](), 0, 0
     while (start := text.find("<!--", at)) >= 0:
         if number in shown:
@@ -178,7 +179,7 @@ def _marks_in_code(token: "Token") -> frozenset[int]:
 
 
 def _commented(text: str) -> "Iterator[Token]":
-    """Each block that has a comment, or that is code and shows one."""
+    """Each block that has a comment, and each code block that shows a comment."""
     for token in _markdown().parse(text):
         if token.map and "<!--" in token.content:
             inner = (child.content for child in token.children or () if child.type == "html_inline")
@@ -203,8 +204,8 @@ def parse(text: str) -> list[Block]:
 
 
 def _too_deep(tokens: "Sequence[Token]") -> set[int]:
-    """The first line of each outermost block in which something is nested as deep as the parser goes. The parser may
-    have left out what is nested deeper."""
+    """The first lines of outermost blocks that are nested as deep as the parser goes. The parser may have left out
+    deeper parts of these blocks."""
     found, line = set[int](), 0
     for token in tokens:
         if token.level == 0 and token.map:

@@ -8,8 +8,8 @@ LEAST_CERTAIN_FIRST = ("ceiling", "computed", "reported")
 
 
 def least_certain(costs: Iterable[str]) -> str:
-    """How the sum of some costs is known, from how each of them is known: like the least certain one. "" if that is
-    unknown for all of them."""
+    """How a sum of costs is known: like its least certain cost. `costs`: for each cost, how it is known. "" if no cost
+    says how it is known."""
     known = set(costs)
     return next((kind for kind in LEAST_CERTAIN_FIRST if kind in known), "")
 

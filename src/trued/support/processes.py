@@ -34,8 +34,8 @@ def inside_agent() -> str:
 
 
 def agent_around() -> str:
-    """The name of the variable that shows that an agent started this process; "" if there is none. The variable is
-    set in this process or in one above it."""
+    """The name of an environment variable which shows that an agent started this process; "" if there is none. The
+    variable is set in this process or in a process above it."""
     pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
         if variables := [name for name in AGENT_VARIABLES if name in carried]:

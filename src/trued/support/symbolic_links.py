@@ -10,8 +10,8 @@ LINKS = 40  # a path that leads over more links than this counts as a circle
 def name_inside(folder: Path, path: Path) -> str | None:
     """The name of a path below the folder: "" for the folder itself, None if the path does not lead into the folder.
 
-    Symbolic links on the way to the folder are followed, those below it are not: somebody may have put a link in place
-    of the file or folder that the caller means.
+    Symbolic links on the way to the folder are followed. Links below the folder are not followed: somebody may have put
+    a link in place of the file or folder that the caller means.
     """
     top, here, links = folder.resolve(), Path("/"), 0
     waiting = [*reversed(path.absolute().parts[1:])]

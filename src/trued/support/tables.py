@@ -1,5 +1,5 @@
-"""Reads tables of TOML, JSON and INI from other programs and people. A text that is no table counts as an empty one;
-only `parse_toml` returns None for it."""
+"""Reads tables of TOML, JSON and INI from other programs and people. For a text that is no table,
+`parse_toml` returns None; all other functions return an empty table."""
 
 import configparser
 import tomllib
@@ -35,7 +35,7 @@ def ini_tables(text: str) -> dict[str, dict[str, str]]:
 
 
 def table_at(value: Any, *keys: str) -> dict[str, Any]:
-    """The table below these keys."""
+    """The table below these keys; empty if there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

@@ -45,8 +45,8 @@ def _characters(text: str) -> Iterator[str]:
 
 
 def _is_deceptive(before: str, character: str) -> bool:
-    """Whether the character is invisible, stands for an ASCII character, or is an accent that follows its letter
-    although one character exists for both."""
+    """Whether the character is invisible, stands for an ASCII character, or is an accent after a letter although the
+    letter exists with this accent as one character."""
     if character == "\ufe0f" and before and unicodedata.category(before) == "So":
         return False  # harmless: it shows the symbol before it as an emoji
     ordinary = unicodedata.normalize("NFKC", character)

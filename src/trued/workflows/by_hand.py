@@ -1,5 +1,5 @@
-"""Exports a workflow as a command for another tool: an agent of that tool can follow it without the engine, with the
-exported roles."""
+"""Exports a workflow as a command for another tool. With this command and the exported roles, an agent of that tool can
+follow the workflow without the engine."""
 
 from functools import cache
 from pathlib import Path
@@ -19,8 +19,8 @@ FIELDS = {"github": ("agent: agent",)}  # more front matter that a tool needs
 
 
 def plan_command(form: RoleFormat, top: Path, name: str, about: str, template: Path, **facts: object) -> list[Export]:
-    """The file with the command `name` for a tool: `template`, rendered with `facts` and with `argument`. `argument` is
-    the tool's placeholder for what the user types after the command."""
+    """The file with the command `name` for a tool: `template`, rendered with `facts` and with `argument`, the
+    tool's placeholder for what the user types after the command."""
     text = templates_in(template.parent).get_template(template.name).render(argument=ARGUMENT[form.name], **facts)
     fields = (f'description: "{about}"', *FIELDS.get(form.name, ()))
     return [plan_export(name, top / COMMANDS[form.name].format(name), with_mark(fields, text), top)]

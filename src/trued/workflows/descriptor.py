@@ -78,7 +78,7 @@ class SealedWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowDescriptor:
-    """One workflow. Register it as an entry point of the group `trued.workflows`, under its name.
+    """One workflow. Register each workflow under its name, as an entry point of the group `trued.workflows`.
 
     Only `name`, `flow` and `roles` are needed. Raises ValueError if the name or a reference is malformed.
     """

@@ -12,7 +12,7 @@ def planned_tasks(work: SealedWork) -> int:
 
 
 def replied(work: SealedWork, role: str, field: str) -> int:
-    """The number of items in this field of a role's last reply; at least 1."""
+    """The number of items in this field of a role's last reply; 1 if there are none."""
     return max(1, len(work.reply(role).get(field) or ()))
 
 
@@ -24,7 +24,7 @@ def with_repeated_asks(calls: CallRange) -> CallRange:
 
 
 def calls_per_task(work: SealedWork, roles: tuple[str, ...]) -> dict[str, CallRange]:
-    """The estimate for a workflow that has no estimate of its own: each role is called once to `rounds` times for each
-    task."""
+    """The estimate for a workflow that has no estimate of its own. For each task, each role is called at least once,
+    and at most as often as the setting `rounds` says."""
     tasks = planned_tasks(work)
     return {role: (tasks, tasks * work.settings.rounds) for role in roles}

@@ -84,7 +84,7 @@ class Progress:
 
     @property
     def tokens(self) -> tuple[int, bool]:
-        """How many tokens all calls used, and whether any of these are estimated."""
+        """How many tokens all calls used, and whether a part of the number is estimated."""
         used = [row.tokens for row in self.calls if row.tokens.total]
         return sum(tokens.total for tokens in used), any(tokens.estimated for tokens in used)
 
@@ -101,7 +101,7 @@ class Progress:
 
     @property
     def cost(self) -> str:
-        """How the cost is known: reported, computed or ceiling (an upper bound). If calls differ, the least certain."""
+        """How the cost of the least certain call is known: reported, computed or ceiling (an upper bound)."""
         return least_certain(call.cost for call in self.calls if call.cost_usd)
 
     @property
@@ -160,17 +160,18 @@ class Progress:
             self._open.discard(name)
 
     def remark(self, key: str, text: str, *, warning: bool = False) -> None:
-        """Add a line below the part of the tree to which this step belongs, such as a task."""
+        """Add a line about this step, below the part of the tree that contains the step, such as a task."""
         self.set_row(Remark(key, text, warning), f"{key} remark {len(self.rows)}")
 
     def name_scope(self, key: str, kind: str, which: str, title: str) -> None:
-        """Give the innermost scope of this key a title, if its name is `kind which`, such as `task F1-T2`."""
+        """Record the title of a scope such as `task F1-T2`. Does nothing if the innermost scope of `key` is not
+        `kind which`."""
         if which and title and inner_scope(key) == f"{kind} {which}":
             self.names[scope_of(key)] = title
 
     def settle(self) -> None:
-        """Close the open proofs that have grades, and the seal. Called when no check runs any more: an agent or a
-        person is asked, the work has landed, or the run has ended."""
+        """Close the row of the seal, and the row of each proof that has grades. Called when no check runs any more: an
+        agent or a person is asked, the work has landed, or the run has ended."""
         for name in list(self._open):
             row = self.rows[name]
             if isinstance(row, Checks) and (row.grades or row.key == SEAL):
@@ -181,12 +182,12 @@ class Progress:
                 self.set_row(row._replace(state=state, summary=worst, closed=True), name)
 
     def call_row(self, key: str) -> Call:
-        """The call of this key; an empty one if there is none yet."""
+        """The call of this key; an empty call if there is none yet."""
         row = self.rows.get(key)
         return row if isinstance(row, Call) else Call(key)
 
     def _checks(self, key: str) -> tuple[str, Checks]:
-        """Name and row of the proof that is open under this key; if none is open, of a new proof."""
+        """The name and the row of the proof that is open under this key, or of a new proof if none is open."""
         turn = self._proofs.get(key, 1)
         row = self.rows.get(f"{key} {turn}")
         if isinstance(row, Checks) and row.closed:

@@ -1,4 +1,4 @@
-"""The outcomes of each case of a requirement on the base and on the head, in every run: red before, green after."""
+"""How each run of a requirement's cases ended, on the base and on the head: red before, green after."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from trued.reporting.views.cases import case_numbers
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcomes:
-    """One case or test: its outcomes on both sides, in the order in which it was run."""
+    """One case or test: how each run of it ended, on the base and on the head."""
 
     name: str
     base: tuple[str, ...]
@@ -32,10 +32,10 @@ class CaseOutcomes:
 
 
 def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes]:
-    """All cases of this evidence, those that fail on the head first.
+    """All cases of this evidence; cases that fail on the head come first. `over`: whether the run has ended.
 
-    Until the run has ended, some cases have a number instead of a name: held-out cases, and cases that were only run in
-    a place where held-out cases had run before. Cases are numbered as in every view: see `case_numbers`.
+    Before the end, a number stands for the name of each held-out case. The same is true of cases that were only run in
+    a place where held-out cases had run before. `case_numbers` gives the numbers, which are the same in every view.
     """
     facts = tuple(facts)
     numbers = case_numbers(facts)

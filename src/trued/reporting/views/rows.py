@@ -27,7 +27,7 @@ class TokenSum(NamedTuple):
 
 
 class CallOutcome(NamedTuple):
-    """How a call ended: what views need of the event `CallAnswered`, in a fifth of the memory."""
+    """How a call ended: the part of the event `CallAnswered` that views need, a fifth of the event's size in memory."""
 
     state: str
     kind: str  # kind of failure

@@ -152,7 +152,7 @@ class Stats:
 
 
 def add_up(runs: Iterable[RunFacts]) -> Stats:
-    """The figures of these runs; weeks from the newest, the other parts from the most expensive."""
+    """The figures of these runs. Weeks begin with the newest; agents, roles and workflows with the most expensive."""
     total, every = Total("all"), list(runs)
     weeks, agents, roles, workflows = (dict[str, Total]() for _ in range(4))
     agent_weeks: dict[str, dict[str, Total]] = {}

@@ -1,4 +1,4 @@
-"""A verification for people and programs: the data that `verify --json` prints and all other forms are made from."""
+"""A verification for people and programs. All forms are made from the data that `verify --json` prints."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -65,10 +65,10 @@ class Verification:
         return QUICK_NOTE in self.verdict.undecided
 
     def has_failed(self, judged: Judged) -> bool:
-        """Whether a requirement is refuted, has gaps, or does not hold; False if it could not be judged.
+        """Whether a requirement is refuted, has gaps, or does not hold. What could not be judged has not failed.
 
-        In a quick verdict no requirement holds, even if all its checks passed. There, a requirement has failed only if
-        it is refuted or has gaps.
+        In a quick verdict no requirement holds, even if all its checks passed. In such a verdict a requirement has
+        failed only if it is refuted or has gaps.
         """
         if judged.grade is Grade.UNJUDGED:
             return False
@@ -105,8 +105,8 @@ class Verification:
 
     @property
     def suite_owner(self) -> str:
-        """The id of the requirement whose check runs all existing tests; "" if there is none, if no test passed on the
-        base, or if the existing tests have rows of their own."""
+        """The id of the requirement whose check runs all existing tests; "" if there is no such requirement. Also "" if
+        no test passed on the base, or if the verdict lists the existing tests separately."""
         if self.verdict.suites:
             return ""
         passed = {fact.requirement for fact in self.contract.base_facts if fact.kind == "tests" and _any_passed(fact)}
@@ -145,12 +145,13 @@ class Verification:
         ]
 
     def rests_on(self, judged: Judged) -> str:
-        """Who wrote the checks of a requirement; "" if it has none, or if that is not known."""
+        """Who wrote the checks of a requirement; "" if the author is not known, or if there are no checks."""
         return judged.rests_on or ("" if not self.checks(judged) else YOURS if not self.contract.authors else "")
 
 
 def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
-    """What ran a check, by its evidence: the recorded Python, or the Node, Go or Chromium that was used instead."""
+    """The programs that ran a check, such as Node, Go or Chromium. The Python `interpreter` is named only if no other
+    program ran the check, or if the check's command names Python."""
     others = [f"{name} {versions[key]}" for key, name in PROGRAMS.items() if key in versions]
     program = next((name for ending, name in RUNNERS.items() if ending in command), "")
     others += [program] if program and not others else []
@@ -281,7 +282,7 @@ def short_source(source: str) -> str:
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:
-    """The verification as JSON data: grade and requirements with their evidence first."""
+    """The verification as JSON data. The grade comes first, then the requirements with their evidence."""
     ledger_data = ledger(verification.verdict, verification.contract, over=True)
     for row, judged in zip(ledger_data["requirements"], verification.verdict.requirements, strict=False):
         row["rests_on"] = verification.rests_on(judged)

@@ -88,8 +88,8 @@ class CaseRules:
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
         """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that the
-        second examiner answers differently is dropped. Cases of which it is not sure are dropped if the requirement's
-        other cases show as much."""
+        second examiner answers differently is dropped. Cases of which the second examiner is not sure are dropped if
+        the requirement's other cases show as much."""
         proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
         proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -199,8 +199,8 @@ class CaseRules:
     ) -> tuple[Proposed | None, list[Fault]]:
         """The part of a proposal that can be run (None if there is none), and the faults of the other parts.
 
-        Each exchange is judged separately. One that shows little is kept as set-up for the other exchanges. One that
-        cannot be run is dropped, together with all exchanges after it.
+        Each exchange is judged separately. An exchange that shows little is kept as set-up for the other exchanges. An
+        exchange that cannot be run is dropped, together with all exchanges after it.
         """
 
         def fault(what: str) -> list[Fault]:
@@ -249,14 +249,14 @@ class CaseRules:
         return why_strange(case, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
-        """Whether the examiner may call this requirement background. It may if the requirement is a single sentence
-        without cases, and a part of the requirement that stands for the whole source."""
+        """Whether the examiner may call this requirement background. Only a single sentence without cases may be
+        background, and only if it is a part of a requirement that stands for the whole source."""
         whole = any(aside.requirement in requirement.parts for requirement in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
-        """The clauses of the requirement that no case covers. If all clauses are covered, but by fewer cases than there
-        are clauses, the whole text: a case that quotes several clauses may not show all of them."""
+        """The clauses of the requirement that no case covers. If all clauses are covered, but there are more clauses
+        than cases, returns the whole text: a case that quotes several clauses may not show all of them."""
         requirement = self.open[name]
         if requirement.parts:
             return ()
@@ -311,8 +311,8 @@ def _split(proposal: Proposed) -> Iterator[Proposed]:
 
 
 def _trimmed(proposal: Proposed, cases: Sequence[Case]) -> Proposed | None:
-    """The proposal with these exchanges, up to the last one that shows something; None if no exchange shows anything.
-    (Set-up at the end would prepare nothing.)"""
+    """The proposal with these cases, but without set-up at the end, because that would prepare nothing. None if all
+    cases are set-up."""
     last = max((number for number, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
     return proposal.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
 
@@ -433,7 +433,7 @@ def describe_shown(case: Shown) -> str:
 
 
 def leftover_requirements(requirement: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
-    """The words that no case covers, as requirements of their own: unproven until a person reviews them.
+    """Requirements made of the words that no case covers. They are unproven until a person reviews them.
 
     `taken`: ids that are in use; the new ids are added to it.
     """

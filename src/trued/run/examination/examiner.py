@@ -92,7 +92,7 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
 
 
 class ExaminerConversation:
-    """One examiner's conversation about one contract. The examiner works at the base, and the run's head stays."""
+    """One examiner's conversation about one contract. The examiner works on the base; the run's head stays the same."""
 
     def __init__(
         self,
@@ -170,8 +170,8 @@ class ExaminerConversation:
         return weighed
 
     async def _with_server(self) -> Requirements:
-        """The requirements. If a case needs a server and the user names none, they get the server that the base's files
-        show. That server was tried on the base, unlike a server that an agent names."""
+        """The requirements. If a case needs a server and the user names none, the server that the base's files show is
+        added. It was tried on the base, unlike a server that an agent names."""
         if not self._needs_server:
             return self.asked
         return self.asked.model_copy(update={"serve": (await self._server()).serve})
@@ -191,11 +191,12 @@ class ExaminerConversation:
         """Have the second examiner answer the cases, and return the cases that are left.
 
         - A case that the second examiner answers like the author stays.
-        - A case that it answers differently is withdrawn with a note. The examiner writes new cases for the same
-          clause, and the second examiner answers the new cases, too.
-        - A case that it is not sure of stays, but does not count as confirmed. The case is dropped if the other cases
-          show as much without it.
-        - A set-up exchange of which it expects another status stays, but this status is no longer checked.
+        - A case that the second examiner answers differently is withdrawn with a note. The examiner writes new cases
+          for the same clause, and the second examiner answers the new cases, too.
+        - A case of which the second examiner is not sure stays, but does not count as confirmed. The case is dropped
+          if the other cases show as much without it.
+        - A set-up exchange of which the second examiner expects another status stays, but its status is no longer
+          checked.
         """
         doubts = await self._doubts(weighed)
         otherwise = [doubt for doubt in doubts if doubt.what == "otherwise" and doubt.why != STATUS]
@@ -364,8 +365,9 @@ def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Ses
     """A session with the second examiner: the agent that the settings name, or else an agent of another vendor than the
     examiner's. None if there is no such agent.
 
-    An agent whose vendor builds nothing is preferred. An agent of a building vendor is chosen only if the examiner's
-    vendor builds, too. `always` (for disputed cases): instead of None, a fresh session with the examiner's own agent.
+    An agent whose vendor neither plans nor builds in this run is preferred. An agent whose vendor plans or builds is
+    chosen only if the examiner's vendor plans or builds, too. `always` (for disputed cases): instead of None, return a
+    fresh session with the examiner's own agent.
     """
     context = steps.context
     agent = context.settings.agents.get(SECOND, "") or _blind_agent(context, examiner) or (examiner if always else "")

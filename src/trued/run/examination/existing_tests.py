@@ -21,8 +21,8 @@ async def with_existing_tests(
 
     The tests are not a requirement: they have no grade, and if they fail they refute every requirement.
 
-    `sealed`: the requirements come from a contract, or a person adds them to a contract. Then a requirement that an
-    agent wrote without a check gets none here: a person who adopted the requirement accepted only its words, and the
+    `sealed`: the requirements come from a contract, or a person adds them to a contract. Such a requirement gets no
+    check here if an agent wrote it without one: a person who adopted the requirement accepted only its words, and the
     agent could have chosen words that call for a weak check.
     """
     tools = await own_tools(workspace, workspace.base)
@@ -68,13 +68,13 @@ def _suite(check: Check, number: int) -> Requirement:
 
 
 def _with_named_runner(requirement: Requirement, tools: OwnTools, on_base: Collection[str]) -> Requirement:
-    """If the requirement's sentence names a test command ("`pytest -q` passes"), give it a check that counts these
-    tests. (A command check would see only an exit code, and would not run in the environment of tests.) If the command
-    runs the base's whole suite, the requirement gets the check of that suite. Other requirements are returned
-    unchanged.
+    """If the requirement's sentence names a test command ("`pytest -q` passes"), give the requirement a check that
+    counts the command's tests. (A command check would see only an exit code, and would not run in the environment of
+    tests.) If the command runs the base's whole suite, the requirement gets the suite's own check. Other requirements
+    are returned unchanged.
 
     The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
-    writes those, so what they show is only `self-tested`.
+    writes these files, so what their tests show is only `self-tested`.
     """
     command_check = _command_of_sentence(requirement)
     if not command_check or requirement.parts or requirement.checks not in ((), (command_check,)):
@@ -101,7 +101,8 @@ def _is_there(word: str, on_base: Collection[str]) -> bool:
 
 
 def _suites_like(check: Check, tools: OwnTools) -> list[Check]:
-    """The base's suites that the check runs as a whole, with the same runner and after the same commands."""
+    """The base's suites that the check runs in full. The check has to start the same runner as the suite, after the
+    same other commands."""
     if not isinstance(check, TestsCheck) or check.files or check.from_ or check.report or check.e2e:
         return []
     call = tools.runner(check.command)

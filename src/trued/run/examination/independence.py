@@ -16,8 +16,8 @@ def implementer_vendors(context: RunContext) -> set[str]:
 
 
 def authors_of(requirements: Iterable[Requirement], role: str) -> dict[str, Author]:
-    """Hash of a check → author, for the checks that a plan brings with its requirements. An agent of this `role` wrote
-    the plan. Manual checks are left out. Empty if `role` is "": then the user wrote the plan."""
+    """Hash of a check → author, for the checks that a plan brings with its requirements, except manual checks. `role`:
+    the role of the agent that wrote the plan. If the user wrote the plan, `role` is "" and the result is empty."""
     checks = (
         [check for requirement in requirements for check in requirement.checks if not isinstance(check, ManualCheck)]
         if role

@@ -14,8 +14,8 @@ COUNTING = (Base.RED, Base.UNJUDGED)  # what could not be judged may still turn 
 
 
 def lost_cases(before: Contract, after: Contract, requirement: str, goal_text: str) -> tuple[LostCases, ...]:
-    """For each clause and entry point of the requirement: how many of the agents' cases it has lost since it was first
-    sealed. Only cases that can prove something count: those that do not pass on the base.
+    """How many of the agents' cases a requirement has lost since it was first sealed, by clause and entry point. Only
+    cases that can prove something are counted: cases that do not pass on the base.
 
     A case of a requirement that consists of other requirements may quote `goal_text`, too.
     """

@@ -21,9 +21,9 @@ async def examine_before_work(steps: Steps, requirements: Requirements, *, prova
     """The requirements with cases. If an examiner was asked and no case is left, another agent of the run tries once.
     If there is still no case, a person decides: ask again, build the work without cases, or stop.
 
-    `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
-    If so, or with the setting `without_cases`, the first result is returned even if it has no cases. If only the plan
-    is wanted, nobody is asked. Raises `Waiting` if there is no answer, `Stopped` if the person decides to stop.
+    `provable`: something other than an examiner's case can prove a part of the work. Then, and with the setting
+    `without_cases`, the first result is returned even if it has no cases. If only the plan is wanted, no person is
+    asked. Raises `Waiting` if there is no answer, `Stopped` if the person decides to stop.
     """
     examination, context = await examine(steps, requirements), steps.context
     if provable or context.settings.without_cases or not examination.is_fruitless:

@@ -55,8 +55,8 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
 
 
 async def replace_case(steps: Steps, contract: Contract, disclosed: FailingCase) -> Contract:
-    """The contract with new cases in place of the disclosed one, and of every case that the disclosed one gives away,
-    in any requirement. A case without a replacement is recorded as lost."""
+    """The contract with new cases in place of the disclosed case, and of every case of any requirement whose result the
+    disclosed case gives away. A case without a replacement is recorded as lost."""
     known = contract.model_copy(update={"disclosed": (*contract.disclosed, disclosed.case)})
     requirements = [
         requirement for requirement in contract.requirements if _cases_known_from(contract, requirement, disclosed.case)

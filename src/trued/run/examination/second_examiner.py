@@ -67,8 +67,7 @@ def proving_cases(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
 
 
 def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
-    """The exchange as set-up for other exchanges. Of its expectations only the status is kept; with `status=False`,
-    none."""
+    """The exchange as set-up for other exchanges. It expects only a status; with `status=False`, nothing."""
     kept = {"status": case.status} if status and case.status is not None else {}
     return HttpCase(http=case.http, within_s=case.within_s, setup=True, **kept)
 
@@ -115,9 +114,9 @@ def is_same_json(left: Any, right: Any) -> bool:
 def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
     """Whether somebody who was shown the case `disclosed` knows the result of the case `shown`.
 
-    That is so if both are the same call or command line, whichever words of the requirement they quote. Two exchanges
-    count as the same if their requests are equal and their expectations do not contradict each other. (A contradiction
-    means that the exchanges before them differ.)
+    Cases with the same call or command line have the same result, whichever words of the requirement they quote. So do
+    exchanges with equal requests, unless their expectations contradict each other. (A contradiction means that the
+    exchanges before them differ.)
     """
     if isinstance(disclosed, CallCase) and isinstance(shown, CallCase):
         return disclosed.call == shown.call and _may_be_one_call(disclosed, shown)
@@ -131,9 +130,9 @@ def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
 
 
 def _may_be_one_call(first: CallCase, second: CallCase) -> bool:
-    """Whether both cases may pass the same arguments. One may pass by name what the other passes by position. Parameter
-    names are unknown here, so a named value matches any equal value that the other call passes in a further
-    position."""
+    """Whether both cases may pass the same arguments: one case may pass by name what the other passes by position. The
+    names of the positions are unknown here, so a named value matches any equal value among the positions that only the
+    other call fills."""
     fewer, more = sorted((first, second), key=lambda case: len(case.args))
     number = len(fewer.args)
     only_named = {name: value for name, value in fewer.kwargs.items() if name not in more.kwargs}
@@ -150,7 +149,7 @@ def _may_be_one_call(first: CallCase, second: CallCase) -> bool:
 
 
 def _may_be_one_response(first: HttpCase, second: HttpCase) -> bool:
-    """Whether one response could meet the expectations of both: whatever both of them expect is the same."""
+    """Whether one response could meet the expectations of both cases. Compares only what both cases mention."""
     pairs: list[tuple[Any, Any]] = [
         (first.status, second.status),
         (first.json_, second.json_),

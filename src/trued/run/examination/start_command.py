@@ -39,7 +39,8 @@ def needs_server(checks: Iterable[Check]) -> bool:
 
 
 async def with_server(requirements: Requirements, find: Callable[[], Awaitable[FoundServer]]) -> Requirements:
-    """The requirements, with a server if their checks need one and they name none. Raises BadInput if none is found."""
+    """Add a server to requirements whose checks need one, unless the requirements name a server. Raises BadInput if no
+    server is found."""
     needing = next((requirement for requirement in requirements.requirements if needs_server(requirement.checks)), None)
     if requirements.serve or needing is None:
         return requirements

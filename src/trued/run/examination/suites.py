@@ -54,8 +54,8 @@ class OwnTools:
         return self.checks.get("tests", ())
 
     def runner(self, command: str) -> RunnerCall | None:
-        """The test runner that a command starts, directly or by a script of the folder's package.json; None if it
-        starts none that the engine knows."""
+        """The test runner that a command starts, directly or by a script of the folder's package.json. None if the
+        engine does not know the runner, or if there is none."""
         folder = package_folder(command)
         return recognise_runner(command, self.scripts.get(folder, {}), of=folder)
 
@@ -99,7 +99,7 @@ async def own_tools(workspace: Workspace, commit: str) -> OwnTools:
 
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs, folders: Collection[str]) -> Iterator[Check]:
-    """The suites of each project folder, and those of the files outside all project folders."""
+    """The suites of each project folder, and the suites of the files outside all project folders."""
     commands_by_folder = {folder: await _suites_in(workspace, commit, blobs, folder, folders) for folder in folders}
     folders_with_suites = [folder for folder, commands in commands_by_folder.items() if commands]
     top = await _suites_in(workspace, commit, blobs, "", folders, apart=folders_with_suites)
@@ -146,9 +146,9 @@ def _matches_pattern(path: str, pattern: str) -> bool:
 
 
 async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: str) -> tuple[list[str], list[str]]:
-    """The pytest configuration of the project in this folder: its patterns for test files, and those for test functions
-    and classes. If only functions or classes are configured, the patterns for files are pytest's defaults. Both are
-    empty if neither is configured."""
+    """The name patterns in the pytest configuration of this folder: for test files, and for test functions and classes.
+    If only functions or classes are configured, the patterns for files are pytest's defaults. Both lists are empty if
+    no names are configured."""
     for path in [posixpath.join(folder, name) for name in CONFIGURED]:
         text = await _read_text(workspace, commit, path) if path in blobs else ""
         if path in blobs and configures_pytest(path, text):
@@ -159,7 +159,7 @@ async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs, folder: 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
     """Whether any of these files is named like a test and contains one. Every file with such a name is read, because
-    any number of empty ones may come first."""
+    many files without tests may come first."""
     texts = await workspace.read_all(commit, [path for path in paths if is_named_like_a_test(path)])
     return any(has_tests(path, text) for path, text in texts.items())
 
@@ -197,9 +197,9 @@ async def _node_suites(
 
 
 def _node_command(manifest: PackageManifest, folder: str, test: str, *, has_scripts: bool) -> str:
-    """The command for the package's tests: `npm test` if it ends with a runner whose tests can be counted, or the part
-    of the script up to that runner if more follows. Without a test script, the command of an installed runner.
-    Otherwise ""."""
+    """The command that runs the package's tests; "" if no tests can be counted. It is `npm test` if the test script
+    ends with a runner whose tests can be counted. If more follows this runner, it is the script up to the runner.
+    Without a test script, it starts an installed runner."""
     if recognise_runner(test, manifest.scripts, of=folder) is not None:
         return test
     if "test" in manifest.scripts:

@@ -15,8 +15,8 @@ SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 
 
 def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
-    """The value, and the line of every part. We read it node by node, because ruamel's own loader accepts tags and
-    merge keys."""
+    """The value, and the line of every part. The text's nodes are converted here, because ruamel's own loader accepts
+    tags and merge keys."""
     parser = YAML(typ="safe", pure=True)
     parser.composer.warn_double_anchors = False  # the later anchor counts, as in the YAML specification
     try:

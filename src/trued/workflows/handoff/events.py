@@ -6,8 +6,8 @@ from trued.model.events import JournalEvent
 
 
 class FeatureListWritten(JournalEvent, kind="features", omits=("feature", "attempt", "of")):
-    """The feature list as the engine wrote it. While a coder works on a feature, also the feature's id, the attempt's
-    number, and how many attempts it may take (`of`)."""
+    """The feature list as the engine wrote it. While a coder works on a feature, the event also has the feature's id,
+    the attempt's number, and how many attempts there may be (`of`)."""
 
     features: tuple[dict[str, Any], ...]
     feature: str = ""

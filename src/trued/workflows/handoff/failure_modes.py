@@ -124,8 +124,8 @@ def _short(value: Any) -> str:
 def premature_victory(
     feature: str, claimed: CoderClaims, counted: EngineCounts, read: Callable[[str], str | None] = lambda _: None
 ) -> tuple[Mode, ...]:
-    """The coder's claims that the commit refutes. `read` reads a file of the commit. The result says nothing about
-    held-out cases, because coders read it."""
+    """The coder's claims that the commit refutes. `read` reads a file of the commit. Coders see the result, so it
+    says nothing about held-out cases."""
     evidence = list(_overclaims(claimed, counted))
     for path in unchanged_files(claimed.files, counted.files | counted.changed):
         evidence.append(f"says that it changed {path}, which is not in the commit")
@@ -225,7 +225,7 @@ _PRINTING = ("say", "echo", "printf")
 
 
 def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[Mode, ...]:
-    """Installers and servers that an agent started on its own: init.sh neither runs nor prints these commands."""
+    """Commands by which an agent installed something or started a server, and which init.sh neither runs nor prints."""
     held = [command for text in (script, *_printed_commands(script)) for command, _ in simple_commands(text)]
     unknown: dict[str, None] = {}
     for line in commands:

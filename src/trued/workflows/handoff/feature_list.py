@@ -357,8 +357,8 @@ def blocked(features: FeatureList) -> tuple[Blocked, ...]:
 
 
 def requirement_of(feature: Feature, file: str = NAME) -> Requirement:
-    """The feature as a requirement: description and steps, verbatim. A person checks a manual feature, and the test
-    command any other; without a test command there is no check."""
+    """The feature as a requirement: description and steps, verbatim. A manual feature is checked by a person, any other
+    feature by its test command. Without a test command the requirement has no check."""
     return Requirement(
         id=feature.id,
         text="\n".join((feature.description, *feature.steps)),

@@ -95,7 +95,7 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
 
 async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
     """Let one fresh coder after another work on a feature, until no gap is left, the coders make no progress, or all
-    attempts are used up. A feature that only the environment keeps from being judged has not failed."""
+    attempts are used up. If only the environment keeps a feature from being judged, the feature has not failed."""
     task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(attempts):
@@ -133,8 +133,8 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
 async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
     """Have `init.sh` fixed before a coder works on a feature. A fix that breaks finished features is undone.
 
-    Returns the head with the fix, and how the set-up ended in the coder's clone. Raises `Stopped` if the rounds of the
-    settings bring no usable fix.
+    Returns the head with the fix, and how the set-up ended in the coder's clone. Raises `Stopped` if no fix
+    works after as many attempts as the setting `rounds` allows.
     """
     before, work, gaps = run.branch.head, "", steps.set_up_gaps(set_up)
     run.branch.disown(SCRIPT)
@@ -158,8 +158,8 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
 
 
 async def finish(run: Run, plan: Plan, project: HandoffProject) -> tuple[HandoffProject, Outcome]:
-    """Prove the last commit, and correct the feature list by that proof. If the list changed, also prove the commit
-    with the new list."""
+    """Prove the last commit, and correct the feature list where the proof shows something else. If the list changed,
+    also prove the commit with the new list."""
     await steps.count_what_may_install(run, project)
     outcome = await run.finish(plan)
     corrected = await steps.correct_list(run, project, outcome)

@@ -7,11 +7,12 @@ from trued.workflows.handoff.feature_list import is_feature_list, parse_feature_
 
 
 def check_specification(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    """Raise BadInput for a feature list that cannot be read; any other text is a specification."""
+    """Raise BadInput for a feature list or a `.json` file that cannot be read as a feature list. Any other text is a
+    specification."""
     if is_feature_list(goal.text) or PurePath(goal.source.file).suffix == ".json":
         parse_feature_list(goal.text, goal.source.file)
 
 
 def spared_roles(goal: Goal) -> tuple[str, ...]:
-    """Roles that this goal does not need: if the user provides the feature list, no agent writes one."""
+    """The roles that this goal does not need: the initializer, if the user provides the feature list."""
     return ("initializer",) if is_feature_list(goal.text) else ()

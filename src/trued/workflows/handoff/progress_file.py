@@ -167,8 +167,8 @@ def notes_below(text: str) -> str:
 
 
 def tidied(below: str) -> str:
-    """Agents' notes, made safe: plain text, cut to size; lines that look like a part of the engine's note are
-    marked."""
+    """Agents' notes as plain text; only the end of long notes is kept. Lines that look like a part of the engine's note
+    are marked."""
     text = "\n".join(_marked(line) for line in _clean_text(below).split("\n")).strip("\n")
     if len(text) <= BELOW_LIMIT:
         return text

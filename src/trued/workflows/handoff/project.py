@@ -66,7 +66,7 @@ class HandoffProject(Value):
     # -- what is to be done --------------------------------------------------------------------------------------------
 
     def plan(self, goal: Goal) -> Plan:
-        """The plan to seal: each feature as a task and a requirement, and the sentences of the specification."""
+        """The plan to seal: a task and a requirement for each feature, and the sentences of the specification."""
         prose = () if is_feature_list(goal.text) else sentence_criteria(goal)
         features = self.features.features
         return Plan(
@@ -94,7 +94,8 @@ class HandoffProject(Value):
 
     @property
     def awaited(self) -> frozenset[str]:
-        """Features that are built, according to the file, whether or not they are marked as passed."""
+        """Features that are built, according to the file: those marked as passed, and those whose notes say that they
+        wait for a person or are not judged yet."""
         built = (HOLDS, KEPT, NOT_JUDGED_YET)
         return frozenset(
             feature.id for feature in self.features.features if feature.passes or feature.agent_notes.startswith(built)
@@ -160,8 +161,8 @@ class HandoffProject(Value):
         )
 
     def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
-        """A copy with the verdict on this feature, for which no check found a gap. The feature passes if it is proven
-        or attested. Otherwise it waits for a person, and its notes say what is missing."""
+        """A copy with a verdict on this feature that has no gap. The feature passes if it is proven or attested.
+        Otherwise it waits for a person, and its notes say what is missing."""
         judged = verdict.requirements
         met = (
             verdict.holds
@@ -188,7 +189,8 @@ class HandoffProject(Value):
 
     def _command_for(self, judged: Iterable[Judged]) -> str:
         """The command by which a person accepts these requirements. It names each requirement that needs an approval of
-        its own. If only the contract's approval is missing, it names no requirement, and so approves the contract."""
+        its own. If only the contract's approval is missing, the command names no requirement and approves the
+        contract."""
         names = [
             judgement.id
             for judgement in judged
@@ -220,7 +222,7 @@ class HandoffProject(Value):
         return project
 
     def with_features_reopened(self, names: Iterable[str]) -> "HandoffProject":
-        """A copy in which these features are open again, and no other feature has a note that it is blocked."""
+        """A copy in which these features are open again. Other features lose their notes that they are blocked."""
         project, gone = self, set(names)
         for feature in self.features.features:
             if feature.id in gone:

@@ -94,8 +94,8 @@ def unjudged(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _reasons_not_judged(judged: Judged) -> tuple[str, ...]:
-    """What the environment lacks or, if that is not known, the reasons that agents may know: the result is written into
-    committed files, which agents read."""
+    """What the environment lacks or, if that is not known, the reasons that agents may know. (The result is written
+    into committed files, which agents read.)"""
     return tuple(map(str, judged.missing)) or reasons_for_agents(judged)
 
 
@@ -150,8 +150,8 @@ def _with_status_of(features: FeatureList, branch_list: str) -> FeatureList:
 
 
 async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> HandoffProject:
-    """The project with the state from `agent_state.json` and the notes from the progress file, both as the branch has
-    them."""
+    """The project with the state and the notes that are on the branch, in `agent_state.json` and in the progress
+    file."""
     before = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME) or "")
     state = before.model_copy(update=_run_facts(run, goal))
     project = await with_notes(run, project)
@@ -160,7 +160,7 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
 
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
-    """The project with the name and the log of the existing progress file, and with the agents' notes in it: the part
+    """The project with the name, the log and the agents' notes of the existing progress file. The notes are the part
     below the line "DO NOT EDIT ABOVE THIS LINE"."""
     existing = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = existing[0] if existing else run.settings.progress
@@ -251,8 +251,8 @@ def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
 
 
 def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
-    """Reopen features that failed, or that do not hold under an amended contract. `amended`: the verdict by that
-    contract; None if the contract was not amended. The gaps of this verdict go to the next coder of each feature."""
+    """Reopen features that failed, and features that do not hold in the verdict `amended`. The gaps of this verdict go
+    to the next coder of each feature. `amended`: the verdict by the amended contract; None if it was not amended."""
     if amended is None:
         return project.with_features_reopened(project.failed)
     project, unmet = with_requirements(run, project), list[str]()
@@ -325,9 +325,9 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds with at least the grade `by`. For the default it is enough that a check went from
-    red to green (even one of the implementer's own tests), that the requirement was already satisfied, or that a person
-    accepted it."""
+    """Whether each requirement holds with at least the grade `by`. A requirement has the default grade if a check went
+    from red to green (even one of the implementer's own tests), if it was already satisfied, or if a person accepted
+    it."""
     judged = verdict.requirements
     return bool(judged) and all(judgement.holds and judgement.grade >= by for judgement in judged)
 
@@ -372,7 +372,7 @@ async def judge_unbuilt(
 async def stop_for_environment(run: Run, project: HandoffProject) -> None:
     """End the run here, because features cannot be judged: raises `CannotJudge`.
 
-    In a replay, somebody has resumed the run since: then this function returns, and the caller judges again.
+    In a replay, a person has resumed the run after this end. Then this function returns, and the caller judges again.
     """
     notes = {name: project.features[name].agent_notes.partition(": ")[2] for name in project.unjudged}
     why = "; ".join(dict.fromkeys(notes.values()))
@@ -385,10 +385,10 @@ async def stop_for_environment(run: Run, project: HandoffProject) -> None:
 
 
 def command_to_judge_again(run: Run) -> str:
-    """The command that judges kept work again, once the environment has what it lacked: usually `trued resume`.
+    """The command that judges kept work again, once the environment is fixed: usually `trued resume`.
 
-    If checks could not be judged on the base either, the contract was sealed without their results. Then the command
-    starts a new run from the same branch, which seals again.
+    If checks could not be judged on the base either, the contract was sealed without their results. In this case the
+    command starts a new run from the same branch, and the new run seals a new contract.
     """
     blind = any(
         tried.outcome is Outcomes.UNJUDGED for fact in run.judgement.contract().base_facts for tried in fact.tried

@@ -53,8 +53,8 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a handoff that ended: with more attempts at features that failed according to the newest list,
-    and at what the contract asks for since it was amended."""
+    """The command that gives more attempts to a handoff that ended, and what the attempts are for: features that failed
+    according to the newest list, and the requirements of a contract that a person amended after the end."""
     lists = [event for _, event in of_kind(events, FeatureListWritten)]
     failed = (
         [str(feature.get("id")) for feature in lists[-1].features if feature.get("state") == "failed"] if lists else []

@@ -80,8 +80,8 @@ class ClusterDecision(Value):
 
 
 class Rule(Value):
-    """Matches if at least `least` of the agents in `of` have the status `are` or, if `are` is a severity, that severity
-    or a worse one. A missing agent counts as ERROR."""
+    """Matches if at least `least` of the agents in `of` have the status `are`. If `are` is a severity, agents with this
+    or a worse severity are counted. A missing agent counts as ERROR."""
 
     least: int
     of: tuple[str, ...]
@@ -131,7 +131,7 @@ class DecisionTable(Value):
 
 
 class Opinion(NamedTuple):
-    """An agent's status and severity. If its words are unknown or contradict each other, the worst reading counts."""
+    """An agent's status and severity. If the two contradict each other or are unknown, the worst reading counts."""
 
     name: str
     status: Status
@@ -158,7 +158,7 @@ class Opinion(NamedTuple):
 
 
 def allowed_status(name: str, status: Status) -> Status:
-    """The effective status: ERROR if the agent asks for a revision although it may not."""
+    """The status that counts: ERROR if the agent asks for a revision, but is not allowed to do so."""
     return Status.ERROR if status is Status.NEEDS_REVISION and name not in REVISING else status
 
 

@@ -32,7 +32,7 @@ class ClusterDecided(JournalEvent, kind="decided", omits=("silent",)):
 
 
 class CritiqueClosed(JournalEvent, kind="critique"):
-    """The ids of the severe critiques of the design: which are still open after the work, and which are closed."""
+    """The severe critiques of the design after the work, by id: `stands` are still open, and `closed` are closed."""
 
     stands: tuple[str, ...]
     closed: tuple[str, ...]

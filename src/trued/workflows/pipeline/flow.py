@@ -91,8 +91,8 @@ async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
 
 
 async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Outcome, CheckEnd]:
-    """Check again after a person resumed a run whose checks had ended badly. If agents gave no answer, only they are
-    asked. If all answered, what they found is fixed, and everything is checked again."""
+    """Check again after a person resumed a run whose checks had ended badly. If agents gave no answer, only these
+    agents are asked. If all agents answered, what they found is fixed, and everything is checked again."""
     await lead.run.record(StepRepeated(why=end.why_again))
     if end.verified.silent:
         verified = await verify(lead, plan, end.verified.good)
@@ -127,8 +127,8 @@ async def prove_last_commit(
 
 
 async def ask_critics_again(lead: Orchestrator) -> None:
-    """Ask each critic whose critique is still Critical, although the design was revised, about the finished work. The
-    critique stays open until this critic withdraws it."""
+    """Ask critics about the finished work if their critique was still Critical after the design was revised. A critique
+    stays open until its critic withdraws it."""
     names = {critique.by for critique in lead.critiques.values() if critique.severity >= Severity.CRITICAL}
     if not names:
         return
@@ -146,7 +146,7 @@ async def ask_critics_again(lead: Orchestrator) -> None:
 
 async def verify(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern B: if the work does not build, no other verifier is asked. The engine also builds and proves the work,
-    and the worse result counts. `answered`: answers on the same work, which are not asked for again."""
+    and the worse result counts. `answered`: answers of agents that need not be asked again, on the same work."""
     known = dict(answered or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
@@ -182,7 +182,7 @@ async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
 
 async def review(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give.
-    `answered`: answers on the same work, which are not asked for again."""
+    `answered`: answers of agents that need not be asked again, on the same work."""
     known = dict(answered or {})
     await lead.begin_step("review", REVIEWERS)
     reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)

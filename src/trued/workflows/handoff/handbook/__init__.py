@@ -14,7 +14,7 @@ ABOUT = "Build an application from its specification, one feature and one fresh 
 
 
 def handbook(form: RoleFormat, top: Path) -> list[Export]:
-    """The command as a file for that tool."""
+    """The command as a file below `top`, in the format of a tool."""
     files = {"features": feature_list.NAME, "script": SCRIPT, "progress": PROGRESS[0]}
     template = Path(__file__).parent / "handoff.md.j2"
     return plan_command(form, top, "handoff", ABOUT, template, attempts=Settings().rounds, **files)

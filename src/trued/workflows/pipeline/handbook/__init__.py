@@ -23,7 +23,7 @@ WIDE = 128
 
 
 def handbook(form: RoleFormat, top: Path, tables: Sequence[DecisionTable] = TABLES) -> list[Export]:
-    """The files of the handbook (orchestrator, dispatch patterns, prompt) in the format of that tool."""
+    """The files of the handbook (orchestrator, dispatch patterns, prompt), in the format of a tool."""
     return [plan_export(ORCHESTRATOR, top / path, text, top) for path, text in texts(form, tables).items()]
 
 

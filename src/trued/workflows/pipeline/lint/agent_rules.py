@@ -73,7 +73,7 @@ def _anchor(page: PromptPage) -> Iterator[Violation]:
     qualified = any(OWN_MEMORY.search(piece.text) for piece in anchor.statements())
     unqualified = [] if qualified else list(_forbidden(anchor))
     for line in unqualified:
-        message = "it must not write memory.md, and nothing says that it has an isolated memory of its own"
+        message = "the anchor forbids memory.md, but does not say that the agent has an isolated memory of its own"
         yield Violation(page.shown, line, "TS-13.1", message)
     if not qualified and not unqualified:
         yield Violation(page.shown, anchor.line, "TS-13.3", "the anchor says nothing of the agent's isolated memory")

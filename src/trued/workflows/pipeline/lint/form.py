@@ -68,7 +68,7 @@ def _sections(page: PromptPage) -> Iterator[Violation]:
 
 
 def _is_opened_with(title: str, page: PromptPage) -> bool:
-    """Whether the opening text replaces this section: the role and the prohibitions may be there without a heading."""
+    """Whether the page's opening text replaces this section. The role and the prohibitions need no heading there."""
     if title == "role":
         return bool(page.opening)
     return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", piece.text, re.I) for piece in page.opening)
@@ -145,8 +145,11 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Violation]:
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
-    """The statuses that an agent may end with, and their lines. A line that begins with statuses offers these, and also
-    a status that begins a quoted reply such as `ERROR: …`. Any other status in such a line is only mentioned."""
+    """The statuses that an agent may end with, and their lines. They are taken from lines that begin with a status.
+
+    Such a line offers the statuses at its beginning, and a status that begins a quoted reply such as `ERROR: …`. Any
+    other status in the line is only mentioned.
+    """
     for piece in reversed([statement for statement in section.statements() if statement.kind != "header"]):
         for start, text in _block_parts(piece):
             yield from ((status[1], piece.line_at(start + status.start())) for status in _statuses(text))
@@ -163,8 +166,8 @@ def _statuses(text: str) -> Iterator[re.Match[str]]:
 
 
 def _block_parts(piece: TextBlock) -> Iterator[tuple[int, str]]:
-    """A block in parts, with their offsets: a fence line by line, other text split before lines that begin with a
-    status."""
+    """A block in parts, each with its offset. A fence is split into lines, other text before each line that begins with
+    a status."""
     chunk, start = "", 0
     for line in piece.text.splitlines(keepends=True):
         if chunk and (piece.kind == "code" or LINE.match(line)):
@@ -187,9 +190,11 @@ def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Violation
 
 
 def _literals(text: str, *, is_code: bool) -> Iterator[str]:
-    """The parts of a completion line that an agent is to write literally. In code, that is the whole line. In other
-    text: code spans that begin with a status, and what follows the status if it has a colon or if there are no code
-    spans."""
+    """The parts of a completion line that an agent is to write literally. In code, that is the whole line.
+
+    In other text, these are the code spans that begin with a status. The text after the status is another such part if
+    it has a colon, or if there are no code spans.
+    """
     if is_code:
         yield text
         return

@@ -123,8 +123,8 @@ def normal(title: str) -> str:
 
 
 def pieces_of(text: str, first: int = 1, deep: int = 0) -> tuple[TextBlock, ...]:
-    """All blocks of a Markdown text whose first line has the number `first`. `deep`: how many unclosed fences the text
-    is inside of."""
+    """All blocks of a Markdown text whose first line has the number `first`. `deep`: the number of
+    unclosed fences around the text."""
     return tuple(_Walk(_markdown().parse(text), first, text.split("\n"), deep).pieces())
 
 
@@ -214,8 +214,8 @@ class _Walk:
         return TextBlock("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
 
     def _is_open(self, token: Token) -> bool:
-        """Whether nothing closes this fence. Everything after it would then be code, so the caller parses the fence's
-        content as text."""
+        """Whether nothing closes this fence. If so, Markdown reads the rest of the file as code, so the caller parses
+        the fence's content as text."""
         start, end = token.map or (0, 0)
         last = self._lines[end - 1].strip() if end > start + 1 else ""
         return (
