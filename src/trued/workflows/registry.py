@@ -1,6 +1,6 @@
-"""The installed workflows. Our own and a user's are entry points of the group `trued.workflows`.
+"""The installed workflows: trued's and those of other packages. Each is an entry point of the group `trued.workflows`.
 
-They are looked up only when a workflow is needed: commands that only list runs need none.
+Entry points are looked up only when a workflow is needed: commands that only list runs need none.
 """
 
 import sys
@@ -44,7 +44,7 @@ def descriptor(name: str) -> WorkflowDescriptor:
 
 def find_descriptor(name: str) -> WorkflowDescriptor | None:
     """The workflow of this name, for code that shows an old run and can do without the workflow. None if it is gone or
-    broken; ours if another package registers the same name."""
+    broken. If another package registers the name of one of trued's workflows, trued's is returned."""
     try:
         return _own_descriptor(name) or descriptor(name)
     except BadInput:

@@ -1,4 +1,4 @@
-"""Selects the files to lint, in sets: named files, folders, a repository's role files, the packaged roles."""
+"""Selects the files to lint and groups them into sets, each of which is linted as a whole."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class File:
 
 @dataclass
 class LintResult:
-    """All findings, and how many files, unjudged agents and pipelines there were."""
+    """All findings, and the numbers of files, of unjudged agents and of pipelines."""
 
     found: list[Violation] = field(default_factory=list)
     files: int = 0
@@ -62,7 +62,8 @@ def named_sets(paths: Iterable[Path]) -> Iterator[list[File]]:
 
 
 def repository_sets(top: Path) -> Iterator[list[File]]:
-    """The role files in this repository, one list for each format: those that trued reads, Claude Code's, and so on."""
+    """The role files in this repository, one list for each format: trued's, Claude Code's, and so on. A format's list
+    also has the prompts and dispatch patterns of a pipeline."""
     sets: dict[str, list[File]] = {}
     for path, form in role_files(top):
         shown = str(path.relative_to(top))

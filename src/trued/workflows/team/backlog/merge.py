@@ -35,8 +35,8 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without the new lines (lines without an id) that are also in `before`. They were added to the backlog
-    when `before` was read, and must not be added again."""
+    """`after` without the lines without an id that `before` also has. The backlog got these lines when `before` was
+    merged: they must not be added again."""
     known = {(feature.id, line) for feature in before.features for line in _new_lines(feature)}
     return after.changed(
         features=tuple(
@@ -115,8 +115,8 @@ class _Merge:
         return Backlog(features=tuple(features), given=highest, kept=self.after.backlog.kept)
 
     def _in_place(self, what: str, now: Sequence[P], after: Sequence[P], before: Mapping[str, Any]) -> list[P]:
-        """The person's parts in the person's order. A part that was added meanwhile comes after the part that it
-        follows in `now`. Parts that the person removed are left out, and reported."""
+        """The parts in the person's order. A part that the team added meanwhile is inserted after the part that
+        precedes it in `now`. Parts that the person removed are left out, and reported."""
         parts = list(after)
         in_edit = getattr(self.after, what)
         previous = ""
