@@ -110,8 +110,8 @@ async def _settings(run: Run) -> TeamSettings:
 
 
 async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -> Crew:
-    """Read a flat list of tasks: the goal itself, or what an older tool left. The original is kept. If an earlier run
-    has read the same list, use the backlog that it left."""
+    """Convert a flat list of tasks, which is the goal itself or a file of an older tool, into the backlog. The list is
+    kept as a file. If an earlier run has converted the same list, that run's backlog is used."""
     flat = is_list_of_tasks(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
     text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
@@ -264,7 +264,8 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 
 
 def _show_progress(run: Run, crew: Crew) -> None:
-    """Show who works on what, in the live copies only: on the branch, files are written when an attempt has ended."""
+    """Show in the live copies of two files who works on what. The files on the branch change only when an attempt has
+    ended."""
     files = crew.files
     for name in ("dev/progress.md", "feature-status.md"):
         run.branch.show(f"{FOLDER}{name}", files[f"{FOLDER}{name}"])
@@ -399,7 +400,7 @@ async def find_issues(
     run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
     """The issues that keep a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues
-    that evidence does not settle. If UAT has no issue and the subject is already proven, it is not proven again. Closes
+    that evidence does not settle. The subject is not proven again if it is already proven and UAT has no issue. Closes
     UAT's session."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
@@ -413,8 +414,8 @@ async def find_issues(
 async def record_validation(
     run: Run, crew: Crew, subject: Task | Plan, replies: Sequence[Validated], issues: Sequence[Finding]
 ) -> Crew:
-    """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's
-    replies, the second one after it saw the evidence; empty if no agent validates."""
+    """Record how a validation ended. It passes only if there are no `issues`. `replies`: UAT's reply and, if UAT was
+    asked again with the evidence, its second reply; empty if UAT is off."""
     validated = replies[0] if replies else None
     name, why = subject_name(subject), tuple(issue.what for issue in issues)
     crew = crew if issues else crew.with_proven(name)

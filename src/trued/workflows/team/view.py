@@ -196,7 +196,7 @@ def _add_report(team: Team, tree: RunTree, key: str, event: TeamReported) -> Non
 
 
 def _beside_task(key: str, task: str) -> str:
-    """A key in the same scope as the calls for the task."""
+    """The key under which an event about a task is shown: in the scope of the task's calls."""
     if not task or inner_scope(key) == f"task {task}":
         return key
     return f"{scope_of(key)}/task {task}/team".removeprefix("/")

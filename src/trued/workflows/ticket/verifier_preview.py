@@ -59,11 +59,10 @@ class VerifierPreview:
 
 @asynccontextmanager
 async def open_preview(run: Run) -> AsyncIterator[VerifierPreview]:
-    """Keep a preview of the head up while a verifier views it. The first of these that exists is used: the pushed
-    branch's preview, if the settings name one; a server, as the contract describes it; the preview that the ticket
-    names. If agents may not use this machine's network, no server is started, and the ticket's preview counts as
-    unreachable.
+    """Keep a preview of the head up while a verifier views it. The preview is the one of the pushed branch, if the
+    settings name it; else a server that the contract describes; else the address that the ticket names.
 
+    If agents may not use this machine's network, no server is started, and the ticket's preview counts as unreachable.
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """
     contract, outside = run.steps.state.proof.contract, run.ticket.preview if run.ticket else ""

@@ -77,8 +77,8 @@ async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, 
 
 
 async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:
-    """Copy one commit by packing and unpacking it, so that git checks every object and takes over no file of the agent.
-    Returns the commit; "" if that failed."""
+    """Copy one commit by packing and unpacking it. So git checks every object, and no file of the agent gets into the
+    store. Returns the commit; "" if the copy failed."""
     wanted = f"{tip}\n^{head}\n".encode()
     arguments = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
     code, pack, _ = await store.git.attempt(*arguments, stdin=wanted, variables=_agent_objects(git), within_s=WITHIN_S)

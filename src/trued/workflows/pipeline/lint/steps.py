@@ -30,7 +30,7 @@ def in_step(page: PromptPage, step: str) -> Iterator[TextBlock]:
 
 
 def steps_by_line(page: PromptPage) -> dict[int, str]:
-    """Line number → the step of `CLUSTERS` that the line belongs to. If a line belongs to two steps, the first counts."""
+    """Line number → the step of `CLUSTERS` that the line belongs to; the first step if it belongs to two."""
     return {
         line: step
         for step in reversed(CLUSTERS)

@@ -35,8 +35,8 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without the lines without an id that `before` also has. The backlog got these lines when `before` was
-    merged: they must not be added again."""
+    """`after`, minus those new lines (lines without an id) that `before` already has. The backlog got them when
+    `before` was merged."""
     known = {(feature.id, line) for feature in before.features for line in _new_lines(feature)}
     return after.changed(
         features=tuple(
