@@ -132,8 +132,8 @@ class Orchestrator:
 
     @property
     def critique_context(self) -> dict[str, BriefContext]:
-        """The open critiques of the design, for the brief of an agent that checks the work: it reports which of these
-        critiques apply to the work, too."""
+        """The open critiques of the design, for the brief of an agent that checks the work. The agent reports which of
+        them also apply to the work."""
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
 
     async def changes_context(self) -> dict[str, BriefContext]:
@@ -175,7 +175,7 @@ class Orchestrator:
         """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories.
 
         `memories`: used instead of the memories made from the replies. `files`: further files, by path. `notes`: agent
-        → what the engine found itself; it is appended to the agent's document.
+        → findings of the engine, which are appended to the agent's document.
         """
         written = dict(files or {})
         for result in returned.values():
@@ -207,8 +207,8 @@ class Orchestrator:
         )
 
     async def _earlier_rounds(self, written: Mapping[str, str]) -> dict[str, str]:
-        """The documents and memories that this step overwrites: path → old text. The path is a new one that contains
-        the number of the old text's round."""
+        """New path → old text, for the documents and memories that this step overwrites: the first version of
+        `design.md` is kept as `design.round-1.md`."""
         documents = dict[str, str]()
         for path, text in written.items():
             folder, _, name = path.rpartition("/")
@@ -401,7 +401,7 @@ class Orchestrator:
 
 
 def worst_severity(name: str, reply: PipelineReply) -> str:
-    """The agent's highest severity, in its own scale: what it states, or the worst of its findings if that is worse."""
+    """The reply's severity, in the agent's own scale: the stated severity or, if that is worse, the worst finding's."""
     own_word, kind = reply.severity, name.partition("-")[0]
     scale, worst = SCALES.get(kind), max((finding.severity for finding in reply.findings), default=Severity.NONE)
     if kind == "v" and (unfinished_tasks(reply) or worst >= Severity.MAJOR):

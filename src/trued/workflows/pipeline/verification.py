@@ -31,7 +31,9 @@ from trued.workflows.pipeline.task_plan import Work
 TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
 COMMANDS = 8  # this many test commands of a plan are run
-NOT_RUN = f"`{{command}}`, which the plan names for its tests, was not run: the engine runs {COMMANDS} such commands"
+NOT_RUN = (
+    f"the plan's test command `{{command}}` was not run: the engine runs at most {COMMANDS} test commands of a plan"
+)
 NOT_COUNTED = "`{command}`, which the plan names for its tests, belongs to no runner whose tests can be counted"
 SHOWN = 20  # gaps listed in a brief; the verification files have them all
 LINE = 300
@@ -411,8 +413,8 @@ def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[F
 def grave_critiques(
     returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None
 ) -> dict[str, Finding]:
-    """Critiques that are High or worse after the revision, by id. If a critic gave no second answer, its answer
-    `before` counts."""
+    """Critiques that are High or worse after the revision, by id. If a critic gave no second answer, its first answer
+    (in `before`) counts."""
     critiques = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]

@@ -60,7 +60,7 @@ SHORT = {"implementation": "implement", "verification": "verify"}
 
 @dataclass(frozen=True, slots=True)
 class PipelineStage:
-    """One step of the pipeline, however often the run came back to it."""
+    """One step of the pipeline, including its repetitions."""
 
     name: str
     number: str = ""

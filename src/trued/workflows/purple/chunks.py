@@ -21,7 +21,7 @@ def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
 
 async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Plan) -> bool:
     """Whether the chunk needs no work: the user's own cases pass on the base and on the newest commit, or the plan
-    marks the chunk as done and no check contradicts that. If so, an event and the log report that it is skipped."""
+    marks the chunk as done and no check contradicts that. An event and the log report a chunk that needs no work."""
     marked = chunk.id in plan.done
     if not (marked or run.judgement.was_met_on_base(chunk)):
         return False

@@ -294,7 +294,7 @@ class Crew(Value):
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_new_attempts(self, tasks: Sequence[str]) -> "Crew":
-        """A copy with one more attempt for each task; none of them is still idle."""
+        """A copy with one more attempt for each task. The tasks are no longer idle."""
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)

@@ -93,8 +93,8 @@ def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
 
 
 async def _settings(run: Run) -> TeamSettings:
-    """The run's settings. Settings left at their default are taken from an older tool's configuration, unless an
-    earlier team left its own `config.toml` on the base."""
+    """The team's settings. An older tool's configuration replaces settings that have their default, unless an earlier
+    team left its own `config.toml` on the base."""
     team, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
         return team
@@ -237,7 +237,7 @@ async def record_question(run: Run, crew: Crew, asker: tuple[str, str], role: st
 async def record_answer(
     run: Run, crew: Crew, role: str, asker: tuple[str, str], clarified: Clarified
 ) -> tuple[Crew, str]:
-    """Record the role's answer and return it. If the role doubts its answer, the question stays pending."""
+    """Record the role's answer and return it. If the role's status is not DONE, the question stays pending."""
     about, answer, doubt = asker[1], clarified.answer, doubt_in(clarified)
     answer = f"the {role} says {doubt}\n{answer}" if doubt else answer
     await run.record(RoleAnswers(role=role, text=run.context.redact(answer)))
@@ -472,7 +472,7 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
     unmet = tuple(crew.gaps_in_plan())
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
     run.judgement.object("the team", objections)
-    why = "it is in the backlog, and the contract does not contain it"
+    why = "it is in the backlog, but not in the contract"
     run.judgement.set_outside(partial(outside_criteria, crew=crew), plan, why)
     await report(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)

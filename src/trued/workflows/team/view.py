@@ -206,7 +206,7 @@ _Lines: TypeAlias = Iterator[tuple[str, bool]]  # text, and whether it is a warn
 
 
 def _begun(team: Team, event: TeamReported) -> _Lines:
-    """The project's kind and the features, as soon as they are known."""
+    """Lines about the project's kind and about new features."""
     if event.project and event.project != team.kind:
         team.kind = event.project
         team.commands = {name: command for name, command in event.commands.items() if command}

@@ -54,7 +54,7 @@ async def implement(run: Run, verdict: Verdict) -> Summary:
 async def verify_in_rounds(
     run: Run, plan: Plan, story: list[Summary], issues: tuple[Issue, ...] = (), rounds: int = 0
 ) -> int:
-    """Verify, fix, verify again, until there is no issue, nothing changes, or the rounds are used up.
+    """Verify, fix and verify again, until there is no issue, a fix changes nothing, or the rounds are used up.
 
     `story`: summaries of the agents' work so far; this function adds the fixers' summaries. `issues`: issues to fix
     before the first round. `rounds`: the number of earlier rounds. Returns the number of the last round.

@@ -115,7 +115,7 @@ async def _external(run: Run, url: str, why: str) -> PreviewAddress:
 
 
 async def _pushed(run: Run) -> PreviewAddress:
-    """Push the head, and wait until its preview answers."""
+    """Push the head, and wait until the preview of the pushed branch answers."""
     configured, head = run.settings.preview, run.branch.head
     url = configured.address(run.branch.name, head)
 
@@ -180,7 +180,7 @@ def _unmet(run: Run, name: str, url: str, look: PageLook) -> list[Issue]:
 def _why_unreachable(url: str, *, errors: bool = False) -> str:
     """Why an address cannot be reached; "" if a server answers. `errors`: an HTTP error does not count as an answer."""
     if not re.match(r"https?://", url):
-        return "it is not an address that a browser opens"
+        return "the address does not begin with http:// or https://"
     try:
         request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (checked above)
         urllib.request.build_opener(_NoRedirect).open(request, timeout=OUTSIDE_S).close()
@@ -189,7 +189,7 @@ def _why_unreachable(url: str, *, errors: bool = False) -> str:
     except (OSError, ValueError) as error:
         return f"it cannot be reached: {getattr(error, 'reason', error)}"
     except http.client.HTTPException:
-        return "it is not the address of a web server, or that server does not answer"
+        return "no web server answers there"
     return ""
 
 

@@ -64,8 +64,8 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
 
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
-    """Copy the agent's own commits into the store, and return the commits at their tips. Tips that the store already
-    has, or that cannot be copied, are left out."""
+    """Copy the agent's own commits into the store. Returns the commits at the tips of the agent's refs, without those
+    that the store already had or that could not be copied."""
     tips = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # the store has `head` already
     if not tips:
         return ()

@@ -295,8 +295,8 @@ class Clones:
 
 
 def _index_hash(index: Path, head: str) -> str:
-    """The hash of an index file's content, which git writes at the end of the file; "" if it is not there, because the
-    file is incomplete."""
+    """The hash that git writes at the end of an index file; "" if the file is incomplete: then the end is not the hash
+    of what precedes it."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])

@@ -121,8 +121,8 @@ async def _repository_around(start: Path) -> Path | None:
 
 
 async def _comes_with_a_commit(folder: Path) -> bool:
-    """Whether this repository is inside another one and in that one's HEAD commit. Then it is a submodule, or a bare
-    repository whose files are tracked. (Git tracks nothing called `.git`, so there is no other way.)"""
+    """Whether this repository is in the HEAD commit of a repository around it: as a submodule, or as a bare repository
+    whose files are tracked. (Git tracks nothing called `.git`, so there is no other way.)"""
     for above in folder.parents:
         git_folder = _git_folder(above)
         if git_folder is None or git_folder == above:
@@ -297,7 +297,7 @@ async def is_descendant(head: NamedCommit, base: NamedCommit) -> bool | None:
 
 
 async def common_ancestor(head: NamedCommit, base: NamedCommit) -> str:
-    """The newest commit that both have in their histories, as the head's repository knows it; "" if there is none."""
+    """The newest commit that is in both histories, as far as the head's repository knows them; "" if there is none."""
     code, out, _ = await Git(head.git).attempt("merge-base", base.commit, head.commit)
     ancestor = out.decode(errors="replace").strip()
     return ancestor if code == 0 and _COMMIT.fullmatch(ancestor) else ""

@@ -88,8 +88,8 @@ def printable_address(address: str) -> str:
 
 
 def _without_login(address: str) -> str:
-    """The address that git gets: an http(s) address with a password loses user and password, any other stays as it
-    is."""
+    """The address that git gets: without user and password if it is an http(s) address with a password, else
+    unchanged."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.password:
         return address

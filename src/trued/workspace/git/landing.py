@@ -109,7 +109,7 @@ class TargetBranch:
         return {inside for path in paths for root in roots for inside in _inside(root, path)}
 
     async def _settings(self, roots: Sequence[Path]) -> list[tuple[str, str]]:
-        """The settings of the user's git, as pairs of file and setting; settings of single working trees included."""
+        """The settings of the user's git, including those of single working trees: pairs of file and setting."""
         settings_by_origin = dict[tuple[str, str], None]()
         for within in (None, *(root for root in roots if root.is_dir())):
             arguments = ("config", "--list", "--includes", "--show-origin", "-z")

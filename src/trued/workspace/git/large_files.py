@@ -1,7 +1,8 @@
 """Adds LFS files and submodules to a checkout. Both are copied by hash from the user's repository.
 
-A large file is copied only if the base also refers to it; otherwise its pointer stays. A submodule is checked out, at
-the commit that the head names, only if the base has a submodule at the same path. Otherwise its folder stays empty.
+A large file is copied only if the base also refers to it; otherwise its pointer stays. A submodule is checked out only
+if the base has one at the same path; otherwise its folder stays empty. It is checked out at the commit that the new
+commit names, not at the one that the base names.
 """
 
 import asyncio

@@ -135,7 +135,8 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
 
 
 def _start_without_commits(root: Path, tip: str) -> BranchStart:
-    """The empty root commit, from which a run starts in a repository without commits."""
+    """The start of a branch without commits of the user: the empty root commit that a run makes in a repository without
+    commits. If the branch has no such commit, the start is unknown."""
     roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
     if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
         return BranchStart(roots[0])

@@ -61,9 +61,9 @@ _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 class GitWorkspace:
     """Where the agents of one run work and its checks run. `Workspace` documents the methods.
 
-    `confinement`: what agents may see besides the system and the interpreter. Checks run at the same sandbox level, but
-    see only the system and the interpreter. Each check has only the network that it asks for. Call `begin` before
-    anything else, and again after a restart.
+    `confinement`: the sandbox level, and what agents may see besides the system and the interpreter. Checks run at the
+    same level, but do not see what agents see besides. Each check has only the network that it asks for. Call `begin`
+    before anything else, and again after a restart.
     """
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:

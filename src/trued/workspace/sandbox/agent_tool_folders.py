@@ -35,7 +35,7 @@ KNOWN = (
 
 def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
     """Folders to show so that programs on PATH can run. System folders are left out, because every sandbox shows them.
-    Of HOME, only known folders of tools are in the result."""
+    HOME is never shown as a whole: only virtual environments and known folders of tools in it are."""
     return tuple(dict.fromkeys(shown for entry in path.split(":") for shown in _readable_folders(entry, Path(home))))
 
 

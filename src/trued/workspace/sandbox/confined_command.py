@@ -65,8 +65,8 @@ def confine(
 
 
 def _launcher_words(confinement: Confinement, limits: ProcessLimits) -> list[str]:
-    """The start of the command line: it runs `scope.py`, which bars processes inside from abstract sockets and from
-    processes outside, and starts bubblewrap with hidden options."""
+    """The start of the command line. It runs `scope.py`, which starts bubblewrap and hides bubblewrap's options. With
+    `confinement.scoped`, `scope.py` also bars processes inside from abstract sockets and processes outside."""
     scopes = "scoped" if confinement.scoped else "open"
     return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={bound}" for name, bound in _bounds(limits))]
 

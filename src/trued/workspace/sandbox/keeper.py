@@ -157,7 +157,7 @@ def descendants(root: int) -> list[int]:
 
 
 def _parent(process: str) -> str:
-    """The parent of a process; "" if it has ended."""
+    """The parent of a process; "" if the process has ended."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123
             return file.read().rpartition(b")")[2].split()[1].decode()

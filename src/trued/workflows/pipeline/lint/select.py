@@ -41,11 +41,12 @@ class File:
 
 @dataclass
 class LintResult:
-    """All findings, and the numbers of files, of unjudged agents and of pipelines."""
+    """All findings, and how many files and pipelines were linted. `unjudged`: how many agents do not follow the
+    convention, so that only their fields were checked."""
 
     found: list[Violation] = field(default_factory=list)
     files: int = 0
-    unjudged: int = 0  # agents that do not follow the convention, so that only their fields were checked
+    unjudged: int = 0
     pipelines: int = 0
 
 

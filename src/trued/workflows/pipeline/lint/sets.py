@@ -158,9 +158,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The blocks, with a last block of code parsed as text if that finds sections of the convention that are missing
-    elsewhere. Such a block is usually no code: an inner fence closed the outer one by mistake, and the outer fence's
-    end then opened a block that contains the rest of the file."""
+    """The blocks. A last block of code is parsed as text if it has sections of the convention that no other block has.
+    Then it is no code: an inner fence closed the outer fence by mistake, so the outer fence's end opened a new block
+    with the rest of the file."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

@@ -486,7 +486,7 @@ _CHILDREN = {"BacklogFeature": ("criteria", "stories"), "Story": ("tasks",)}
 
 
 def children(part: "Part") -> "dict[str, Part]":
-    """The parts directly inside this one. Each key is "+" and the part's id, as in `Piece.name`."""
+    """The parts directly inside `part`. Each key is "+" and the id of an inner part, as in `Piece.name`."""
     held = [
         name
         for name in _CHILDREN.get(type(part).__name__, ())

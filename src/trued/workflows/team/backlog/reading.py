@@ -320,7 +320,7 @@ class _BacklogReading:
 
 
 def _value(draft: _Draft, kind: type[P]) -> P:
-    """The draft as a value. If the engine would have written it differently, the value keeps the person's form."""
+    """The draft as a value. Where the person's text differs from what the engine would write, the value keeps it."""
     held = {AcceptanceItem: "criteria", Story: "stories", BacklogTask: "tasks"}
     fields, pieces = dict(draft.fields), []
     for entry in draft.order:
