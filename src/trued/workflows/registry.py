@@ -1,4 +1,4 @@
-"""The installed workflows: trued's and those of other packages. Each is an entry point of the group `trued.workflows`.
+"""The installed workflows: our own and those of other packages. Each is an entry point of the group `trued.workflows`.
 
 Entry points are looked up only when a workflow is needed: commands that only list runs need none.
 """
@@ -44,7 +44,7 @@ def descriptor(name: str) -> WorkflowDescriptor:
 
 def find_descriptor(name: str) -> WorkflowDescriptor | None:
     """The workflow of this name, for code that shows an old run and can do without the workflow. None if it is gone or
-    broken. If another package registers the name of one of trued's workflows, trued's is returned."""
+    broken. If another package registers the name of one of our own workflows, our own is returned."""
     try:
         return _own_descriptor(name) or descriptor(name)
     except BadInput:
@@ -52,7 +52,7 @@ def find_descriptor(name: str) -> WorkflowDescriptor | None:
 
 
 def _own_descriptor(name: str) -> WorkflowDescriptor | None:
-    """Trued's own workflow of this name; None if there is none. Its package is in a folder beside this file.
+    """Our own workflow of this name; None if there is none. Its package is in a folder beside this file.
 
     The installed packages are not read: that would take most of the time of a short command.
     """

@@ -207,8 +207,8 @@ class Orchestrator:
         )
 
     async def _earlier_rounds(self, written: Mapping[str, str]) -> dict[str, str]:
-        """New path → old text, for the documents and memories that this step overwrites: the first version of
-        `design.md` is kept as `design.round-1.md`."""
+        """New path → old text, for the documents and memories that this step overwrites. The first version of
+        `verification/v-tests.md` is kept as `verification/v-tests.round-1.md`."""
         documents = dict[str, str]()
         for path, text in written.items():
             folder, _, name = path.rpartition("/")

@@ -34,7 +34,7 @@ COMMANDS = 8  # this many test commands of a plan are run
 NOT_RUN = (
     f"the plan's test command `{{command}}` was not run: the engine runs at most {COMMANDS} test commands of a plan"
 )
-NOT_COUNTED = "`{command}`, which the plan names for its tests, belongs to no runner whose tests can be counted"
+NOT_COUNTED = "the plan's test command `{command}` was not run: it uses no test runner whose tests can be counted"
 SHOWN = 20  # gaps listed in a brief; the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")

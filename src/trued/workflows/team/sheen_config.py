@@ -62,7 +62,7 @@ def _off(located: Located) -> tuple[tuple[str, ...], list[str]]:
         else:
             off.append(role)
     if not _bool(_at(located, ("multiAgent", "enabled"), True), located, ("multiAgent", "enabled")):
-        notes.append(f"{located.where('multiAgent', 'enabled')}: it is ignored, because you started the team")
+        notes.append(f"{located.where('multiAgent', 'enabled')}: this setting is ignored, because you started the team")
     return tuple(off), notes
 
 

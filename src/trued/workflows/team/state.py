@@ -51,7 +51,7 @@ class Crew(Value):
     def with_old_plan(
         self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()
     ) -> "Crew":
-        """A copy with the backlog made from an older tool's list of tasks. Failed tasks are open again."""
+        """A copy with a backlog that was made from a flat list of tasks. Failed tasks are open again."""
         for task in backlog.tasks:
             if task.state == "failed":
                 backlog = backlog.with_task(task.id, state="open", note=task.note or "it had failed before")

@@ -180,7 +180,7 @@ def _gap_issue(gap: Finding) -> Issue:
 
 
 class Beyond(Value):
-    """A file that a fixer changed although the fixer's brief did not name it. `why`: the fixer's reason."""
+    """A file that was changed though nobody named it."""
 
     path: str
     why: str = ""

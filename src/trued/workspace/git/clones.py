@@ -117,8 +117,8 @@ class Clones:
     # -- creating ---------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
-        """Return the clone of this name. If there is none, it is created at `head`. If there is one with another token,
-        it is moved to `head` and gets this token. A clone with this token stays as its agent left it."""
+        """Return the clone of this name. If there is none, it is created at `head`. A clone with another token is moved
+        to `head` and gets this token. A clone with this token stays as its agent left it."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -295,8 +295,8 @@ class Clones:
 
 
 def _index_hash(index: Path, head: str) -> str:
-    """The hash that git writes at the end of an index file; "" if the file is incomplete: then the end is not the hash
-    of what precedes it."""
+    """The hash of an index file's content, which git writes at the end of the file; "" if no correct hash is there,
+    because the file is incomplete."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])

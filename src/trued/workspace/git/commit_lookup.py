@@ -31,7 +31,7 @@ _AFTER_NAME = lazy_regex(r"[~^:]|@\{")  # what follows the name of a ref in a re
 
 
 class AmbiguousRevision(BadInput):
-    """A revision that could mean different commits. Anybody can create a tag with the name of a branch. Who does so
+    """A revision that could mean different commits. It is refused: somebody who creates a tag with the name of a branch
     must not decide which commit is meant."""
 
     def __init__(self, revision: str, repository: str, refs: Collection[str]) -> None:
@@ -187,7 +187,7 @@ async def _check_meaning(git: Git, top: Path, revision: str) -> None:
 
 
 async def _objects_and_commit(git: Git, top: Path, revision: str) -> tuple[str, str] | None:
-    """The repository's object folder and the commit, from one git call. If git's output is unexpected, None: the caller
+    """The repository's object folder and the commit, from one git call. None if git's output is unexpected: the caller
     then makes one call for each."""
     if "\0" in revision:
         return None

@@ -61,8 +61,8 @@ _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 class GitWorkspace:
     """Where the agents of one run work and its checks run. `Workspace` documents the methods.
 
-    `confinement`: the sandbox level, and what agents may see besides the system and the interpreter. Checks run at the
-    same level, but do not see what agents see besides. Each check has only the network that it asks for. Call `begin`
+    `confinement`: the sandbox level, the agents' network, and what agents may see besides the system and the
+    interpreter. Checks run at the same level; what a check may see, and its network, is in its `Command`. Call `begin`
     before anything else, and again after a restart.
     """
 

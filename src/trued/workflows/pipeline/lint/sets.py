@@ -159,8 +159,8 @@ def _is_file(path: Path) -> bool:
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
     """The blocks. A last block of code is parsed as text if it has sections of the convention that no other block has.
-    Then it is no code: an inner fence closed the outer fence by mistake, so the outer fence's end opened a new block
-    with the rest of the file."""
+    Then it is probably no code: an inner fence closed the outer fence by mistake, so the outer fence's end opened a new
+    block with the rest of the file."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

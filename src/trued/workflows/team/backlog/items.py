@@ -564,7 +564,7 @@ def _has_text_between(part: "Part") -> bool:
 
 def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
     """The pieces in the person's order. A piece that the person's text lacks is inserted after the piece that usually
-    precedes it, unless a person may remove this piece and its value is the default."""
+    precedes it. It is left out only if a person may remove it and no value is lost."""
     order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]
