@@ -1,6 +1,6 @@
-"""The installed workflows. Our own and a user's are entry points of the group `trued.workflows`.
+"""The installed workflows: our own and those of other packages. Each is an entry point of the group `trued.workflows`.
 
-They are looked up only when a workflow is needed: commands that only list runs need none.
+Entry points are looked up only when a workflow is needed: commands that only list runs need none.
 """
 
 import sys
@@ -44,7 +44,7 @@ def descriptor(name: str) -> WorkflowDescriptor:
 
 def find_descriptor(name: str) -> WorkflowDescriptor | None:
     """The workflow of this name, for code that shows an old run and can do without the workflow. None if it is gone or
-    broken; ours if another package registers the same name."""
+    broken. If another package registers the name of one of our own workflows, our own is returned."""
     try:
         return _own_descriptor(name) or descriptor(name)
     except BadInput:
@@ -52,9 +52,9 @@ def find_descriptor(name: str) -> WorkflowDescriptor | None:
 
 
 def _own_descriptor(name: str) -> WorkflowDescriptor | None:
-    """Our own workflow of this name, which is in a folder beside this file.
+    """Our own workflow of this name; None if there is none. Its package is in a folder beside this file.
 
-    It is found without reading the installed packages, which would take most of the time of a short command.
+    The installed packages are not read: that would take most of the time of a short command.
     """
     folders = [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]
     for folder in sorted(folders, key=lambda folder: folder != name):  # most workflows have the name of their folder
@@ -65,7 +65,7 @@ def _own_descriptor(name: str) -> WorkflowDescriptor | None:
 
 
 def descriptors() -> Iterator[WorkflowDescriptor]:
-    """All workflows that can be used, ours first. `problems` says what is wrong with the others."""
+    """All workflows that can be used, ours first. `problems` yields an error for each workflow that cannot be used."""
     return (descriptor for name in _installed() if (descriptor := find_descriptor(name)))
 
 

@@ -15,7 +15,7 @@ HeadFigure: TypeAlias = tuple[str, str, str]  # in the report's head: the number
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """A part of the HTML report, and of the page of a run, that shows `WorkflowView.data`."""
+    """A part of a run's HTML report and live page. It shows `WorkflowView.data`."""
 
     anchor: str
     title: str
@@ -37,7 +37,7 @@ class WorkflowView:
         """Take the next event of the run, under its step key; remarks go into the tree."""
 
     def place(self, key: str) -> str:
-        """For a row whose step key has no scope: the scope under which to show it; "" to show it on its own."""
+        """The scope under which to show a row whose step key has no scope; "" to show the row on its own."""
         return ""
 
     def data(self, calls: Sequence[CallRow]) -> Any:
@@ -82,7 +82,7 @@ class WorkflowView:
 
 
 def view_of(workflow: str) -> WorkflowView:
-    """A new view of that workflow; the default view if the workflow is gone, is broken or has no view."""
+    """A new view for the workflow of this name: its own or, if it is gone, is broken or has none, the default view."""
     descriptor = find_descriptor(workflow) if workflow else None
     try:
         made = load(descriptor.view)() if descriptor and descriptor.view else None

@@ -76,7 +76,7 @@ def _status(status: Any) -> Any:
 
 
 class Memory(Value):
-    """The few lines that the engine keeps of an agent's reply, besides its document. Longer texts and lists are cut."""
+    """The few lines that the engine keeps of an agent's reply. Long texts and lists are cut."""
 
     agent: Annotated[str, BeforeValidator(_safe_name)]  # the instance: its role, and its focus or task
     role: Annotated[str, BeforeValidator(_safe_name)]
@@ -176,16 +176,16 @@ def _updated(update: Update) -> Iterator[str]:
 def merge_memories(
     shared: SharedMemory, memories: Mapping[str, Memory | None], documents: Mapping[str, Sequence[str]] | None = None
 ) -> SharedMemory:
-    """The shared memory with these memories added, in the order of the flow, whichever agent finished first.
-    Contradictory lines are all kept. `documents`: agent → its documents, which the index lists if the agent has no
-    memory (None)."""
+    """The shared memory with these memories added, in the order of the flow, not in the order in which the agents
+    finished. Lines that contradict each other are all kept. `documents`: agent → its documents. If an agent's memory is
+    None, the index lists these documents."""
     for name in sorted(memories, key=_sort_key):
         shared = _with(shared, name, memories[name], (documents or {}).get(name, ()))
     return shared
 
 
 def _sort_key(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
-    """A sort key: agents of `ORDER` come first. T2 comes before T10, and an implementer's T2 next to a writer's T2."""
+    """A sort key: agents of `ORDER` come first, the others are sorted by task. T2 comes before T10."""
     known = ORDER.index(agent) if agent in ORDER else len(ORDER)
     task = re.sub(r"^(implementer|documentation-writer)-", "", agent)
     parts = re.split(r"([0-9]+)", task)

@@ -103,8 +103,8 @@ class Orchestrator:
         return self.goal.model_copy(update={"text": text})
 
     def context_for(self, name: str, reads: Iterable[str]) -> dict[str, BriefContext]:
-        """The context of an agent's brief: `memory.md`, which it reads first, the paths of its inputs, the missing
-        inputs, the documents that it writes, and earlier changes of its own that were undone."""
+        """The context of an agent's brief: which files it reads (`memory.md` first), which inputs are missing, which
+        documents it writes, and which of its earlier changes were undone."""
         reads = tuple(reads)
         path, own_files = self.folder.path, self.folder.own(name)
         gaps = [
@@ -132,8 +132,8 @@ class Orchestrator:
 
     @property
     def critique_context(self) -> dict[str, BriefContext]:
-        """The open critiques of the design, for an agent's brief: the agent can name those that it finds again in the
-        work."""
+        """The open critiques of the design, for the brief of an agent that checks the work. The agent reports which of
+        them also apply to the work."""
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
 
     async def changes_context(self) -> dict[str, BriefContext]:
@@ -175,7 +175,7 @@ class Orchestrator:
         """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories.
 
         `memories`: used instead of the memories made from the replies. `files`: further files, by path. `notes`: agent
-        → what the engine found itself; it is appended to the agent's document.
+        → findings of the engine, which are appended to the agent's document.
         """
         written = dict(files or {})
         for result in returned.values():
@@ -196,8 +196,8 @@ class Orchestrator:
         return kept_memories
 
     def _document_with_notes(self, name: str, lines: Sequence[str], written: Mapping[str, str]) -> tuple[str, str]:
-        """Path and text of an agent's document of this round, with what the engine found; a new document if the agent
-        left none."""
+        """Path and text of an agent's document of this round, with what the engine found appended. If the agent left no
+        document, a new one is begun."""
         path = self.folder.artifact(name)
         text = written.get(path, f"# {name}\n\nThe agent left no document in this round.")
         self.artifacts.add(path.removeprefix(self.folder.root))
@@ -207,8 +207,8 @@ class Orchestrator:
         )
 
     async def _earlier_rounds(self, written: Mapping[str, str]) -> dict[str, str]:
-        """The old versions of documents and memories that this step overwrites, under names with the number of their
-        round."""
+        """New path → old text, for the documents and memories that this step overwrites. The first version of
+        `verification/v-tests.md` is kept as `verification/v-tests.round-1.md`."""
         documents = dict[str, str]()
         for path, text in written.items():
             folder, _, name = path.rpartition("/")
@@ -288,9 +288,9 @@ class Orchestrator:
         errands: Sequence[Errand[R]],
         table: DecisionTable,
     ) -> tuple[ClusterDecision, dict[str, Returned[R]]]:
-        """Pattern A, before anything is sealed: send the cluster and decide by its table.
+        """Send a cluster of agents and decide by its table; for the clusters before sealing.
 
-        A cluster that failed ends the run. When the run is resumed, only agents without a good reply are sent again.
+        If the decision is ERROR, the run ends. When it is resumed, only agents without a good reply are sent again.
         """
         names, returned = [errand.name for errand in errands], dict[str, Returned[R]]()
         while True:
@@ -327,9 +327,9 @@ class Orchestrator:
 
     async def make_plan(self, errand: Errand[TasksPlanned], *, again: bool = False) -> TasksPlanned | None:
         """Have the planner make tasks, and write them as `plan.md` and `tasks/`. If something is wrong with the tasks,
-        the planner is asked once to correct the plan. Without a usable reply the run ends.
+        the planner is asked once to correct the plan. If a first plan gets no usable reply, the run ends.
 
-        `again`: this is a replan. Then the old plan stays if there is no usable reply, and the result is None.
+        `again`: this is a replan. A replan without a usable reply leaves the old plan in place and returns None.
         """
         step = "plan"
         await self.begin_step(step, (errand.name,))
@@ -401,7 +401,7 @@ class Orchestrator:
 
 
 def worst_severity(name: str, reply: PipelineReply) -> str:
-    """The agent's highest severity, in its own scale: what it states, or the worst of its findings if that is worse."""
+    """The reply's severity, in the agent's own scale: the stated severity or, if that is worse, the worst finding's."""
     own_word, kind = reply.severity, name.partition("-")[0]
     scale, worst = SCALES.get(kind), max((finding.severity for finding in reply.findings), default=Severity.NONE)
     if kind == "v" and (unfinished_tasks(reply) or worst >= Severity.MAJOR):

@@ -31,8 +31,10 @@ from trued.workflows.pipeline.task_plan import Work
 TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
 COMMANDS = 8  # this many test commands of a plan are run
-NOT_RUN = f"`{{command}}`, which the plan names for its tests, was not run: the engine runs {COMMANDS} such commands"
-NOT_COUNTED = "`{command}`, which the plan names for its tests, belongs to no runner whose tests can be counted"
+NOT_RUN = (
+    f"the plan's test command `{{command}}` was not run: the engine runs at most {COMMANDS} test commands of a plan"
+)
+NOT_COUNTED = "the plan's test command `{command}` was not run: it uses no test runner whose tests can be counted"
 SHOWN = 20  # gaps listed in a brief; the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
@@ -64,7 +66,7 @@ class CheckResult:
 
     @property
     def good(self) -> AgentAnswers:
-        """Answers that need not be asked for again while the work does not change."""
+        """The good answers. While the work does not change, these agents need not be asked again."""
         return {name: back for name, back in self.returned.items() if back.good}
 
     @property
@@ -73,9 +75,8 @@ class CheckResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All gaps found by the engine, and all findings in the agents' replies; if there are none, the findings in the
-        memories of agents that object. Empty if no agent objects, even if answers are missing: then there is nothing
-        to fix."""
+        """What has to be fixed: all gaps found by the engine, and all findings in the agents' replies. If there are
+        none, the findings in the memories of agents that object. Missing answers are no findings."""
         objections = (
             finding
             for name, back in self.returned.items()
@@ -100,8 +101,8 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class CheckEnd:
-    """How the last verification and review ended. `was_resumed`: both were replayed from the journal, which means that
-    a person has resumed the run."""
+    """How the last verification and review ended. `was_resumed`: a person has resumed the run, and both results were
+    replayed from the journal."""
 
     verified: CheckResult
     reviewed: CheckResult
@@ -123,8 +124,8 @@ class CheckEnd:
 
 
 def _replies_of(back: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """The replies of an agent whose findings count: its last one, preceded by earlier replies of a critic or reviewer
-    that found something more severe. Empty if the agent gave no reply."""
+    """An agent's replies whose findings count; none if the agent gave no reply. Earlier replies come first: they count
+    if the agent is a critic or reviewer and they are graver than the last reply."""
     return (*graver_replies(back), back.reply) if back.reply is not None else ()
 
 
@@ -185,8 +186,8 @@ def build_in_words(build: CommitBuild | None) -> str:
 
 
 async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
-    """Run the tests that the plan names. They can only add gaps. A command whose tests cannot be counted becomes a
-    warning."""
+    """Run the tests that the plan names, and return a gap for each task whose tests do not pass. A command whose tests
+    cannot be counted only becomes a warning."""
     named: dict[str, list[Work]] = {}
     for work in lead.tasks:
         if work.tests.strip():
@@ -244,8 +245,8 @@ def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding,
 async def decide_verification(
     lead: Orchestrator, returned: Mapping[str, Returned[Any]], build: CommitBuild | None, gaps: tuple[Finding, ...]
 ) -> CheckResult:
-    """Decide by the table twice: from the agents' own replies, and from the same replies, lowered by what the engine
-    found. The worse decision counts."""
+    """Decide by the table twice: from the agents' own replies, and from these replies with each status lowered where
+    the engine found a failure. The worse decision counts."""
     counted_gaps, unfinished_ones = await planned_test_gaps(lead) if len(returned) > 1 else (), open_task_gaps(lead)
     gaps, beyond = (*gaps, *counted_gaps), counted_gaps
     own_words = {name: None for name in VERIFIERS} | lead.memories(returned)
@@ -362,7 +363,7 @@ def note_unchecked_criteria(lead: Orchestrator) -> None:
 
 
 def _as_note(name: str, critique: Finding) -> str:
-    """A critique of the design that its critic upheld after the revision, for the notes of every verdict."""
+    """A note for verdicts: after the design's revision, the critic still upholds this critique."""
     severity = "Critical" if critique.severity >= Severity.CRITICAL else "High"
     return f"no check decides {name}: {critique.by} rated it {severity} after the design's revision: {critique.what}"
 
@@ -412,8 +413,8 @@ def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[F
 def grave_critiques(
     returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None
 ) -> dict[str, Finding]:
-    """Critiques that are High or worse after the revision, by id. If a critic gave no second answer, its answer
-    `before` counts."""
+    """Critiques that are High or worse after the revision, by id. If a critic gave no second answer, its first answer
+    (in `before`) counts."""
     critiques = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]
@@ -427,11 +428,11 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The findings of a reply that is grave as a whole. The reply counts as Critical if `worst` is Critical, else as
-    High.
+    """The findings of a grave reply. The severity of the reply is Critical if `worst` is Critical, else High.
 
-    If findings are High or worse, only these are returned, and the gravest of them get the severity of the reply.
-    Otherwise all findings get that severity. A reply without findings gives its key findings, else its summary.
+    If some findings are High or worse, only they are returned, and the gravest of them get the reply's severity.
+    Otherwise all findings get the reply's severity. If the reply has no findings, its key findings are used instead
+    or, without key findings, its summary.
     """
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [finding for finding in reply.findings if finding.severity >= Severity.HIGH]
@@ -462,10 +463,11 @@ def gaps_by_task(
     before: Sequence[Work] = (),
 ) -> dict[str, list[Finding]]:
     """Task → the gaps that it has to fix. `assigned`: the planner's pairs of task and failure. `before`: the tasks
-    before a replan; tasks that the replan added or changed are in the result even without a gap.
+    before a replan, if there was one. Tasks that the replan added or changed are in the result even without a gap.
 
-    The engine assigns findings by requirement, file and task id, and adds a gap for each unfinished task. Findings
-    about no particular task go to every task in the result; if the result is empty, to all tasks of the plan.
+    The engine assigns a finding to tasks by requirement, file and task id, and adds a gap for each unfinished task. A
+    finding that fits no task goes to every task that is in the result by then. If there is none, the finding goes to
+    all tasks of the plan.
     """
     gaps_of: dict[str, list[Finding]] = {}
     known = {work.id for work in lead.tasks}

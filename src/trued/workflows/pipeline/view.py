@@ -60,7 +60,7 @@ SHORT = {"implementation": "implement", "verification": "verify"}
 
 @dataclass(frozen=True, slots=True)
 class PipelineStage:
-    """One step of the pipeline, however often the run came back to it."""
+    """One step of the pipeline, including its repetitions."""
 
     name: str
     number: str = ""
@@ -103,8 +103,8 @@ class Stages:
         return sum(state == "merged" for state in list(self.tasks.values()))
 
     def place(self, key: str) -> str:
-        """Where an event without a scope of its own is shown: at the step that began last, with "second time" if it is
-        repeated. "" if no step has begun, or if the event belongs to sealing or to the end of the run."""
+        """The step at which an event without a scope of its own is shown: the step that began last, such as "critique"
+        or "critique, second time". "" if no step has begun, or if the event belongs to sealing or to the run's end."""
         if not self.current or call_name(key) in APART:
             return ""
         times = self.all[self.current].times
@@ -254,8 +254,8 @@ def normal_name(step: str) -> str:
 
 
 def _task(stages: Stages, part: str) -> str:
-    """The task that a part implements: the part's name, or the end of it (`implementer-T03`, `task T03`); "" if none
-    fits."""
+    """The id of the task that a part implements: T03 if the part is named `T03`, `implementer-T03` or `task T03`. "" if
+    there is no such task."""
     last = label_of(part)
     if last in stages.tasks:
         return last

@@ -12,9 +12,8 @@ from trued.workflows.purple.replies import Built
 
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
-    """The plan to seal, reduced to the chunks and phases that the user chose. Its field `done` lists the chunks that
-    the plan file marks as done, and the prose of each section is one requirement. For a goal in plain words, the plan
-    stays as it is."""
+    """The plan to seal: only the chunks and phases that the user chose. A goal in plain words has no chunks to choose
+    from: its plan is returned as it is."""
     if plan_of(goal) is None:
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)
@@ -22,7 +21,7 @@ def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
 
 async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Plan) -> bool:
     """Whether the chunk needs no work: the user's own cases pass on the base and on the newest commit, or the plan
-    marks the chunk as done and no check contradicts that. If so, an event and the log report that it is skipped."""
+    marks the chunk as done and no check contradicts that. An event and the log report a chunk that needs no work."""
     marked = chunk.id in plan.done
     if not (marked or run.judgement.was_met_on_base(chunk)):
         return False
@@ -46,9 +45,9 @@ def _is_uncontradicted(verdict: Verdict) -> bool:
 
 
 async def require_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
-    """Return the verdict on a chunk. If nothing was changed since the commit `start`, add a gap, so that the verdict
-    does not hold: earlier work belongs to other chunks. Only a change, or a person who accepts the chunk, settles that
-    gap."""
+    """Return the verdict on a chunk. If nothing was changed since the commit `start`, the verdict gets a gap and does
+    not hold, because earlier work belongs to other chunks. Only a change, or a person who accepts the chunk, closes
+    this gap."""
     by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)
     if changed:
         run.judgement.object(by, ())
@@ -70,8 +69,8 @@ async def refuted_claims(run: Run, built: Built, start: str) -> tuple[str, ...]:
 
 
 def still_open(run: Run, plan: Plan, last: Verdict | None) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
-    """The chunks that do not hold according to the run's last verdict, and the gaps of that verdict, with which further
-    rounds begin. If only requirements of the whole plan fail, the last chunk has to meet them."""
+    """What further rounds begin with: the chunks that do not hold according to the run's last verdict, and the gaps of
+    that verdict. If only requirements of the whole plan fail, the last chunk has to meet them."""
     verdict = last or Verdict.open("plan")
     failing = {judgement.id for judgement in verdict.requirements if not judgement.holds}
     contract = run.judgement.contract()

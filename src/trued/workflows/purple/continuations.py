@@ -27,7 +27,8 @@ class JudgedChunk:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """Commands that continue the run, each with what it does, from the newest verdict on each chunk."""
+    """Commands that continue the run, as pairs of command and effect. They follow from the newest verdicts on the
+    chunks."""
     chunks = _judged_chunks(events)
     failing = [name for name, chunk in chunks.items() if not chunk.verdict.holds]
     about = ", ".join(failing[:5]) or "what fails"
@@ -52,8 +53,8 @@ def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
-    """The last chunk to land: this chunk and all chunks before it are met, and can land without the chunks after it. ""
-    if there is no such chunk, or if all chunks are met."""
+    """The last chunk that can land now, together with all chunks before it. All of them are met and do not need the
+    chunks after them. "" if there is no such chunk, or if nothing would be left out."""
     last, names = "", list[str]()
     for name, chunk in chunks.items():
         if not _is_met(chunk.verdict) or not (chunk.skipped or name in chunk.built_before):

@@ -54,8 +54,8 @@ async def build(
     gaps: Sequence[Finding] = (),
     rounds: int = 0,
 ) -> Verdict:
-    """Have the same two teams work on one chunk, and return the last verdict. The work ends when no gap is left, two
-    rounds in a row change nothing, only the environment lacks something, or the rounds are used up.
+    """Have Team A and Team B work on one chunk in rounds, and return the last verdict. The rounds end when no gap is
+    left, when only the environment lacks something, when two rounds in a row change nothing, or when all are used up.
 
     `start`: the commit before anybody worked on the chunk; without a change since then, the chunk is not complete.
     `gaps`: known gaps to begin with. `rounds`: overrides the number in the settings.

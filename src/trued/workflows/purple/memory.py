@@ -31,7 +31,7 @@ class MemoryLog:
         return self._sections.get(chunk.id) or ChunkSection(chunk=chunk.id, scope=chunk.title, run=run.id)
 
     async def add(self, run: Run, section: ChunkSection) -> None:
-        """Write a chunk's section, or replace it, and commit the log on top of the work that the section is about."""
+        """Write or replace a chunk's section, and commit the log after the chunk's work."""
         self._sections[section.chunk] = section
         text = render(await self._before(run), self._sections.values())
         if not self._path:

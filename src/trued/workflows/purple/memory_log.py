@@ -157,7 +157,7 @@ def status_of(verdict: Verdict) -> ChunkStatus:
 
 
 def reasons_of(verdict: Verdict) -> tuple[str, ...]:
-    """The reasons for a verdict that an implementer may know: nothing about held-out cases."""
+    """Why a verdict is as it is, as far as an implementer may know: without held-out cases."""
     states = [
         f"{judged.id} is {judged.grade}{f': {reason_for_agents(judged)}' if judged.holds and judged.why else ''}"
         for judged in verdict.requirements
@@ -195,8 +195,8 @@ def render(existing: str, sections: Iterable[ChunkSection]) -> str:
 
 @lru_cache(maxsize=4)  # cached, because the same file is split again after every round
 def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    """The text before the log, the log as pairs of chunk and text, and the text after the log. The first pair has the
-    chunk "": it is the log's title."""
+    """The text before the log, the log as pairs of chunk and text, and the text after the log. The first pair is the
+    log's title, with "" as its chunk."""
     lines = split_lines(existing)
     inside, end = False, len(lines)
     cuts: list[tuple[str, int]] = []

@@ -1,4 +1,4 @@
-"""The context of each role's brief, besides its subject. It is cut to size, however long goal and backlog are."""
+"""The context of each role's brief: what it says besides the subject of the work. Long goals and backlogs are cut."""
 
 from collections.abc import Iterable, Sequence
 

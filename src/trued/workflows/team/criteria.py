@@ -13,10 +13,10 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 
 
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
-    """The requirements that stand for exactly this criterion: they have or cover its id, and have the same text.
+    """The requirements that stand for this criterion: they have or cover the criterion's id, and have the same text.
 
-    If there are none, and the criterion quotes the goal, the requirements count that contain the quotation in their
-    text, or in a sentence that they cover.
+    If there are none and the criterion quotes the goal, every requirement counts that has the quotation in its own text
+    or in a sentence that it covers.
     """
     text, every = _comparable(criterion.text), contract.requirements
     own = tuple(
@@ -37,8 +37,8 @@ def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) 
 
 
 def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
-    """Whether the contract contains the criterion: a requirement stands for it, or the criterion quotes the goal and
-    the user says that a requirement covers the whole goal."""
+    """Whether the contract contains the criterion: a requirement stands for the criterion, or the criterion quotes the
+    goal and a requirement covers the whole goal."""
     if requirements_for(contract, goal, criterion):
         return True
     entries = (_entry(entry, goal) for requirement in contract.requirements for entry in requirement.covers)
@@ -55,8 +55,8 @@ def _quotes(words: str, text: str) -> bool:
 
 
 def is_shown(contract: Contract, crew: Crew, feature: str, judged: Iterable[Judged]) -> bool:
-    """Whether evidence shows every single criterion of a feature. An implementer's own tests are not enough here: they
-    could have been written without any change to the code."""
+    """Whether evidence shows every criterion of a feature. The implementer's own tests do not count, because they could
+    pass without any change to the code."""
     by_id = {judgement.id: judgement for judgement in judged}
     criteria = crew.backlog.feature(feature).criteria
     needed = [requirements_for(contract, crew.goal, criterion) for criterion in criteria]
@@ -75,9 +75,9 @@ def covering_requirements(contract: Contract, crew: Crew, feature: str) -> tuple
 
 
 def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
-    """The criteria that are not in the contract, as requirements: those that a person added or changed since the
-    contract was sealed, and the PM's own criteria if the user's file covers the whole goal. A feature that a person
-    added without criteria counts as a criterion."""
+    """The criteria that are not in the contract, as requirements. Most were added or changed by a person after the
+    contract was sealed. The PM's own criteria are among them if the user's file covers the whole goal. A feature that a
+    person added without criteria counts as one criterion."""
     lines = criterion_lines(crew.backlog)
     held = {requirement.id for requirement in contract.requirements}
     for feature in crew.features:
@@ -90,8 +90,9 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
 
 
 def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
-    """An id for a criterion that is not in the contract: its own id or, if a requirement already has that id, the first
-    free id with the suffix `-edited`. "" if a requirement with this suffix already has the criterion's text."""
+    """An id for a criterion that is not in the contract. This is the criterion's own id if no requirement has it, else
+    the first free one of `-edited`, `-edited-2` and so on after that id. "" if one of these requirements has the
+    criterion's text: the criterion then is in the contract."""
     texts = {requirement.id: _comparable(requirement.text) for requirement in contract.requirements}
     for number in count():
         name = f"{criterion.id}{EDITED if number else ''}{f'-{number}' if number > 1 else ''}"
@@ -103,7 +104,8 @@ def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
 
 
 def _entry(text: str, goal: Goal) -> str:
-    """The text that an entry of `covers` refers to: the whole goal, or a sentence without a prefix such as "goal:"."""
+    """The text that an entry of `covers` names: for the goal's id, the whole goal; else the entry without a prefix such
+    as "goal:"."""
     if text == goal.id:
         return _comparable(goal.text)
     kind, colon, rest = text.partition(":")

@@ -78,7 +78,8 @@ class Records(Value):
         )
 
     def with_decisions(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
-        """A copy with decisions of the PM, or numbered decision records of the tech lead."""
+        """A copy with the decisions of one role: the PM's as numbered decisions, the tech lead's as ADRs. Decisions of
+        other roles are left out."""
         records = self
         for decision in decisions if role in ("pm", "techlead") else ():
             number = records.logs.get(_HOME[role], Log()).count + 1

@@ -36,7 +36,7 @@ class Migration(Value):
 
 def is_flat_plan(text: str) -> bool:
     """Whether a text is a list of tasks to tick: at least two list items, and at least half of them, have a checkbox or
-    a tick. A backlog of features is no such list."""
+    a tick. A backlog as the engine writes it does not count."""
     items = [item for block in parse(text) if isinstance(block, List) for item in block.walk()]
     boxes = [item for item in items if _state(item)[0] is not None]
     named = any(re.match(r"\*\*F\d+-T\d+\*\*", item.words.raw) for item in items)
@@ -143,8 +143,8 @@ class _FlatPlanReading:
         )
 
     def _lists_work(self) -> bool:
-        """Whether a list without checkboxes is a list of tasks: no list has checkboxes, or the heading announces
-        tasks."""
+        """Whether a list without checkboxes, below the current heading, is a list of tasks. It is if the heading
+        announces tasks, or if the whole text has no checkboxes. Below a heading for problems or non-goals it is not."""
         if self._current_kind() in ("nongoal", "problem", "aside"):
             return False
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))

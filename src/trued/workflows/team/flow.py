@@ -60,8 +60,8 @@ async def build_and_integrate(run: Run, plan: Plan, crew: Crew) -> Crew:
 
 
 async def build_features(run: Run, plan: Plan, crew: Crew) -> Crew:
-    """Build feature by feature, the most important first, until no feature is left that can be started: each is
-    completed, failed, or depends on one that is not completed."""
+    """Build feature by feature, the most important first, until no feature is left that can be started. Then each
+    feature is completed, has failed, or depends on a feature that is not completed."""
     while feature := crew.next_feature:
         scope = run.scope(f"feature {feature}")
         crew = await work_on_tasks(scope, plan, await specify(scope, crew, feature), feature)
@@ -87,7 +87,7 @@ async def specify(run: Run, crew: Crew, feature: str) -> Crew:
 
 
 async def work_on_tasks(run: Run, plan: Plan, crew: Crew, feature: str) -> Crew:
-    """Work on a feature's tasks, wave by wave. A person's edits to the backlog are applied in between."""
+    """Work on a feature's tasks, wave by wave. A person's edits to the backlog are applied between two waves."""
     crew = await steps.apply_edits(run, crew)
     while wave := crew.next_wave(feature, run.settings.parallel):
         crew = await steps.apply_edits(run, await work_on_wave(run, plan, crew, wave))
@@ -97,8 +97,8 @@ async def work_on_tasks(run: Run, plan: Plan, crew: Crew, feature: str) -> Crew:
 async def work_on_wave(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Crew:
     """Let developers work concurrently, and merge their work in the order of the tasks.
 
-    Each merge is tested and proven. What fails goes back to its developer, until it passes, nothing changes,
-    or the attempts are used up.
+    Each merge is tested and proven. A task that fails goes back to its developer until it passes, until two attempts in
+    a row change nothing, or until the attempts are used up.
     """
     in_progress = [TaskInProgress.open(run, crew, task) for task in wave]
     while active := [work for work in in_progress if crew.is_open(work.task)]:
@@ -123,8 +123,8 @@ async def develop(run: Run, crew: Crew, in_progress: list[TaskInProgress]) -> Cr
 
 
 async def answer(run: Run, crew: Crew, asker: tuple[str, str], query: Query) -> tuple[Crew, str]:
-    """Have the addressed role answer a question at once, or the PM if that role is off. Question and answer are
-    written into the inbox of the role that answers."""
+    """Have the role that was asked answer a question at once. If that role is off, the PM answers. Question and answer
+    are written into the inbox of the role that answers."""
     role = crew.answering(query.to)
     crew = await steps.record_question(run, crew, asker, role, query)
     known = briefs.for_answer(crew, asker, query)
@@ -158,8 +158,8 @@ async def ask_qa(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
 
 
 async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tuple[Finding, ...]]:
-    """Have UAT validate a feature, or all features together, as a user would. Returns the crew, and the issues that
-    evidence does not settle."""
+    """Have UAT validate a feature, or all features together, as a user would. Returns the crew, and the issues that are
+    still open after a look at the evidence."""
     uat = run.session("uat", Validated, publishes=False) if crew.validates(subject) else None
     validated = await consult(uat, subject, **briefs.for_uat(crew, subject)) if uat else None
     issues = await steps.find_issues(run, crew, subject, validated, uat)

@@ -26,7 +26,8 @@ class Message(Value):
 
 
 class Inbox(Value):
-    """Messages, numbered as they came. Old ones move to the archive, whose last page is kept here."""
+    """The messages to one role, numbered in order of arrival. Old messages move to pages of an archive, of which only
+    the last page is kept here."""
 
     role: str
     messages: tuple[Message, ...] = ()

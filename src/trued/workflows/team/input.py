@@ -1,4 +1,4 @@
-"""A team's goal before any agent works: whether its criteria are accounted for."""
+"""Checks a team's goal before any agent works: the user's requirements may cover only what the goal has."""
 
 from trued.inputs.requirements.coverage import user_requirements
 from trued.model import Goal, Requirements, Ticket

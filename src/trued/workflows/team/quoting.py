@@ -1,4 +1,4 @@
-"""Quotes agents' texts in files that people read, so that the texts cannot look like the file's own."""
+"""Quotes agents' texts in files that people read, so that the texts cannot look like parts of the file."""
 
 from typing import Annotated, TypeAlias
 

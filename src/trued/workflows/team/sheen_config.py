@@ -62,9 +62,7 @@ def _off(located: Located) -> tuple[tuple[str, ...], list[str]]:
         else:
             off.append(role)
     if not _bool(_at(located, ("multiAgent", "enabled"), True), located, ("multiAgent", "enabled")):
-        notes.append(
-            f"{located.where('multiAgent', 'enabled')}: the team was off there, but works here, because you started it"
-        )
+        notes.append(f"{located.where('multiAgent', 'enabled')}: this setting is ignored, because you started the team")
     return tuple(off), notes
 
 

@@ -51,7 +51,7 @@ class Crew(Value):
     def with_old_plan(
         self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()
     ) -> "Crew":
-        """A copy with an older list of tasks. Failed tasks are tried again; ticks in it are only claims."""
+        """A copy with a backlog that was made from a flat list of tasks. Failed tasks are open again."""
         for task in backlog.tasks:
             if task.state == "failed":
                 backlog = backlog.with_task(task.id, state="open", note=task.note or "it had failed before")
@@ -104,8 +104,8 @@ class Crew(Value):
         return self._with_named_dependencies(backlog, planned)
 
     def _with_named_dependencies(self, backlog: Backlog, planned: Sequence[tuple[str, PlannedTask]]) -> Backlog:
-        """The backlog with the dependencies among these new tasks, given with their ids. A task is named by its name or
-        by its title, and may depend on a later one."""
+        """The backlog with the dependencies among the planned tasks. `planned`: pairs of id and task. A dependency is
+        the name or the title of another planned task, which may come later in the list."""
         made = dict[str, str]()
         for number, task in planned:
             for known in filter(None, (task.name, task.title)):
@@ -244,8 +244,8 @@ class Crew(Value):
         return any(other.is_open and other.id not in self.idle for other in others)
 
     def due_after(self, task: str) -> tuple[str, ...]:
-        """What must hold, besides this task, once it is done. After its feature's last task that is the feature and, if
-        all other features are completed, the plan; after any other task nothing."""
+        """What else must hold once this task is done: nothing, unless it is the last task of its feature. Then the
+        feature must hold and, if all other features are completed, the plan."""
         if not self.is_last(task):
             return ()
         name = self.backlog.feature(task).id
@@ -261,8 +261,8 @@ class Crew(Value):
         return bool(self.features) and all(feature.status == "completed" for feature in self.features)
 
     def with_doubt(self, about: str, part: str, reason: str) -> "Crew":
-        """A copy with a planner's doubt about `part` of the backlog, stored under the name `about`. It replaces an
-        earlier doubt of that name; an empty `reason` only withdraws the earlier one."""
+        """A copy with a planner's doubt about `part` of the backlog. It replaces an earlier doubt with the same key
+        `about`. If `reason` is empty, the earlier doubt is only removed."""
         doubts = {name: parts for name, parts in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**doubts, **({about: (part, reason)} if reason else {})}})
 
@@ -294,7 +294,7 @@ class Crew(Value):
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_new_attempts(self, tasks: Sequence[str]) -> "Crew":
-        """A copy with one more attempt for each task; none of them is still idle."""
+        """A copy with one more attempt for each task. The tasks are no longer idle."""
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
@@ -381,7 +381,7 @@ class Crew(Value):
         return self.with_feature(name, status="completed" if good else "failed")
 
     def with_proven(self, *names: str) -> "Crew":
-        """A copy that lists these features (or "plan") as proven: their criteria were due and held."""
+        """A copy that lists these features (or "plan") as proven: all their criteria held."""
         return self.model_copy(update={"proven": tuple(sorted({*self.proven, *names}))})
 
     # -- the files -----------------------------------------------------------------------------------------------------

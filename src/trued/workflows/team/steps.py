@@ -93,8 +93,8 @@ def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
 
 
 async def _settings(run: Run) -> TeamSettings:
-    """The run's settings. Settings left at their default are taken from an older tool's configuration, unless an
-    earlier team left its own `config.toml` on the base."""
+    """The team's settings. An older tool's configuration replaces settings that have their default, unless an earlier
+    team left its own `config.toml` on the base."""
     team, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
         return team
@@ -110,8 +110,8 @@ async def _settings(run: Run) -> TeamSettings:
 
 
 async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -> Crew:
-    """Read a flat list of tasks: the goal itself, or what an older tool left. The original is kept. If an earlier run
-    has read the same list, use the backlog that it left."""
+    """Convert a flat list of tasks, which is the goal itself or a file of an older tool, into the backlog. The list is
+    kept as a file. If an earlier run has converted the same list, that run's backlog is used."""
     flat = is_list_of_tasks(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
     text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
@@ -237,7 +237,7 @@ async def record_question(run: Run, crew: Crew, asker: tuple[str, str], role: st
 async def record_answer(
     run: Run, crew: Crew, role: str, asker: tuple[str, str], clarified: Clarified
 ) -> tuple[Crew, str]:
-    """Record the role's answer and return it. If the role doubts its answer, the question stays pending."""
+    """Record the role's answer and return it. If the role's status is not DONE, the question stays pending."""
     about, answer, doubt = asker[1], clarified.answer, doubt_in(clarified)
     answer = f"the {role} says {doubt}\n{answer}" if doubt else answer
     await run.record(RoleAnswers(role=role, text=run.context.redact(answer)))
@@ -264,7 +264,8 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 
 
 def _show_progress(run: Run, crew: Crew) -> None:
-    """Show who works on what, in the live copies only: on the branch, files are written when an attempt has ended."""
+    """Show in the live copies of two files who works on what. The files on the branch change only when an attempt has
+    ended."""
     files = crew.files
     for name in ("dev/progress.md", "feature-status.md"):
         run.branch.show(f"{FOLDER}{name}", files[f"{FOLDER}{name}"])
@@ -399,7 +400,7 @@ async def find_issues(
     run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
     """The issues that keep a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues
-    that evidence does not settle. If UAT has no issue and the subject is already proven, it is not proven again. Closes
+    that evidence does not settle. The subject is not proven again if it is already proven and UAT has no issue. Closes
     UAT's session."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
@@ -413,8 +414,8 @@ async def find_issues(
 async def record_validation(
     run: Run, crew: Crew, subject: Task | Plan, replies: Sequence[Validated], issues: Sequence[Finding]
 ) -> Crew:
-    """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's
-    replies, the second one after it saw the evidence; empty if no agent validates."""
+    """Record how a validation ended. It passes only if there are no `issues`. `replies`: UAT's reply and, if UAT was
+    asked again with the evidence, its second reply; empty if UAT is off."""
     validated = replies[0] if replies else None
     name, why = subject_name(subject), tuple(issue.what for issue in issues)
     crew = crew if issues else crew.with_proven(name)
@@ -471,7 +472,7 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
     unmet = tuple(crew.gaps_in_plan())
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
     run.judgement.object("the team", objections)
-    why = "it is in the backlog, and the contract does not contain it"
+    why = "it is in the backlog, but not in the contract"
     run.judgement.set_outside(partial(outside_criteria, crew=crew), plan, why)
     await report(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)

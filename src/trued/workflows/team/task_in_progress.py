@@ -25,7 +25,7 @@ NAMED = 5  # files named in one sentence
 
 @dataclass
 class TaskInProgress:
-    """One task, with its developer, who works in a part of the run, and QA, which tests each merge."""
+    """One task, its developer, and its QA. The developer works in a part of the run; QA tests what is merged."""
 
     task: str
     scope: Run
@@ -54,7 +54,8 @@ class TaskInProgress:
         return cls(task, scope, part, dev, qa, title=title)
 
     async def ask_developer(self, crew: Crew) -> None:
-        """One turn of the developer: an attempt with everything that is known or, after a question, the answer."""
+        """One turn of the developer. If the developer asked a question, it now gets the answer. Otherwise it begins an
+        attempt, and gets everything that is known."""
         known: dict[str, BriefContext] = {"answer": self.answer}
         if not self.answer:
             known = {**briefs.for_dev(crew, self.task), "gaps": self.gaps, "conflict": self.conflict}
@@ -78,8 +79,8 @@ class TaskInProgress:
         return [line for line in (reply.summary, *reply.implemented, *files, *notes) if line]
 
     async def merge(self, run: Run) -> tuple[Finding, ...]:
-        """Merge the developer's work into the accepted work. A conflict is returned as a gap; the developer gets both
-        sides."""
+        """Merge the developer's work into the accepted work. If they conflict, return a gap. The developer then gets
+        both versions of the files."""
         self.accepted = run.branch.head
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
         self.conflict, self.judged, self.shown = conflict.files if conflict else (), (), False
@@ -124,8 +125,8 @@ class TaskInProgress:
         return tuple({(gap.what, gap.where): gap for gap in every}.values())
 
     def _unmet_criteria(self, verdict: Verdict, covering: Sequence[str]) -> tuple[Finding, ...]:
-        """A gap for each requirement in `covering` that does not hold, although the environment lacks nothing that it
-        needs. These requirements cover the feature's criteria."""
+        """A gap for each requirement in `covering` that does not hold. Requirements for which the environment lacks
+        something are left out. `covering`: ids of the requirements that cover the feature's criteria."""
         due = [
             judgement
             for judgement in verdict.beside
@@ -142,7 +143,7 @@ class TaskInProgress:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What QA found, with steps, expected and actual result: at first, and after it saw the evidence."""
+        """The failures in QA's replies: the first one and, if QA was asked again with the evidence, the second one."""
         return tuple(failure for reply in (self.tested, self.retested) if reply for failure in reply.failures)
 
     async def check_claims(self, run: Run) -> None:
@@ -158,8 +159,8 @@ class TaskInProgress:
         return crew.regressions(verdict.beside) if all(judgement.holds for judgement in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
-        """Add a warning to every verdict if a task is done without a change: evidence shows its feature's criteria, but
-        nothing shows the task's own text."""
+        """If the task is done without a change, add a warning to every verdict: evidence shows the feature's criteria,
+        but nothing shows what the task's own text asks for."""
         idle = f"nothing was changed for {self.task}: only its feature's criteria were checked, not the task's own text"
         run.judgement.set_unverified(f"task {self.task}", [idle] if self.unchanged else [])
 
@@ -173,8 +174,8 @@ class TaskInProgress:
         return tuple(Finding(what=what) for what in doubts)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
-        """What to prove: the task or, after its feature's last task, the feature or, after the last task of all, the
-        plan. Sets `due`."""
+        """What to prove: usually the task. With a feature's last task it is the feature, and with the goal's last task
+        the plan. Sets `due`."""
         self.due = crew.due_after(self.task)
         if not self.due:
             return crew.task(self.task)
@@ -187,8 +188,8 @@ class TaskInProgress:
 
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
-    """The gaps of a verdict. If it has none but does not hold, every requirement that does not hold is a gap. If only
-    the environment lacks something, that is not a gap in the work and costs no attempt: the final verdict names it."""
+    """The gaps of a verdict. A verdict without gaps can fail to hold: then each requirement that does not hold is a
+    gap. What only the environment lacks is no gap and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     return tuple(as_gap(judged) for judged in verdict.requirements if not judged.holds)

@@ -196,7 +196,7 @@ def _add_report(team: Team, tree: RunTree, key: str, event: TeamReported) -> Non
 
 
 def _beside_task(key: str, task: str) -> str:
-    """A key in the same scope as the calls for the task."""
+    """The key under which an event about a task is shown: in the scope of the task's calls."""
     if not task or inner_scope(key) == f"task {task}":
         return key
     return f"{scope_of(key)}/task {task}/team".removeprefix("/")
@@ -206,7 +206,7 @@ _Lines: TypeAlias = Iterator[tuple[str, bool]]  # text, and whether it is a warn
 
 
 def _begun(team: Team, event: TeamReported) -> _Lines:
-    """The project's kind and the features, as soon as they are known."""
+    """Lines about the project's kind and about new features."""
     if event.project and event.project != team.kind:
         team.kind = event.project
         team.commands = {name: command for name, command in event.commands.items() if command}

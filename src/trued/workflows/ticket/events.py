@@ -22,8 +22,8 @@ class RoundVerified(JournalEvent, kind="round"):
 
 
 class RoundWithoutProgress(NoProgress, omits=("gaps",)):
-    """A round found the same issues as the round before, and nothing was changed: the loop ends. The event is stored
-    with the kind of `NoProgress` and only has more fields, so code that reads `NoProgress` events gets these, too."""
+    """A round found the same issues as the round before, and nothing was changed: the loop ends. This event is a
+    `NoProgress` event with more fields."""
 
     number: int
     issues: tuple[Issue, ...]
@@ -65,7 +65,7 @@ class PagesNotOpened(JournalEvent, kind="pages not opened"):
 
 
 class PicturesClaimed(JournalEvent, kind="pictures claimed", omits=("missing",)):
-    """A verifier handed in pictures; they are its claim."""
+    """A verifier handed in pictures. They are a claim, not evidence."""
 
     role: str
     pictures: dict[str, str]  # name → hash

@@ -54,10 +54,10 @@ async def implement(run: Run, verdict: Verdict) -> Summary:
 async def verify_in_rounds(
     run: Run, plan: Plan, story: list[Summary], issues: tuple[Issue, ...] = (), rounds: int = 0
 ) -> int:
-    """Verify, fix, verify again, until there is no issue, nothing changes, or the rounds are used up.
+    """Verify, fix and verify again, until there is no issue, a fix changes nothing, or the rounds are used up.
 
-    `story`: summaries of the agents' work so far; those of fixers are added. `issues`: issues to fix before the first
-    round. `rounds`: the number of earlier rounds. Returns the number of all rounds so far.
+    `story`: summaries of the agents' work so far; this function adds the fixers' summaries. `issues`: issues to fix
+    before the first round. `rounds`: the number of earlier rounds. Returns the number of the last round.
     """
     pictures: dict[str, str] = {}
     for number in range(rounds + 1, rounds + run.settings.rounds + 1):
@@ -79,7 +79,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
     """Have a fresh agent test the work as its users would, and have the engine prove it. Returns the issues that the
     agent and the engine find.
 
-    `pictures` (name → artifact): the agent's pictures are added to it.
+    `pictures`: name → artifact; this function adds the agent's pictures.
     """
     wanted = ticket_of(run)
     async with open_preview(run) as preview:
@@ -122,8 +122,8 @@ async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures:
 
 
 async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
-    """Open a pull request for work that succeeded; for other work open a draft, if the user wants that. No agent is
-    paid to describe work that waits for a person: the text is written when the work is offered."""
+    """Open a pull request for work that succeeded. For other work, open a draft if the settings ask for drafts;
+    otherwise do nothing, so that no agent is paid for a text that nobody needs yet."""
     judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = succeeded(run, outcome), run.settings.draft
     if success or draft:

@@ -187,7 +187,7 @@ class Beyond(Value):
 
 
 def files_beyond(changed: Sequence[str], named: Iterable[str], explained: Iterable[Beyond]) -> tuple[Beyond, ...]:
-    """The changed files that nobody had named, each with the reason that the agent gives, if it gives one."""
+    """The changed files that are not in `named`. `explained`: the agent's reasons, which need not cover all files."""
     known, reasons = set(named), {file.path: file.why for file in explained}
     return tuple(Beyond(path=path, why=reasons.get(path, "")) for path in changed if path not in known)
 
@@ -209,8 +209,8 @@ def rejection_issues(decisions: Iterable[Approval]) -> tuple[Issue, ...]:
 
 
 def open_issues(verdict: Verdict, reported: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
-    """All open issues: `more`, objections that no check settled, and failed checks. `reported`: issues in the agents'
-    replies; an objection that was made from such an issue gets the details of the issue back."""
+    """All open issues: `more`, objections that no check settled, and failed checks. `reported`: the issues in the
+    agents' replies. An objection that was made from a reported issue is returned as this issue, with all details."""
     known = {issue.finding.what: issue for issue in reported}
     objected = {
         objection.what: known.get(

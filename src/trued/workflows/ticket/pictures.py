@@ -39,7 +39,7 @@ async def keep_pictures(run: Run, session: Session[Any], names: Iterable[str]) -
 
 
 def pictures_of(issues: Iterable[Issue], artifacts: Mapping[str, str]) -> Equipment:
-    """The pictures that issues name, for the agent that fixes them: those that an agent left, and the engine's own."""
+    """The pictures that issues name, for the agent that fixes the issues: agents' pictures and the engine's own."""
     named = [issue.screenshot for issue in issues if issue.screenshot]
     engine_pictures = {f"{name}.png": name for name in named if re.fullmatch(r"[0-9a-f]{64}", name)}
     return Equipment(pictures={**engine_pictures, **{name: artifacts[name] for name in named if name in artifacts}})

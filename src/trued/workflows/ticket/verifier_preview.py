@@ -59,11 +59,10 @@ class VerifierPreview:
 
 @asynccontextmanager
 async def open_preview(run: Run) -> AsyncIterator[VerifierPreview]:
-    """Keep a preview of the head up while a verifier views it. The first of these that exists is used: the pushed
-    branch's preview, if the settings name one; a server, as the contract describes it; the preview that the ticket
-    names. If agents may not use this machine's network, no server is started, and the ticket's preview counts as
-    unreachable.
+    """Keep a preview of the head up while a verifier views it. The preview is the one of the pushed branch, if the
+    settings name it; else a server that the contract describes; else the address that the ticket names.
 
+    If agents may not use this machine's network, no server is started, and the ticket's preview counts as unreachable.
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """
     contract, outside = run.steps.state.proof.contract, run.ticket.preview if run.ticket else ""
@@ -116,7 +115,7 @@ async def _external(run: Run, url: str, why: str) -> PreviewAddress:
 
 
 async def _pushed(run: Run) -> PreviewAddress:
-    """Push the head, and wait until its preview answers."""
+    """Push the head, and wait until the preview of the pushed branch answers."""
     configured, head = run.settings.preview, run.branch.head
     url = configured.address(run.branch.name, head)
 
@@ -181,7 +180,7 @@ def _unmet(run: Run, name: str, url: str, look: PageLook) -> list[Issue]:
 def _why_unreachable(url: str, *, errors: bool = False) -> str:
     """Why an address cannot be reached; "" if a server answers. `errors`: an HTTP error does not count as an answer."""
     if not re.match(r"https?://", url):
-        return "it is not an address that a browser opens"
+        return "the address does not begin with http:// or https://"
     try:
         request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (checked above)
         urllib.request.build_opener(_NoRedirect).open(request, timeout=OUTSIDE_S).close()
@@ -190,7 +189,7 @@ def _why_unreachable(url: str, *, errors: bool = False) -> str:
     except (OSError, ValueError) as error:
         return f"it cannot be reached: {getattr(error, 'reason', error)}"
     except http.client.HTTPException:
-        return "it is not the address of a web server, or that server does not answer"
+        return "no web server answers there"
     return ""
 
 

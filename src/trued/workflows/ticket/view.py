@@ -21,7 +21,8 @@ class TicketView(WorkflowView):
         self._notices: list[str] = []
 
     def notices(self) -> list[str]:
-        """Files changed that nobody had named, previews and pages that nobody could open, and missing pictures."""
+        """Sentences about files that fixers changed unasked, previews and pages that could not be opened, and missing
+        pictures."""
         return self._notices
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:

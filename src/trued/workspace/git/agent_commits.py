@@ -64,8 +64,8 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
 
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
-    """Copy the agent's own commits into the store, and return the commits at their tips. Tips that the store already
-    has, or that cannot be copied, are left out."""
+    """Copy the agent's own commits into the store. Returns the commits at the tips of the agent's refs, without those
+    that the store already had or that could not be copied."""
     tips = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # the store has `head` already
     if not tips:
         return ()
@@ -77,8 +77,8 @@ async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, 
 
 
 async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:
-    """Copy one commit by packing and unpacking it, so that git checks every object and takes over no file of the agent.
-    Returns the commit; "" if that failed."""
+    """Copy one commit by packing and unpacking it. So git checks every object, and no file of the agent gets into the
+    store. Returns the commit; "" if the copy failed."""
     wanted = f"{tip}\n^{head}\n".encode()
     arguments = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
     code, pack, _ = await store.git.attempt(*arguments, stdin=wanted, variables=_agent_objects(git), within_s=WITHIN_S)

@@ -18,7 +18,7 @@ def batch_input(names: Iterable[str]) -> bytes:
 
 
 def parse_batch(output: bytes) -> Iterator[BatchAnswer]:
-    """Yield one answer for each name that git was asked for, in this order."""
+    """Yield one answer for each name that git was asked for, in the order of the names."""
     begin = 0
     while begin < len(output):
         end = output.index(b"\n", begin)

@@ -11,8 +11,8 @@ WITHIN_S = 60.0
 
 
 def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> tuple[int, tuple[str, ...]] | None:
-    """The number of commits from `before` to `after`, and the files that differ between the two. None if the store
-    lacks one of the two, or if git fails."""
+    """The number of commits from `before` to `after`, and the files that differ between these commits. None if the
+    store lacks one of them, or if git fails."""
     try:
         return _changes_between(Store(repo, home, run).folder, before, after)
     except LookupError:

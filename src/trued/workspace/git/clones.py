@@ -117,8 +117,8 @@ class Clones:
     # -- creating ---------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
-        """Return the clone of this name. If there is none, it is created at `head`. An existing clone is moved to
-        `head` once for each token: a clone that already has this token stays as its agent left it."""
+        """Return the clone of this name. If there is none, it is created at `head`. A clone with another token is moved
+        to `head` and gets this token. A clone with this token stays as its agent left it."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -295,8 +295,8 @@ class Clones:
 
 
 def _index_hash(index: Path, head: str) -> str:
-    """The hash of an index file's content, which git writes at the end of the file; "" if it is not there, because the
-    file is incomplete."""
+    """The hash of an index file's content, which git writes at the end of the file; "" if no correct hash is there,
+    because the file is incomplete."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])
@@ -305,7 +305,7 @@ def _index_hash(index: Path, head: str) -> str:
 
 
 def _has_all(packs: Path, state: CloneState) -> bool:
-    """Whether the folder still has all packs of this state, so that only new objects have to be added."""
+    """Whether the folder still has every pack that the state lists. If so, only new objects have to be added."""
     if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
         return False
     try:

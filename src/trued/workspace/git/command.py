@@ -1,4 +1,5 @@
-"""Runs git so that only its arguments decide what it does, without hooks, filters, user and system configuration."""
+"""Runs git so that only its arguments decide what it does: hooks, filters and the user's and the system's settings are
+ignored."""
 
 import asyncio
 import contextlib
@@ -83,8 +84,8 @@ async def end_process(process: Process) -> None:
 class Git:
     """Runs git on one repository: `folder` is its `--git-dir`.
 
-    If there is a `lock`, every git process holds it (shared) while it lives. A process can outlive a killed engine for
-    a moment, and the next engine has to wait for its last write.
+    If there is a `lock`, every git process holds a shared lock on this file while it lives. A git process can outlive a
+    killed engine for a moment. The next engine then waits until the lock is free.
     """
 
     def __init__(self, folder: Path, lock: Path | None = None) -> None:

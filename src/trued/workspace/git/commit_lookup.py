@@ -31,8 +31,8 @@ _AFTER_NAME = lazy_regex(r"[~^:]|@\{")  # what follows the name of a ref in a re
 
 
 class AmbiguousRevision(BadInput):
-    """A revision that could mean different commits. A person who creates a tag with the name of a branch must not
-    decide which commit is meant."""
+    """A revision that could mean different commits. It is refused: somebody who creates a tag with the name of a branch
+    must not decide which commit is meant."""
 
     def __init__(self, revision: str, repository: str, refs: Collection[str]) -> None:
         named = ", ".join(refs) if len(refs) > 1 else "a ref, and something else"
@@ -70,8 +70,8 @@ class NamedCommit:
 async def find_commit(reference: str, folder: Path) -> NamedCommit:
     """Find the commit that `reference` names: `REPO[@REV]`, `@REV` or `REV`, relative to `folder`.
 
-    A revision of the repository around `folder` takes precedence over a folder of the same name. Otherwise a commit
-    could add such a folder, with a repository in it, and so decide what the commit itself is compared with. A path may
+    The name is first tried as a revision of the repository around `folder`, then as a path. In the other order, the
+    commit to check could add a repository named like a revision, and so decide what it is compared with. A path may
     contain an '@': the longest existing path is the repository. Raises BadInput if nothing fits."""
     if not reference:
         raise BadInput("the commit is empty", then="use REPO[@REV], or a revision of this repository")
@@ -121,9 +121,8 @@ async def _repository_around(start: Path) -> Path | None:
 
 
 async def _comes_with_a_commit(folder: Path) -> bool:
-    """Whether this repository is a part of the commit that a repository around it has checked out: a submodule, or a
-    bare repository whose files are tracked. (Git tracks nothing called `.git`, so no other kind of repository can
-    come with a commit.)"""
+    """Whether this repository is in the HEAD commit of a repository around it: as a submodule, or as a bare repository
+    whose files are tracked. (Git tracks nothing called `.git`, so there is no other way.)"""
     for above in folder.parents:
         git_folder = _git_folder(above)
         if git_folder is None or git_folder == above:
@@ -137,7 +136,8 @@ async def _comes_with_a_commit(folder: Path) -> bool:
 
 
 async def _commit_if_any(top: Path, name: str) -> NamedCommit | None:
-    """The commit that this revision names in this repository; None if it names none. Raises AmbiguousRevision."""
+    """The commit that the revision `name` names in this repository; None if there is no such commit. Raises
+    AmbiguousRevision."""
     try:
         return await _find_in_repository(top, name)
     except AmbiguousRevision:
@@ -175,8 +175,8 @@ async def _find_in_repository(path: Path, revision: str) -> NamedCommit:
 
 
 async def _check_meaning(git: Git, top: Path, revision: str) -> None:
-    """Called if git finds the revision ambiguous. Raises AmbiguousRevision, except if all its meanings are refs at the
-    same commit. (If only one ref has this name, the other meaning is a hash.)"""
+    """Raise AmbiguousRevision, unless all meanings of the revision are refs at the same commit. The caller knows that
+    git finds the revision ambiguous: if only one ref has this name, the other meaning is a hash."""
     if not (refs := refs_called(revision)):
         return
     _, out, _ = await git.attempt("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs)
@@ -187,8 +187,8 @@ async def _check_meaning(git: Git, top: Path, revision: str) -> None:
 
 
 async def _objects_and_commit(git: Git, top: Path, revision: str) -> tuple[str, str] | None:
-    """Object folder and commit, from one git call. None if git's output is unexpected; then the caller asks for each
-    separately."""
+    """The repository's object folder and the commit, from one git call. None if git's output is unexpected: the caller
+    then makes one call for each."""
     if "\0" in revision:
         return None
     arguments = (
@@ -280,8 +280,8 @@ async def _reaches_any(named: NamedCommit, blobs: set[str]) -> bool:
 
 
 async def is_tracked(named: NamedCommit, path: Path) -> bool:
-    """Whether the history of the commit has a file at this path of the working tree, or at the path to which links in
-    the working tree lead from it. The content of the file does not matter. True if git cannot tell."""
+    """Whether a commit in the history has or had a file at this path of the working tree. If the path leads through
+    links, the path behind them is also looked for. The file's content does not matter. True if git cannot tell."""
     names = {name_inside(named.root, one) for one in (path, path.resolve())} if named.root else set[str | None]()
     if not (inside := sorted(name for name in names if name)):
         return False
@@ -297,7 +297,7 @@ async def is_descendant(head: NamedCommit, base: NamedCommit) -> bool | None:
 
 
 async def common_ancestor(head: NamedCommit, base: NamedCommit) -> str:
-    """The newest commit that both have in their histories, as the head's repository knows it; "" if there is none."""
+    """The newest commit that is in both histories, as far as the head's repository knows them; "" if there is none."""
     code, out, _ = await Git(head.git).attempt("merge-base", base.commit, head.commit)
     ancestor = out.decode(errors="replace").strip()
     return ancestor if code == 0 and _COMMIT.fullmatch(ancestor) else ""

@@ -88,8 +88,8 @@ def printable_address(address: str) -> str:
 
 
 def _without_login(address: str) -> str:
-    """The address that git gets: an http(s) address with a password loses user and password, any other stays as it
-    is."""
+    """The address that git gets: without user and password if it is an http(s) address with a password, else
+    unchanged."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.password:
         return address
@@ -181,8 +181,8 @@ class HubStore:
             raise BadInput(what, "[hub] store", "require a login for the store")
 
     async def refs(self, run: str) -> dict[str, str]:
-        """Ref → hash, for the refs that the store lists for a run. They need not be trusted: commits are fetched by
-        hash.
+        """Ref → hash, for the refs that the store lists for a run. A wrong list does no harm, because commits are
+        fetched by hash.
 
         Raises StateFailed if the store does not answer or refuses.
         """
@@ -191,8 +191,8 @@ class HubStore:
         return {name: commit for commit, name in pairs}
 
     async def push(self, local: "Store", commits: Iterable[str]) -> None:
-        """Push commits of the local store, each to a ref that is named by its hash. Existing refs stay as they are.
-        Raises StateFailed if such a ref is at another commit."""
+        """Push commits of the local store, each to a ref whose name contains the commit's hash. Existing refs stay as
+        they are. Raises StateFailed if a ref is at another commit than its name says."""
         wanted = sorted(set(commits))
         for some in (wanted[start : start + PER_CALL] for start in range(0, len(wanted), PER_CALL)):
             names = [local.ref(f"commit/{commit}") for commit in some]
@@ -291,7 +291,8 @@ class HubStore:
         return f"{self._own_ssh} -o BatchMode=yes" if self._own_ssh else SSH
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
-        """The user's environment for git, so that the user's logins work; without prompts and most GIT_… variables."""
+        """Git's environment: the user's, so that the user's logins work, but without most of the GIT_… variables. Git
+        and ssh ask nothing."""
         inherited = {
             name: value for name, value in self._environ.items() if not name.startswith("GIT_") or name in _KEPT
         }

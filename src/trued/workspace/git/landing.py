@@ -81,9 +81,11 @@ class TargetBranch:
 
     async def used_by_git(self) -> set[str]:
         """Files and folders of the project that the user's own git runs or reads by itself: hooks, included settings,
-        and paths in other settings. Aliases are left out, because git runs them only if the user asks for them.
-        Settings that list repositories are also left out: `safe.directory` can be `/app`, and that must not be taken
-        for the project's folder `app`."""
+        and paths in other settings.
+
+        Aliases are left out, because git runs them only if the user asks for them. Settings that list repositories are
+        left out, because a value such as `/app` (of `safe.directory`) could be mistaken for the project's folder `app`.
+        """
         roots = [path for path, _ in await self._worktrees()]
         settings = await self._settings(roots)
         paths = [origin.removeprefix("file:") for origin, _ in settings]
@@ -107,7 +109,7 @@ class TargetBranch:
         return {inside for path in paths for root in roots for inside in _inside(root, path)}
 
     async def _settings(self, roots: Sequence[Path]) -> list[tuple[str, str]]:
-        """The settings of the user's git, each with the file that it is from. A working tree can have its own."""
+        """The settings of the user's git, including those of single working trees: pairs of file and setting."""
         settings_by_origin = dict[tuple[str, str], None]()
         for within in (None, *(root for root in roots if root.is_dir())):
             arguments = ("config", "--list", "--includes", "--show-origin", "-z")
@@ -355,8 +357,8 @@ def _inside(root: Path, path: str) -> Iterator[str]:
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
-    """Paths at which landing would create a file, but the user has something untracked there, ignored or not. Git
-    itself would overwrite ignored files."""
+    """Paths at which landing would create a file, but something untracked is in the way. This includes ignored files,
+    which git would overwrite."""
     folders = {path.rpartition("/")[0] for path in before}
     return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 

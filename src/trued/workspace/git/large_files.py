@@ -1,9 +1,8 @@
-"""Adds to a checkout the content that the commit only refers to: LFS files and submodules. They are copied by hash from
-the user's repository.
+"""Adds LFS files and submodules to a checkout. Both are copied by hash from the user's repository.
 
-A large file is copied only if the base also refers to it. A submodule is copied only if the base has one at the same
-path; its commit is the one that the checked-out commit names. Everything else stays as it is committed: a pointer or an
-empty folder.
+A large file is copied only if the base also refers to it; otherwise its pointer stays. A submodule is checked out only
+if the base has one at the same path; otherwise its folder stays empty. It is checked out at the commit that the new
+commit names, not at the one that the base names.
 """
 
 import asyncio
@@ -101,7 +100,7 @@ class _Submodules:
         self, base: str, commit: str, work: Path, source: Path | None = None, depth: int = DEPTH
     ) -> list[str]:
         """Check out the submodules of `commit` that are also in the base. Returns sentences about what is missing.
-        `source`: the repository that contains the submodules: the user's own, or a submodule."""
+        `source`: the git folder of the repository that contains the submodules; by default the user's."""
         base_links = await self.store.links(base)
         head_links = base_links if commit == base else await self.store.links(commit)
         if not head_links or not depth:

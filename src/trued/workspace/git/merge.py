@@ -31,7 +31,6 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """The content that a file in conflict has in `commit`, one of the two merged commits; None if `commit` does not
-    have the file. `path`: the file's path in the merge. If the other commit has something else at PATH, such as a
-    folder, git calls the file PATH~COMMIT in the merge."""
+    """The content that a file in conflict has in `commit`; None if `commit` does not have the file. `path`: the file's
+    path in the merge. This is PATH~COMMIT if the other commit has a folder at the file's PATH."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

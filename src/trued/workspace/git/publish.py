@@ -12,8 +12,8 @@ STALE_S = 60.0  # moving a branch takes less than a minute, so an older lock bel
 async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...], side: bool = False) -> str:
     """Fast-forward `branch` to `head`, or create it. Returns "", or the reason why that failed.
 
-    `began`: commits of the user from which the run may have started the branch. If the branch is at any other commit,
-    and this run did not leave it there, the branch is not moved. `side`: this is not the run's main branch.
+    `began`: the commits of the user from which the run can have started the branch. The branch is only moved if it is
+    at one of these commits, or at a commit of this run. `side`: this is not the run's main branch.
     """
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"

@@ -154,8 +154,8 @@ def ignore_rules(worktree: Worktree) -> bytes:
 async def _list_paths(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """All paths that exist (to add, even if unchanged), the paths that are gone (to remove), and inner repositories,
-    which the paths do not include: path → the commit that HEAD has for it, or ""."""
+    """Three results: the paths that exist, to be added even if unchanged; the paths that are gone, to be removed; and
+    the inner repositories (path → the commit that HEAD has for it, or ""), which are not among the paths."""
     arguments = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *arguments, variables=variables, within_s=worktree.hang_timeout_s

@@ -272,8 +272,8 @@ class Store:
     async def commit_files(
         self, head: str, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Commit these files, and no other change, on top of `head`. Returns the commit; `head` itself if it already
-        has all of them with this content."""
+        """Commit these files, and no other change, on top of `head`. Returns the commit, or `head` if nothing would
+        change."""
         paths = list(files)
         listed, hashes = await asyncio.gather(self.entries(head, paths), self._write_blobs(files.values()))
         if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
@@ -333,8 +333,8 @@ class Store:
     async def restore_paths(
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Give `fixed` paths the content that they have in `head`. Returns the new tree and, for each path that was
-        changed back, what `tree` had there (None: nothing)."""
+        """Change the `fixed` paths of `tree` back to their content in `head`. Returns the new tree and, for each path
+        that was changed back, its content in `tree` (None: no such file)."""
         wrong = [path for path in await self._changed_paths(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
@@ -343,8 +343,8 @@ class Store:
     async def keep_only_paths(
         self, tree: str, head: str, only: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Take the `only` paths from `tree`, and all other paths from `head`. Returns the new tree and, for each path
-        that was changed back, what `tree` had there (None: nothing)."""
+        """Change all paths of `tree` except the `only` paths back to their content in `head`. Returns the new tree and,
+        for each path that was changed back, its content in `tree` (None: no such file)."""
         differing = await self._changed_paths(head, tree)
         wanted = [path for path in differing if includes_path(only, path)]
         made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)
@@ -375,7 +375,8 @@ class Store:
             return await self.git.line("write-tree", variables=variables)
 
     async def _read_undone(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """Path → content in `tree` (None: no such file). Only the first UNDONE_READ are read; the others are b""."""
+        """Path → content in `tree` (None: no such file). Only the first UNDONE_READ files are read; all other contents
+        are given as b""."""
         names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
         read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
         return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}
@@ -384,7 +385,7 @@ class Store:
         self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
         """Squash everything that `head` adds to `onto` into one commit on `onto`. `owned` files stay as in `onto`.
-        Returns the commit; `onto` itself if nothing else was added."""
+        Returns the commit, or `onto` if nothing would change."""
         tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto

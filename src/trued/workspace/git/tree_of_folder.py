@@ -1,8 +1,8 @@
 """Writes the files of an agent's folder into the store as a git tree, without using the agent's own `.git`.
 
-Git runs with the store as its repository and with an index file that the engine made; it only reads the folder.
-Files that the tree's `.gitignore` matches are left out; files that the agent hid by other means (`info/exclude`, index
-flags) are included. A repository inside the folder counts as plain files.
+Git runs with the store as its repository and with an index file that the engine made. Files that the tree's
+`.gitignore` matches are left out. Files that the agent hid by other means (`info/exclude`, index flags) are included. A
+repository inside the folder counts as plain files.
 """
 
 import asyncio

@@ -61,9 +61,9 @@ _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 class GitWorkspace:
     """Where the agents of one run work and its checks run. `Workspace` documents the methods.
 
-    `confinement`: what agents may see besides the system and the interpreter. Checks run at the same sandbox level, but
-    they do not see these extras, and each has only the network that it asks for. Call `begin` before anything else, and
-    again after a restart.
+    `confinement`: the sandbox level, the agents' network, and what agents may see besides the system and the
+    interpreter. Checks run at the same level; what a check may see, and its network, is in its `Command`. Call `begin`
+    before anything else, and again after a restart.
     """
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
@@ -213,8 +213,8 @@ class GitWorkspace:
         return frozenset(path for path, (mode, _) in (await self.store.entries(commit)).items() if mode == LINK)
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
-        """Path → blob of the files of submodules in a room of this commit. A room has only submodules that the base
-        also has, and whose commit is on this machine."""
+        """Path → blob of the files that submodules add to a room of this commit. A room has a submodule only if the
+        base also has it and its commit is on this machine."""
         submodules = frozenset((await self.store.links(commit)).items())
         if not submodules:
             return {}
@@ -447,8 +447,8 @@ class GitWorkspace:
 
 
 class MovedText:
-    """Replaces paths of the host in texts by the paths that a command sees. The host's paths contain random names, so
-    nothing else is replaced by accident."""
+    """Replaces paths of the host by the paths that a command sees, in texts and in bytes. The host's paths contain
+    random names, so no other text is replaced by accident."""
 
     def __init__(self, paths_inside: Mapping[str, str]) -> None:
         spelled = {form: inside for path, inside in paths_inside.items() for form in (path, json.dumps(path)[1:-1])}
@@ -460,7 +460,7 @@ class MovedText:
         return text
 
     def content(self, content: bytes) -> bytes:
-        """The same replacement in bytes, such as the content of a file."""
+        """The content, such as that of a file, with the host's paths replaced."""
         for path, inside in self._pairs:
             content = content.replace(os.fsencode(path), os.fsencode(inside))
         return content

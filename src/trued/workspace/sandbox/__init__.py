@@ -4,5 +4,6 @@ bubblewrap   its own mounts, processes, network and users; nothing outside is vi
 landlock     the kernel refuses access to paths and TCP; a small parent process ends all descendants
 none         only resource limits and the parent process; only if the user allows it explicitly
 
-Start reading at `levels` (which of these works here) and `confined_command.confine` (how a command is confined).
+Start reading at `levels`, which finds the levels that work here, and at `confined_command.confine`, which confines a
+command.
 """

@@ -1,7 +1,7 @@
 """Finds the folders of the user's own tools, which an agent must see to run the project's tests.
 
-Used for agents, and for scripts that the engine runs in a clone. Checks do not use it: what they may read is in `Bench`
-(`proof/room/bench.py`), and `machine_path` in `proof/room/virtualenv.py` makes their PATH.
+Scripts that the engine runs in a clone see the same folders. Checks do not: `Bench` (`proof/room/bench.py`) says what a
+check may read, and `machine_path` in `proof/room/virtualenv.py` makes its PATH.
 """
 
 import os
@@ -34,7 +34,8 @@ KNOWN = (
 
 
 def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
-    """Folders of the programs on PATH, besides the system's own; never HOME as a whole."""
+    """Folders to show so that programs on PATH can run. System folders are left out, because every sandbox shows them.
+    HOME is never shown as a whole: only virtual environments and known folders of tools in it are."""
     return tuple(dict.fromkeys(shown for entry in path.split(":") for shown in _readable_folders(entry, Path(home))))
 
 
@@ -46,7 +47,8 @@ def visible_path(path: str, folders: tuple[str, ...]) -> str:
 
 
 def _readable_folders(entry: str, home: Path) -> Iterator[str]:
-    """Folders to show for an entry of PATH; none if it is missing or unreadable (another user's, as after `su`)."""
+    """Folders to show for an entry of PATH; none if the entry is a system folder, does not exist or cannot be read (as
+    after `su`, when it can be another user's)."""
     folder = Path(entry)
     if not folder.is_absolute() or any(folder.is_relative_to(system) for system in SYSTEM_PROGRAM_FOLDERS):
         return

@@ -86,13 +86,14 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """For cgroup v2: the group in which to create others, and whether it can limit their memory; empty if none.
+    """For cgroup v2: the group in which to create new groups, and whether memory can be limited there. Empty if there
+    is no such group.
 
-    New groups are created in the parent of this process's group, because a group that contains processes cannot limit
-    groups below it. Only the root group can: a process in the root group uses the root group itself.
+    New groups are created beside this process's group, because a group that contains processes cannot limit groups
+    inside it. The root group can, so a process in the root group creates new groups there.
 
-    The result is empty if the group cannot limit the number of processes of new groups, or if this process's group has
-    limits, because new groups beside it would escape these limits.
+    If this process's group has limits, the result is empty, because groups beside it would escape these limits. The
+    result is also empty if the number of processes cannot be limited in new groups.
     """
     group = top / path.lstrip("/")
     if any(_read_or_empty(group / name) not in ("", "max") for name in ("pids.max", "memory.max")):

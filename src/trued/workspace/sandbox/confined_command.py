@@ -44,10 +44,10 @@ def confine(
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
     `folder` is writable; HOME has to be listed in `confinement.writable`. `setting.paths_inside`: folders that
-    bubblewrap shows at other paths; at the other levels it must be empty. Variables are in the environment and not on
-    the command line, which every user of the machine can read. Inherited file descriptors stay open. A caller that
-    starts the command from a thread must keep that thread alive, because all processes end with it. Raises BadInput for
-    an unknown level."""
+    bubblewrap shows at other paths; at the other levels it must be empty. Raises BadInput for an unknown level.
+
+    Variables are not on the command line, which every user of the machine can read. Inherited file descriptors stay
+    open. When the thread that started the command ends, all processes of the command end."""
     where = os.path.abspath(folder)  # noqa: PTH100
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     for name in KEEPERS:
@@ -65,8 +65,8 @@ def confine(
 
 
 def _launcher_words(confinement: Confinement, limits: ProcessLimits) -> list[str]:
-    """The start of the command line: a script (`scope.py`) that starts bubblewrap, keeps processes inside from reaching
-    sockets and processes outside, and hides bubblewrap's options from them."""
+    """The start of the command line. It runs `scope.py`, which starts bubblewrap and hides bubblewrap's options. With
+    `confinement.scoped`, `scope.py` also bars processes inside from abstract sockets and processes outside."""
     scopes = "scoped" if confinement.scoped else "open"
     return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={bound}" for name, bound in _bounds(limits))]
 
@@ -149,8 +149,8 @@ def _linked(confinement: Confinement) -> list[str]:
 
 
 def _started_by_shell(argv: Sequence[str], limits: ProcessLimits) -> list[str]:
-    """A command line that starts `argv` through a shell inside the sandbox. So a missing program gives an exit code,
-    and a limit on processes counts only those of the sandbox."""
+    """A command line that starts `argv` through a shell inside the sandbox. If the program is missing, the shell ends
+    with an exit code. The shell also limits the number of processes: inside, only the sandbox's processes count."""
     wish = ""
     if limits.processes and os.getuid() != 0:  # the kernel does not limit the processes of root
         wish = f"{{ ulimit -u {limits.processes} || ulimit -p {limits.processes}; }} 2>/dev/null; "

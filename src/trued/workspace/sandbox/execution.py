@@ -111,8 +111,8 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
 
 
 def _has_started(launch: ConfinedCommand, reading: int) -> bool:
-    """Whether the sandbox reported that the command started. Called after the command has ended, when no more reports
-    come."""
+    """Whether the sandbox reported that the command started. Call this after the command has ended: no more reports
+    come then."""
     report = b""
     with contextlib.suppress(BlockingIOError):
         report = os.read(reading, PIECE_BYTES)

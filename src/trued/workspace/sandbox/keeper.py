@@ -1,5 +1,5 @@
-"""The keeper ends all processes of one sandbox: when the program ends, when a signal asks for it, and when the process
-that started the keeper dies, at whatever moment.
+"""The keeper ends all processes of one sandbox as soon as the program ends, a signal asks for the end, or the process
+that started the keeper dies.
 
 Every sandbox starts with this file, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
 (`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT is the process id of the
@@ -96,8 +96,9 @@ def _become(script: str, arguments: list[str], keeper: int) -> None:
 
 
 def _join_new_keyring() -> None:
-    """Give this process a new session keyring. A keyring outlives a sandbox. In the keyring of the user's login, code
-    under test could leave what it saw for the next agent, and find the user's keys."""
+    """Give this process a new session keyring. In the keyring of the user's login, code under test could find the
+    user's keys. It could also leave there what it saw: that keyring outlives the sandbox, and the next agent could read
+    it."""
     if number := KEYCTL.get(os.uname().machine):
         ctypes.CDLL(None).syscall(number, JOIN_SESSION_KEYRING, None)  # fails only if the kernel has no keyrings
 
@@ -111,8 +112,8 @@ def _wait_for(child: int) -> int:
 
 
 def _wait_for_dying() -> None:
-    """Wait a moment for processes that the kernel ends together with the program. Searching for them would take
-    longer."""
+    """Wait a moment for processes that the kernel ends together with the program. That is faster than to search for
+    them and kill them."""
     until = time.monotonic() + DYING_S
     while _has_children() and time.monotonic() < until:
         time.sleep(0.001)
@@ -156,7 +157,7 @@ def descendants(root: int) -> list[int]:
 
 
 def _parent(process: str) -> str:
-    """The parent of a process; "" if it has ended."""
+    """The parent of a process; "" if the process has ended."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123
             return file.read().rpartition(b")")[2].split()[1].decode()

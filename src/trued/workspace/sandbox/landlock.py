@@ -2,8 +2,8 @@
 
 The keeper runs this file, with the standard library only: `landlock.py POLICY -- PROGRAM ARGUMENT…`. POLICY is a JSON
 object: `readable`, `writable` and `devices` are paths; `folder` is where the program starts; `limits` is name → value;
-`network` and `ports` are what the program may reach; `scoped` bars it from abstract sockets and processes outside. If
-`restrict` is false (level none), only `folder` and `limits` are applied.
+`network` and `ports` are what the program may reach; `scoped` bars the program from abstract sockets and from processes
+outside. If `restrict` is false (level none), only `folder` and `limits` are applied.
 """
 
 import ctypes

@@ -38,7 +38,7 @@ class LevelState:
 
 
 def describe_isolation(level: str, network: str = "none") -> str:
-    """The level and what it leaves open, as every piece of evidence records it."""
+    """The level, and what is not confined at it. Every piece of evidence records this text."""
     unconfined = _unconfined(level)
     if network == "loopback" and level == LANDLOCK and "TCP" not in unconfined:
         unconfined += ("a few TCP ports",)
@@ -69,9 +69,9 @@ def probe_levels() -> list[LevelState]:
 
 
 def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
-    """Return the level to use. `level_wanted` is the name of a level, or "auto" for the best one that works. Raises
-    BadInput with the reason and a fix if the wanted level does not work, or if the result would be "none" without
-    `allow_unsandboxed`: a weaker level is never used silently."""
+    """Return the level to use. `level_wanted` is the name of a level, or "auto" for the best level that works. Raises
+    BadInput, with the reason and a fix, if the wanted level does not work. Also raises BadInput if the result would be
+    "none" and `allow_unsandboxed` is not set."""
     if level_wanted not in ("auto", *LEVELS):
         raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"use one of auto, {', '.join(LEVELS)}")
     if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(level).works for level in LEVELS[:2])):
@@ -143,9 +143,9 @@ def _forbidden(level: str) -> tuple[str, ...]:
 def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
     """The kinds of sockets of the user's session to which a process with this confinement can connect; () if none.
 
-    Through such sockets (of window systems, buses, terminals, key agents) a process could act as the user. This
-    function listens on sockets of each kind and lets the canary try to connect. If the canary cannot run, the only
-    item says that the answer is unknown; at the level none, it is "everything".
+    Through sockets of window systems, buses, terminals or key agents a process could act as the user. This function
+    listens on sockets of each kind and lets the canary try to connect. At the level none, the only item is
+    "everything". If the canary cannot run, the only item says that the answer is unknown.
     """
     if sight.level == NONE:
         return ("everything",)

@@ -77,7 +77,7 @@ class SandboxServer:
 
 
 def _free_port() -> int:
-    """A free port. If the sandbox has its own network, no process outside can take it."""
+    """A port that is free now. In a sandbox with its own network, no process outside can take the port meanwhile."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -85,8 +85,8 @@ def _free_port() -> int:
 
 
 def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> Command:
-    """Wrap a server's command so that the forwarder starts it. The server finds the port on which it must listen in the
-    variable `port_env`, and in its command line in place of {port}."""
+    """Wrap a server's command so that the forwarder starts it. The port on which the server must listen is in the
+    variable `port_env`, and replaces {port} in the command line."""
     port = str(served.port)
     argv = [word.replace("{port}", port) for word in command.argv]
     return replace(

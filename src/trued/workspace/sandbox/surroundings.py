@@ -1,8 +1,8 @@
 """The surroundings of a check: host name, user, folders, time zone and free ports.
 
-In the first turn of a check they are like the user's own, in its second turn different. Code must not be able to
-tell a check from ordinary use: it could then work in checks only. So no name here reveals the engine, and everything
-that can differ between two ordinary machines differs between the two turns.
+Code must not be able to tell a check from ordinary use: it could then work in checks only. So no name here reveals the
+engine. In the first turn of a check the surroundings are like the user's own. In the second turn everything is
+different that can differ between two ordinary machines.
 """
 
 import os
@@ -32,7 +32,7 @@ NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # no folder can be shown below the
 @dataclass(frozen=True, slots=True)
 class CheckSurroundings:
     """Host name, user and paths that a confined process sees, as far as the sandbox level can change them. `home` and
-    `scratch`: what its HOME and TMPDIR are called on the host."""
+    `scratch`: the names that its HOME and its TMPDIR have on the host."""
 
     host: str = ""  # "": the host name of the machine
     user: int | None = None  # None: our own user
@@ -69,11 +69,12 @@ def usual_home(shown: Iterable[str], *, second: bool) -> str:
 
 
 def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
-    """The path at which the sandbox shows a checkout: the user's own if possible; for a copy of a room, another one.
+    """The path at which the sandbox shows a checkout: the path of the user's repository if possible. A copy of a room
+    is always shown at another path.
 
-    `shown`: folders that the sandbox shows at their own paths, and folders to which an editable install points. The
-    checkout must not be shown at a path that contains one of them. Otherwise the sandbox would have to create folders
-    in the checkout, or the interpreter would import code from it that is not under test."""
+    `shown`: folders that the sandbox shows at their own paths, and folders to which an editable install points. None of
+    them may be inside the checkout's path. Otherwise the sandbox would have to create folders in the checkout, or the
+    interpreter would import code from the checkout that is not under test."""
     seen, name = list(shown), Path(repository).name
     name = name if _PLAIN.fullmatch(name) else "project"
     candidates = (*(() if copy or not _PLAIN.fullmatch(repository) else (repository,)), f"{ELSEWHERE}/{name}")
@@ -95,8 +96,8 @@ def _can_be_shown(path: str) -> bool:
 
 
 def _has_mount_point(path: str, seen: Iterable[str]) -> bool:
-    """Whether a folder can be mounted at this path. It cannot if the path does not exist on this machine (the run can
-    come from another machine) and is inside a folder that is shown read-only."""
+    """Whether a folder can be mounted at this path: the path exists, or can be created, because it is not inside a
+    folder that is shown read-only. In a run from another machine, the path may be missing here."""
     return Path(path).is_dir() or not any(folder_contains(folder, path) for folder in (*SYSTEM_FOLDERS, *seen))
 
 

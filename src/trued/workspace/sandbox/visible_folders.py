@@ -62,9 +62,8 @@ def system_links() -> list[tuple[str, str]]:
 def interpreter_folders(python: str) -> tuple[str, ...]:
     """Folders that must be readable so that this interpreter starts and finds its packages.
 
-    Left out are folders that every sandbox shows, and folders that contain the user's HOME. Paths to which the
-    environment only points (an editable install) are also left out, because evidence must not come from the user's
-    working tree.
+    Folders that every sandbox shows, and folders that contain the user's HOME, are left out. The source folder of an
+    editable install is not in the result either, because evidence must not come from the user's working tree.
     """
     if python == sys.executable:
         prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
@@ -77,7 +76,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
 
 
 def _prefixes_along_links(python: str) -> list[str]:
-    """Follow the links of the interpreter's path. Returns for each path on the way the folder above its `bin`."""
+    """The folders above `bin` of the interpreter's path, of the path to which it links, and so on."""
     folders, path = [], os.path.abspath(python)  # noqa: PTH100
     for _ in range(16):
         folders.append(str(Path(path).parent.parent))

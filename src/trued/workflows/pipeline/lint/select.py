@@ -1,4 +1,4 @@
-"""Selects the files to lint, in sets: named files, folders, a repository's role files, the packaged roles."""
+"""Selects the files to lint and groups them into sets, each of which is linted as a whole."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,11 +41,12 @@ class File:
 
 @dataclass
 class LintResult:
-    """All findings, and how many files, unjudged agents and pipelines there were."""
+    """All findings, and how many files and pipelines were linted. `unjudged`: how many agents do not follow the
+    convention, so that only their fields were checked."""
 
     found: list[Violation] = field(default_factory=list)
     files: int = 0
-    unjudged: int = 0  # agents that do not follow the convention, so that only their fields were checked
+    unjudged: int = 0
     pipelines: int = 0
 
 
@@ -62,7 +63,8 @@ def named_sets(paths: Iterable[Path]) -> Iterator[list[File]]:
 
 
 def repository_sets(top: Path) -> Iterator[list[File]]:
-    """The role files in this repository, one list for each format: those that trued reads, Claude Code's, and so on."""
+    """The role files in this repository, one list for each format: trued's, Claude Code's, and so on. A format's list
+    also has the prompts and dispatch patterns of a pipeline."""
     sets: dict[str, list[File]] = {}
     for path, form in role_files(top):
         shown = str(path.relative_to(top))

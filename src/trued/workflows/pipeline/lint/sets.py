@@ -45,9 +45,9 @@ class LintSet:
 
     @cached_property
     def is_pipeline(self) -> bool:
-        """Whether the set is a pipeline. The caller may have decided that. Otherwise the set is a pipeline if at least
-        three agents that only the pipeline has are in it, or are named by its orchestrator, patterns or prompts. A
-        planner or an orchestrator does not count, because many folders have one."""
+        """Whether the set is a pipeline. `forced` and `plain` decide. If neither is set, the set is a pipeline if it
+        has or names at least three critics, verifiers or reviewers of the pipeline. Only its orchestrator, patterns and
+        prompts are searched for names. Other agents do not count: many folders have a planner."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
@@ -61,8 +61,9 @@ class LintSet:
 
     @cached_property
     def members(self) -> tuple[PromptPage, ...]:
-        """The agents of the pipeline without its orchestrator: those with the pipeline's names, and those that its
-        orchestrator or patterns name. If the caller says that the set is a pipeline: all its agents."""
+        """The agents of the pipeline, without its orchestrator; none if the set is no pipeline. With `forced`, these
+        are all agents of the set. Otherwise an agent must have a name of the pipeline's agents, or be named by an
+        orchestrator or by dispatch patterns in the set."""
         if not self.is_pipeline:
             return ()
         named = self._named_agents
@@ -123,8 +124,8 @@ def page_of(path: Path, shown: str = "") -> PromptPage:
 
 
 def page(path: Path, shown: str, text: str) -> PromptPage:
-    """The page of a file with this path and this text. A text longer than LONGEST raises BadInput if the file is an
-    agent or a prompt by its name; any other such file becomes an empty page of the kind "other"."""
+    """The page of a file with this path and this text. For a text longer than LONGEST, raises BadInput if the file name
+    ends with `.agent.md` or `.prompt.md`, and else returns an empty page of the kind "other"."""
     if len(text) > LONGEST:
         if path.name.endswith((".agent.md", ".prompt.md")):
             raise BadInput(f"{len(text)} characters are too many for a role", f"{shown}:1", f"keep it below {LONGEST}")
@@ -140,7 +141,7 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """All Markdown files below a folder, except those of installed packages. Raises BadInput for more than MOST."""
+    """All Markdown files below a folder, except in SKIPPED folders. Raises BadInput if there are more than MOST."""
     paths = list[Path]()
     for parent, below, names in os.walk(folder):  # folders that cannot be read are skipped
         below[:] = [name for name in below if name not in SKIPPED]
@@ -157,9 +158,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The same blocks, except that a last block of code is parsed as text if it has sections of the convention that no
-    other block has. An inner fence may have closed the outer fence by mistake; then everything after it can become
-    code."""
+    """The blocks. A last block of code is parsed as text if it has sections of the convention that no other block has.
+    Then it is probably no code: an inner fence closed the outer fence by mistake, so the outer fence's end opened a new
+    block with the rest of the file."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

@@ -13,8 +13,8 @@ CLUSTERS = {  # step → titles of unnumbered sections that belong to it, becaus
 
 
 def step_sections(page: PromptPage, step: str) -> list[PromptSection]:
-    """The sections of a step: those with its number (6.1 and 6.2 belong to `6`), then those with its cluster's name in
-    the heading."""
+    """The sections of a step: first those numbered with the step or below it (6, 6.1 and 6.2 for step 6), then those
+    whose heading contains one of the step's titles in `CLUSTERS`."""
     sections = [section for section in page.sections if section.number == step or section.number.startswith(f"{step}.")]
     return sections + [
         section
@@ -30,7 +30,7 @@ def in_step(page: PromptPage, step: str) -> Iterator[TextBlock]:
 
 
 def steps_by_line(page: PromptPage) -> dict[int, str]:
-    """Line → the step of `CLUSTERS` that it belongs to; if it belongs to two, the first."""
+    """Line number → the step of `CLUSTERS` that the line belongs to; the first step if it belongs to two."""
     return {
         line: step
         for step in reversed(CLUSTERS)

@@ -76,7 +76,7 @@ def covers(path: str, wanted: str) -> bool:
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether the sentence negates these words: "there is no …", "… is not yours to give"."""
+    """Whether the words before or after text[start:end] negate it: "there is no …", "… is not yours to give"."""
     before = CLAUSE.split(text[max(0, start - REACH) : start])[-1]
     return bool(NO.search(before) or GONE.search(before) or AFTER.match(text, end))
 

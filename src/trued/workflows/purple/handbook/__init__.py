@@ -12,7 +12,7 @@ ABOUT = "Carry out a plan chunk by chunk: Team A builds, Team B checks and repai
 
 
 def handbook(form: RoleFormat, top: Path) -> list[Export]:
-    """The command as a file for that tool."""
+    """The command as a file in the format of one tool."""
     template = Path(__file__).parent / "purple.md.j2"
     return plan_command(form, top, "purple", ABOUT, template, rounds=Settings().rounds, log=_sample())
 

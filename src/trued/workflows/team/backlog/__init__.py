@@ -16,8 +16,8 @@ def archive(backlog: Backlog) -> str:
 
 
 def put_away(backlog: Backlog) -> Backlog:
-    """The backlog, unchanged if its file is short enough to read. Otherwise with stories of completed features moved to
-    the archive, until it is short enough."""
+    """The backlog, short enough for people to read. If it has more than LONG tasks, the stories of completed features
+    are moved to the archive, one feature after the other, until it is short enough."""
     open_tasks = backlog.counts[2]
     if open_tasks <= LONG:
         return backlog
@@ -42,9 +42,9 @@ def with_archive(backlog: Backlog, text: str) -> Backlog:
 
 
 def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
-    """The file with these tasks, stories and features open again. Reopening a story or a feature reopens its failed
-    tasks; the UAT of the feature is pending again. Raises BadInput for an unknown id, or a file that cannot be
-    parsed."""
+    """The file's text after these tasks, stories and features were reopened. Reopening a story or a feature reopens its
+    failed tasks. In each case, the feature is in progress and its UAT is pending again. Raises BadInput for an unknown
+    id, or for a file that cannot be parsed."""
     backlog = parse_backlog(text, file)
     for name in names:
         if not backlog.holds(name):

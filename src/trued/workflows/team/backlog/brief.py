@@ -1,5 +1,5 @@
-"""The part of a backlog that goes into an agent's brief: the agent's feature, the features next to it, and counts of
-the rest."""
+"""The part of a backlog that goes into an agent's brief: the agent's feature, the features next to it, and counts for
+the whole backlog."""
 
 from trued.workflows.team.backlog.items import MARKS, Backlog, BacklogFeature, BacklogTask, Story
 

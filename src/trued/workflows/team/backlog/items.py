@@ -1,4 +1,5 @@
-"""The backlog's values (features, stories, tasks, criteria; an id is never used twice), and how each is written."""
+"""The parts of a backlog (features, stories, tasks, criteria), and the text that the file has for each. No id is used
+twice."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -59,7 +60,7 @@ Ids: TypeAlias = tuple[str, ...]
 
 
 class Piece(Value):
-    """A line of the file that a person wrote in another way than the engine, and the text below it."""
+    """One line of a part, and the text below it, in the form in which a person wrote them."""
 
     name: str  # what the line says, such as "status"; "+F1-T2" stands for the part F1-T2, which has pieces of its own
     lead: str = ""  # indentation and bullet of the line, if the engine would write others
@@ -176,7 +177,7 @@ class BacklogFeature(Part):
 
     @property
     def is_away(self) -> bool:
-        """Whether its stories are in the archive now. If the feature was reopened, they are in the file again."""
+        """Whether the feature's stories are in the archive. The stories of a reopened feature are not."""
         return self.archived and self.status == "completed"
 
     @cached_property
@@ -485,7 +486,7 @@ _CHILDREN = {"BacklogFeature": ("criteria", "stories"), "Story": ("tasks",)}
 
 
 def children(part: "Part") -> "dict[str, Part]":
-    """The parts directly inside this one. Each key is "+" and the part's id, as in `Piece.name`."""
+    """The parts directly inside `part`. Each key is "+" and the id of an inner part, as in `Piece.name`."""
     held = [
         name
         for name in _CHILDREN.get(type(part).__name__, ())
@@ -526,8 +527,8 @@ def written(part: "Part", indent: int = 0) -> str:
 
 
 def _gap(text: str, section: str, put: bool) -> str:
-    """An empty line if a section needs one before it: an underlined heading would merge with the text directly
-    above."""
+    """The empty line that a section needs before it, or "". Without an empty line, an underlined heading would merge
+    with the text above it. `put`: the engine inserted the piece above."""
     blank = text.endswith(("\n\n", "\n\r\n")) or section.startswith(("\n", "\r\n"))
     return "" if blank or not (put or not section.lstrip(" ").startswith("#")) else "\n"
 
@@ -544,8 +545,8 @@ def _lead(part: "Part", name: str, indent: int) -> str:
 
 
 def _next_indentation(order: "_Order", position: int, inner: "dict[str, Part]") -> int:
-    """The indentation of the next piece that a person wrote. A piece inserted before it needs the same indentation,
-    else the next piece would become part of it."""
+    """The indentation of the next piece that a person wrote. A piece that is inserted above gets the same indentation.
+    With less, the next piece would become part of the inserted one."""
     for name, piece in order[position + 1 :]:
         lines = inner[name].kept[:1] if name in inner else (piece,)
         if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):
@@ -562,8 +563,8 @@ def _has_text_between(part: "Part") -> bool:
 
 
 def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
-    """The pieces in the person's order. A piece that the person's text lacks comes after its usual predecessor; it is
-    left out if the person may remove it and no value is lost."""
+    """The pieces in the person's order. A piece that the person's text lacks is inserted after the piece that usually
+    precedes it. It is left out only if a person may remove it and no value is lost."""
     order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]

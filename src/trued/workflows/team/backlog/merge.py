@@ -1,4 +1,4 @@
-"""Merges a person's edit of `backlog.md` with the changes made meanwhile, and reports what was applied."""
+"""Merges a person's edit of `backlog.md` with what the team changed meanwhile, and reports what was applied."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -35,8 +35,8 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without the new lines (lines without an id) that are also in `before`. They were added to the backlog
-    when `before` was read, and must not be added again."""
+    """`after`, minus the new lines (lines without an id) that are already in `before`. They became parts of the backlog
+    when `before` was merged."""
     known = {(feature.id, line) for feature in before.features for line in _new_lines(feature)}
     return after.changed(
         features=tuple(
@@ -115,8 +115,8 @@ class _Merge:
         return Backlog(features=tuple(features), given=highest, kept=self.after.backlog.kept)
 
     def _in_place(self, what: str, now: Sequence[P], after: Sequence[P], before: Mapping[str, Any]) -> list[P]:
-        """The person's parts in the person's order. A part that was added meanwhile comes after the part that it
-        follows in `now`. Parts that the person removed are left out, and reported."""
+        """The parts in the person's order. A part that the team added meanwhile is inserted after the part that
+        precedes it in `now`. Parts that the person removed are left out, and reported."""
         parts = list(after)
         in_edit = getattr(self.after, what)
         previous = ""
@@ -304,7 +304,7 @@ class _Merge:
         return {"state": task.state, "by_person": True}
 
     def _theirs(self, before: P, after: P, now: P, fields: Iterable[str]) -> dict[str, Any]:
-        """Each field with the person's value if they changed it, else with its current value."""
+        """Each field with the person's value, if the person changed the field; else with its value in `now`."""
         found = {}
         for name in fields:
             theirs = getattr(after, name)
@@ -316,7 +316,7 @@ class _Merge:
     # -- what depends on what ------------------------------------------------------------------------------------------
 
     def _without_cycles(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
-        """The same features; dependencies that cannot be met (on removed parts, or in a cycle) are dropped."""
+        """The features without the dependencies that cannot be met: those on missing parts, or in a cycle."""
         tasks = _Needs({task.id: task.depends_on for feature in features for task in feature.tasks})
         whole = _Needs({feature.id: feature.depends_on for feature in features})
         result = []

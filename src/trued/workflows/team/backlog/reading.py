@@ -178,7 +178,7 @@ class _BacklogReading:
         return draft
 
     def _around(self, first: int, last: int) -> tuple[int, int]:
-        """The lines of a heading, with the empty lines before and after it that the engine writes."""
+        """First and last line of a heading, including one empty line before it and one after it, if there are any."""
         taken = self.marks[-1].last if self.marks else 0
         before = first - 1 > taken and self._line_at(first - 1) == "\n"
         return first - before, last + (self._line_at(last + 1) == "\n")
@@ -320,7 +320,7 @@ class _BacklogReading:
 
 
 def _value(draft: _Draft, kind: type[P]) -> P:
-    """The draft as a value. If the engine would have written it differently, the value keeps the person's form."""
+    """The draft as a value. Where the person's text differs from what the engine would write, the value keeps it."""
     held = {AcceptanceItem: "criteria", Story: "stories", BacklogTask: "tasks"}
     fields, pieces = dict(draft.fields), []
     for entry in draft.order:
@@ -350,9 +350,9 @@ def _without_engines_text(piece: Piece, engine: str) -> Piece:
 
 
 def _new(pattern: "re.Pattern[str]", title: str, below: list[Any], level: int) -> "re.Match[str] | None":
-    """For a heading without an id: a match whose group is the name of the new part that the heading begins. None if the
-    heading begins no part: its words do not say so, and below it are neither checkboxes nor (of a feature) acceptance
-    criteria."""
+    """For a heading without an id that begins a new part: a match whose group is the part's name. A heading begins a
+    part if the pattern matches it, or if there are checkboxes below it or, for a feature, acceptance criteria. For any
+    other heading: None."""
     if match := pattern.fullmatch(title):
         return match
     return (

@@ -11,5 +11,5 @@ ABOUT = "Bring a ticket to a pull request: implement, verify in a browser, fix"
 
 
 def handbook(form: RoleFormat, top: Path) -> list[Export]:
-    """The command as a file for that tool."""
+    """The command as a file in the format of one tool."""
     return plan_command(form, top, "ticket", ABOUT, Path(__file__).parent / "ticket.md.j2", rounds=Settings().rounds)
