@@ -24,8 +24,8 @@ _CONFIGURED = ("deno", "php")  # interpreters with an option `-c` that names the
 def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
     """The files that one simple command starts: its build file, script or module, or the main program of a folder.
 
-    An interpreter starts the first code of the project that its words name. Words before that are options or values of
-    options. Of any other program that may start another program, only the first argument counts.
+    An interpreter starts the first script or module of the project among its arguments. The arguments before it are
+    options or values of options. A program such as `time` starts its first argument that is no option.
     """
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
@@ -60,9 +60,11 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
 
 
 def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
-    """The files that a command line may run although they are not the argument of an interpreter. An interpreter
-    without a script of its own may run any file that the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`).
-    A shell also reads files that variables name (`BASH_ENV=FILE`). Empty if the line starts no interpreter."""
+    """The files that an interpreter on this command line may run although they are not its arguments.
+
+    An interpreter without a script of its own may run any file that the line names (`cat FILE | python -`,
+    `for f in *.sh; do sh $f`). A shell also reads files that variables name (`BASH_ENV=FILE`). Empty if the line starts
+    no interpreter."""
     words, commands = shell_words(line), started_commands(line)
     starts = [command[at:] for command in commands for at, word in enumerate(command) if is_interpreter(word)][:20]
     lacking = [rest for rest in starts if all(word.startswith(("-", "$")) for word in rest[1:])]
@@ -76,8 +78,8 @@ def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> 
 
 
 def hides_program(line: str) -> bool:
-    """Whether only the shell knows what this line starts: one of its commands consists of variables alone, perhaps
-    after an interpreter or a program that starts another one (`exec`, `env`)."""
+    """Whether only the shell knows what this line starts, because one of its commands consists of variables alone:
+    `$TOOL`, `sh $TOOL`, `exec $TOOL`."""
     for command in commands_of(line):
         starters = [at for at, word in enumerate(command) if SHELLS.fullmatch(PurePosixPath(word).name)]
         words = [word for word in command[starters[0] + 1 if starters else 0 :] if not word.startswith("-")]
