@@ -121,10 +121,11 @@ async def _try_tests(
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
-    """The tests that fail on the head and failed on the base already, so that the change did not break them.
+    """The tests that fail on the head and failed on the base already. The change did not break these tests.
 
-    The base's version of a test runs on the base: first as in the first turn, and then once with the date, time zone
-    and user of the second turn. A failure in that last run counts only for tests that passed the head's first turn.
+    The base's version of the tests runs on the base: first as in the first turn, and then once with the date, time zone
+    and user of the second turn. A failure with the second turn's date, time zone and user counts only if the test
+    passed in the head's first turn.
     """
     failing = [_failing_in_files(fact.tried, check.files) for fact in here]
     if not any(failing):
