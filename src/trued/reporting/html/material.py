@@ -75,8 +75,8 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory. Also to save
-        memory, equal names share one string."""
+        """Read from stored evidence, with little memory. No `Evidence` is made, which would take ten times as much, and
+        equal names share one string."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],

@@ -114,8 +114,8 @@ def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> F
 
 
 def _way_out(case: "Case", detail: str) -> str:
-    """Advice on how to expect an object of a Python class, which data cannot express; "" if the actual result is not
-    such an object, or if the case expects one already."""
+    """Advice on how to expect an object of a Python class, which data cannot express. "" if the actual result is no
+    such object, or if the case already expects an object of a class."""
     match = _OBJECT.fullmatch(detail)
     if match is None or "$object" in repr(getattr(case, "returns", None)):
         return ""
