@@ -116,7 +116,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _lines(files: Iterable[bytes]) -> Iterator[str]:
-    """The long lines of held-out files, without imports, and the string literals in these files."""
+    """The long lines of held-out files, except imports, and all string literals in these files."""
     lines = [
         line.strip()
         for content in files

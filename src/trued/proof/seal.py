@@ -368,8 +368,8 @@ def _endings(check: Check, packages: Mapping[str, Mapping[str, str]]) -> tuple[s
 async def _every_test_file(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Path → blob of all files that are tests by name and content, wherever they are; {} if no check is a command. They
-    are frozen, because nobody knows which files a command runs."""
+    """Path → blob of all files that are tests by name and content, wherever they are; {} if no check is a command. All
+    of these files are frozen, because nobody knows which files a command runs."""
     if not any(isinstance(check, CommandCheck) for requirement in requirements for check in requirement.checks):
         return {}
     named = [path for path in blobs if is_named_like_a_test(path)]

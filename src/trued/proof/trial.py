@@ -221,8 +221,8 @@ class CommitTrial:
         return record.doubted
 
     async def _imports_of_kept_tests(self) -> dict[str, frozenset[str]]:
-        """Check → the scripts that those of its tests import which pass on the base. Only for checks whose runner does
-        not show which files it loads. {} if no requirement has `keep`."""
+        """Check → the scripts that its tests import on the base, for tests that pass on the base. Checks whose runner
+        shows which files it loads are left out. {} if no requirement has `keep`."""
         if not any(requirement.keep for requirement in self.due if requirement not in self.contract.suites):
             return {}
         imported: dict[str, frozenset[str]] = {}
@@ -375,8 +375,8 @@ class CommitTrial:
         """The guards that fail in other surroundings even on the base. They are not counted, because the change did not
         cause their failure.
 
-        Only guards that failed in no turn on the head but the second are suspected: the second turn has other
-        surroundings. Their checks run twice on the base, the second time in other surroundings."""
+        Suspects are guards that failed only in the head's second turn, which has other surroundings. The checks of the
+        suspects run twice on the base, the second time in other surroundings."""
         suspects = self._failing_second_time_only(runs, Base.GUARD)
         return await self._try_again(self.contract.base, interpreter, suspects)
 

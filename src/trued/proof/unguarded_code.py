@@ -97,8 +97,8 @@ class UnguardedCode:
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
-        """Requirement → changed code that only existing tests which were not run may reach: no check was seen to run
-        the code. {} if all existing tests were run."""
+        """Requirement → changed code that no check was seen to run, but that existing tests may reach which were not
+        run. {} if all existing tests were run."""
         if not self.contract.unguarded and not self.contract.uncollected:
             return {}
         left = await self._unwatched_by_checks()
@@ -315,8 +315,8 @@ class UnguardedCode:
         return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests, run))
 
     async def hiding_modules(self) -> dict[str, list[str]]:
-        """Requirement → new files at the top that hide modules which the base has in another folder, because `python
-        -m` looks at the top first. Only for requirements with checks that start programs or servers, or open pages."""
+        """Requirement → new files at the top that hide modules of the base in other folders: `python -m` looks at the
+        top first. Only for requirements with checks that start programs or servers, or open pages."""
         before, after = [
             [path for path in await self.workspace.blobs(commit) if path.endswith((".py", ".so", ".pyd"))]
             for commit in (self.contract.base, self.trial.commit)

@@ -77,7 +77,8 @@ def _imported(text: str) -> list[str]:
 def only_loaded_by(
     named: Iterable[str], texts: Mapping[str, str], product: Collection[str], blobs: Collection[str]
 ) -> set[str]:
-    """The named scripts and those that they load in turn, at any depth, except those that anything else loads.
+    """The named scripts and all scripts that they load, directly or through each other. A script that anything else
+    loads is left out.
 
     `texts`: the scripts of the project, tests included. `product`: scripts that surely belong to the product.
     """

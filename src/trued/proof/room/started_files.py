@@ -90,8 +90,8 @@ def hides_program(line: str) -> bool:
 
 
 def _started_at(word: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
-    """The files that run if this word is a program: the file at this path, the main program of the folder there, or
-    what a pattern matches."""
+    """The files that run if this word is a program: the file at this path, or the main program of the folder at this
+    path. If the word is a pattern, the files that match."""
     mains = (posixpath.join(word, name) for name in ("__main__.py", "index.js"))
     found = {path for name in (word, *mains) for path in files_named(name, folders, blobs)}
     return found | (files_at(word, folders, blobs) if not {"*", "?", "["}.isdisjoint(word) else set())
@@ -107,7 +107,7 @@ def files_named(word: str, folders: Collection[str], blobs: Mapping[str, str]) -
 
 
 def shell_scripts(word: str, blobs: Mapping[str, str]) -> Iterator[str]:
-    """The shell scripts at this path or directly in this folder, which a program may run (`run-parts DIR`)."""
+    """The shell script at the path `word`, or all shell scripts directly in this folder: `run-parts DIR` runs them."""
     place = posixpath.normpath(word) if word else ""
     near = (path for path in blobs if path == place or posixpath.dirname(path) == place)
     yield from (path for path in near if PurePosixPath(path).suffix in SHELL and place != ".")

@@ -120,7 +120,8 @@ def disarm(site: Path) -> None:
 
 
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
-    """Move the installed packages to a folder that is searched after the interpreter's own packages, and return it.
+    """Move the installed packages to a folder that is searched after the interpreter's own packages. Returns the
+    folder.
 
     So no installed package replaces a package of the interpreter. Installed programs are removed if the interpreter's
     folder or the system has a program of the same name.

@@ -114,8 +114,8 @@ _LONGEST_S = 1e9  # if a test reports a duration of more seconds than this, the 
 
 
 def _is_sound(record: Mapping[str, Any]) -> bool:
-    """Whether the engine's plugin could have written this record. Code of the head that found the channel may write
-    anything."""
+    """Whether the engine's plugin could have written this record. Code of the head could write anything else, if it
+    found the plugin's channel."""
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
         return False
     ids = [record[key] for key in ("id", "copy", "altered", "collect") if key in record]
@@ -142,7 +142,7 @@ def _seen(record: dict[str, Any]) -> CountedTest:
 
 
 def worst_outcomes(tests: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
-    """The worst outcome of each test, which may be reported once for each phase (setup, call, teardown). A test passed
+    """The worst outcome of each test. A test may be reported once for each phase (setup, call, teardown). It passed
     only if its call passed and no phase failed."""
     worst: dict[str, CountedTest] = {}
     for name, test in tests:

@@ -1,4 +1,4 @@
-"""Go tests, counted from the events of `go test -json`, each with the file that contains it."""
+"""Counts Go tests from the events of `go test -json`, and finds the file that contains each test."""
 
 import posixpath
 import random
@@ -128,7 +128,7 @@ def _parse_arguments(arguments: Iterable[str]) -> _GoTestArguments:
 
 
 def _flags(arguments: _GoTestArguments, canaries: Iterable[str]) -> list[str]:
-    """The command's flags; if they choose tests by name, the canaries are added to the choice."""
+    """The command's flags. A flag that chooses tests by name also gets the names of the canaries."""
     canary_pattern = f"^(Test{'|Test'.join(canaries)})"
     words: list[str] = []
     for name, flag_words in arguments.flags:

@@ -418,8 +418,8 @@ def _id(room: _Room, file: str, test: ReportedTest) -> str:
 
 
 def _id_in_file(room: _Room, file: str, test: ReportedTest) -> str:
-    """The test's id inside its file. The report names the file by its path from the folder in which the command
-    started."""
+    """The test's id inside its file. `file` is a path from the project's top; the report names files from the folder in
+    which the command started."""
     return id_in_file(test, room.bench.from_folder(file))
 
 
@@ -434,8 +434,8 @@ def _is_canary(canary: str, file: str, test: ReportedTest) -> bool:
 def _canary_outcome(tests_with_files: list[tuple[str, ReportedTest]], canary: str) -> str:
     """Returns "failed" if all canaries with this name failed, otherwise "".
 
-    If the report has the canaries' file but none of the canaries, the file could not be loaded. This also returns
-    "failed", unless something in the file passed."""
+    If the report has the canaries' file but none of the canaries, the file could not be loaded. This counts as
+    "failed", too, unless something in the file passed."""
     canary_tests = [(file, test) for file, test in tests_with_files if _is_canary(canary, file, test)]
     outcomes = {id_in_file(test, file): test.outcome for file, test in canary_tests if f"{canary} " in test.name}
     if not outcomes:

@@ -133,7 +133,7 @@ def starts_package_script(command: str) -> bool:
 
 def _folder_and_steps(steps: list[list[str]]) -> tuple[str, list[list[str]]] | None:
     """The folder in which these commands start, and the commands without the words that name it: `cd DIR && …` at their
-    beginning, or `--prefix DIR` of a package manager. None if it is not a folder of the project."""
+    beginning, or `--prefix DIR` of a package manager. None if the folder is not inside the project."""
     folder = "."
     match steps[:1]:
         case [["cd", subfolder]]:
@@ -250,7 +250,7 @@ def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int)
 
 
 def _without_wrapper(words: list[str]) -> list[str]:
-    """The command that the first wrapper of the line (`_WRAPPERS`) starts; nothing if the line starts with none."""
+    """The command that the wrapper (`_WRAPPERS`) at the beginning of `words` starts; empty if there is no wrapper."""
     module_words = (
         words[2:] if len(words) > 2 and is_python(PurePosixPath(words[0]).name) and words[1] == "-m" else None
     )

@@ -98,9 +98,10 @@ def best_reading(content: bytes, most: int) -> str:
 
 
 def without_utf_16(content: bytes) -> bytes:
-    """Content in UTF-16, changed to ASCII, which shows what pip and browsers read in it. Content with characters
-    outside ASCII, and content in another encoding, is returned unchanged. Tools that do not know UTF-16 find the same
-    ASCII characters in the content, with zeros between them."""
+    """Content in UTF-16, changed to ASCII: the text that pip and browsers read in the file. Content with characters
+    outside ASCII, and content in another encoding, is returned unchanged.
+
+    Tools that do not know UTF-16 find the same ASCII characters in the file, with zeros between them."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with suppress(ValueError):
             return content.decode("utf-16").encode("ascii")

@@ -80,7 +80,7 @@ def _nodes_in_scope(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_bound_before(path: list[ast.AST], at: int, name: str, module: ast.Module) -> bool:
-    """Whether a statement of the module or class `path[at]` binds the name before the statement on the path, and
+    """Whether a statement of the module or class `path[at]` binds the name before its statement `path[at + 1]`, and
     nothing in the file deletes the name."""
     if any(_takes_away(node, name) for node in ast.walk(module)):
         return False

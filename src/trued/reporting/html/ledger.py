@@ -162,7 +162,7 @@ def ledger(material: Material) -> Ledger:
     """Every requirement with its evidence, in the order of the contract.
 
     If there is not enough room for everything, unmet requirements come first. Evidence that does not fit is then given
-    in one line. If even the lines do not fit, the last requirements are left out."""
+    in one line, and if there are too many requirements, the last ones are left out."""
     accept, every = material.settings.accept, _judgements(material)
     sealed = {requirement.id: requirement for requirement in material.contract.every} if material.contract else {}
     is_met = {judged.id: _is_met(judged, accept) for judged in every}
