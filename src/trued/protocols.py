@@ -605,8 +605,8 @@ class JournalStore(Protocol):
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`. Continuing
-        after the last number misses no step."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`. A reader
+        that continues after the last number that it got misses no step."""
         ...
 
     def step_count(self, run: str) -> int:

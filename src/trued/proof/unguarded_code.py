@@ -600,8 +600,8 @@ class UnguardedCode:
         }
 
     def _idle_and_guarding(self) -> tuple[list[str], list[str]]:
-        """The idle existing tests, and all others. Idle tests pass neither on the base nor on the head, or no check
-        collects them. Superseded tests never count as idle."""
+        """The idle existing tests, and all other existing tests. Idle tests pass neither on the base nor on the head,
+        or no check collects them. Superseded tests never count as idle."""
         failing, passing = [test for test in self.contract.uncollected if not self._is_superseded(test)], list[str]()
         for check in (check for suite in self.contract.suites for check in suite.checks):
             before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]
@@ -708,7 +708,7 @@ def _module_name(path: str) -> str:
 
 
 def _modules_of(place: str) -> set[str]:
-    """The names of the file at this place, `file` or `file (name)`, and of the folders above it."""
+    """The names of the file at this place and of the folders above the file. `place`: `file` or `file (name)`."""
     pure = PurePosixPath(place.rpartition(" (")[0] or place)
     return {pure.stem, *pure.parts[:-1]}
 

@@ -132,8 +132,8 @@ def is_unjudged_on_base(result: Tried) -> bool:
 
 
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
-    """How many tests an id covers. This is 1, except for a file that the base could not import: it covers the tests
-    that these facts show in the file."""
+    """How many tests an id covers. The id of a file that the base could not import covers all tests that these facts
+    show in the file. Every other id covers 1 test."""
     tests = {result.id for fact in facts for result in _results_by_id(fact.tried).by_file.get(name, ())}
     return len(tests) if "::" not in name and tests else 1
 

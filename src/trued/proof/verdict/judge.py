@@ -63,7 +63,7 @@ class _Grading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedObjection:
-    """An objection after the engine ran its case, if it has one."""
+    """An objection. If it has a case, the engine has run the case."""
 
     finding: Finding
     refutes: bool = False  # its case was run on the head and failed
@@ -202,7 +202,7 @@ def _disputed(finding: Finding) -> str:
 
 
 def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
-    """The verdict on a requirement that consists of others: the worst grade of its parts and of its own checks.
+    """The verdict on a requirement that consists of parts: the worst grade of its parts and of its own checks.
     `caps`: reasons for which the grade is `examined` at most."""
     if not parts:
         return whole
@@ -592,8 +592,8 @@ def _shown_green(still_green: Sequence[tuple[Check, Sequence[str]]], sentence: s
 
 
 def _is_users_data(check: Check, facts: Facts) -> bool:
-    """Whether the check contains the user's own cases or page: hidden from implementers, and compared in the engine's
-    process."""
+    """Whether the check contains the user's own cases or page, which implementers cannot see and the engine itself
+    compares."""
     return is_hidden_data(check) and check_hash(check) not in facts.authors
 
 
@@ -629,7 +629,7 @@ def _by_held_out_cases(checks: Sequence[Check], sentence: str, facts: Facts, *, 
 
 
 def _still_pass(counts: _Counts) -> str:
-    """The phrase for what passed on the base and passes here, by kind."""
+    """The phrase that counts what passed on the base and passes here: `4 existing tests still pass`."""
     tests = sum(len(count.guarding) for check, count in counts if isinstance(check, TestsCheck))
     commands = sum(len(count.guarding) for check, count in counts if isinstance(check, CommandCheck))
     cases = sum(len(count.guarding) for check, count in counts if isinstance(check, DATA))

@@ -94,7 +94,7 @@ def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = Fals
 
 
 def _fix_of_import(error: str, *, node: bool) -> str:
-    """How to make a module importable that raises this error on the base."""
+    """How to repair an import that raises this error on the base."""
     if variable := re.search(r"\bKeyError: '([A-Za-z_]\w*)'$", error):
         return f"if it is a variable: `environment: {{variables: {{{variable[1]}: …}}}}`"
     build = "npm run build" if node else "python -m pip install -e ."

@@ -172,7 +172,7 @@ class Material:
 
     @cached_property
     def proofs(self) -> Sequence[ProofSummary]:
-        """The history without its texts."""
+        """The verdicts of `history` without their texts."""
         return self.summed_up if self.summed_up is not None else tuple(map(ProofSummary.of, self.history))
 
     @property
@@ -195,7 +195,8 @@ class Material:
         return self.record.has_ended
 
     def holds_back(self, role: str, key: str = "") -> bool:
-        """Whether briefs and replies of this role are still secret: examiners know the held-out cases."""
+        """Whether briefs and replies of this role are still secret. Those of examiners are, because examiners know the
+        held-out cases."""
         return is_examiners(key, role) and not self.ended
 
     @property
