@@ -385,7 +385,7 @@ class Journal(Protocol):
         ...
 
     def has_begun(self, key: str) -> bool:
-        """Whether something was reserved for this call. From then on its brief is fixed."""
+        """Whether spending was reserved for this call. From then on, the call's brief is fixed."""
         ...
 
     def comments(self) -> "list[Comment]":
@@ -468,7 +468,8 @@ class JournalStore(Protocol):
         ...
 
     def lease_file(self, run: str) -> "LeaseFile | None":
-        """The file from which supervisors read how long the run's agents may work; None if that is not limited."""
+        """The file from which supervisors read how long the run's agents may work; None if their time is not
+        limited."""
         ...
 
     def driver(self, run: str) -> int:
