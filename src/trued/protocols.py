@@ -88,7 +88,8 @@ class Command:
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    # "none", "loopback" (a network of its own, without access to others) or "host" (the machine's, to prepare a room)
+    # "none", "loopback" (a network of its own, without access to other networks) or "host" (the machine's network, which
+    # is used to prepare a room)
     network: str = "none"
     second: bool = False  # this is the second run: its host name, user, HOME and time zone differ from the first run's
     channel: bool = False  # it gets a pipe for its answers; TRUED_CHANNEL holds the pipe's file descriptor

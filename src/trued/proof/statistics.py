@@ -47,8 +47,10 @@ async def measure_tests(
     of: Sequence[str] = (),
     tell: Emit = discard_event,
 ) -> Figures:
-    """The figures of a check, or of a test command, on this commit. The engine runs the tests once more to measure
-    coverage. The counts are taken from `evidence`, or from that run if `evidence` has none.
+    """The figures of a check, or of a test command, on this commit.
+
+    The tests run once more, so that coverage can be measured; browser tests run only if `evidence` has no results. The
+    counts are taken from `evidence`, or else from this run.
 
     `of`: the files whose coverage is measured; by default, all files of the product. The run uses the head's own tests,
     so the head can influence the figures. Therefore no grade depends on them.

@@ -246,8 +246,8 @@ class UnguardedCode:
         ]
         if hiding or len(groups) < 2:
             return [path for paths in hiding for path in paths]
-        # Then all are undone together, because each of several helpers may hide the same failure. At last all but one
-        # are undone, because that one may have the mistake that all others hide.
+        # Then all suspects are undone together, because each of several helpers may hide the same failure. At last all
+        # suspects but one are undone, because this one may have the mistake that all others hide.
         combinations = [[*suspects.values()]]
         if len(groups) > 2:  # of two, each was undone alone already
             combinations += [
@@ -471,7 +471,7 @@ class UnguardedCode:
         before, after = await self._texts_on_both_sides([path for path in self._changed if is_package_json(path)])
         redirecting = [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
         known = await self.workspace.blobs(self.contract.base)
-        # The nearest package.json above a script says what its names stand for.
+        # The nearest package.json above a script says what the script's names stand for.
         packages = {posixpath.dirname(path) for path in known if is_package_json(path)}
         folders = {str(folder) for path in known if is_script(path) for folder in PurePosixPath(path).parents}
         for path in after.keys() - before.keys():
