@@ -88,8 +88,8 @@ class Command:
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    # "none", "loopback" (a network of its own, without access to other networks) or "host" (the machine's network, which
-    # is used to prepare a room)
+    # "none", "loopback" (a network of its own, without access to other networks) or "host" (the machine's network, to
+    # prepare a room)
     network: str = "none"
     second: bool = False  # this is the second run: its host name, user, HOME and time zone differ from the first run's
     channel: bool = False  # it gets a pipe for its answers; TRUED_CHANNEL holds the pipe's file descriptor
@@ -142,8 +142,8 @@ class Server(Protocol):
 
 
 class Workspace(Protocol):
-    """Where the agents of one run work and its checks run. In the user's repository, it changes only branches of the
-    run.
+    """Where the agents of one run work, and where the run's checks run. In the user's repository, a workspace changes
+    only branches of the run.
 
     Most code needs six of these methods. An agent call uses `clone` (a folder for the agent), `commit_clone` (what it
     left, as a commit) and `publish` (move the run's branch to that commit). A check uses `room` (a clean checkout) and

@@ -108,8 +108,8 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
     """Each test of the check on this commit, with its worst result. A pass in a void run does not count, because
     results of a void run cannot be trusted.
 
-    Agents see these results. So evidence of held-out checks is left out, and evidence from a room in which something
-    held out had run before.
+    Agents see these results. So evidence is left out if its check is held out, or if something held out had run in the
+    same room before.
     """
     worst: dict[str, Tried] = {}
     name = check_hash(check)

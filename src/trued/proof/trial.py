@@ -402,7 +402,7 @@ class CommitTrial:
         return frozenset(tests)
 
     async def _red_tests_bound_to_date(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """The red tests that failed in the head's second turn only because of its date. They do not count.
+        """The red tests that failed in the head's second turn only because of the date. They do not count.
 
         All red tests that failed only in the second turn run twice more, both times in the surroundings of the first
         turn. A test that passes now, and fails when only the date is changed, depends on the date. A test that depends

@@ -389,8 +389,8 @@ class UnguardedCode:
         """Requirement → `code`, for every due requirement.
 
         If the requirement's checks start a program or a server, or open a page, the engine does not see which code ran.
-        Then code in new files is left out, and code that these programs, servers and pages may reach on the base. A
-        requirement for which no code is left does not appear."""
+        Then two kinds of code are left out: code in new files, and code that these programs, servers and pages may
+        reach on the base. A requirement for which no code is left does not appear."""
         by_requirement: dict[str, list[str]] = {}
         for requirement in self.trial.due if code else ():
             unwatched = (

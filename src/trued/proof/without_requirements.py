@@ -149,8 +149,8 @@ def _is_in_files(result: Tried, files: tuple[str, ...]) -> bool:
 
 
 def _ids_of_failed_tests(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
-    """The ids of failed tests. If the base could not import a file, `failed` has the file's id: it is replaced by the
-    ids of the tests in the file that do not pass."""
+    """The ids of failed tests. If the base could not import a file, `failed` has the file's id. The file's id is
+    replaced by the ids of the tests in the file that do not pass."""
     inside = {name: [result.id for result in shown[name][1] if result.id.startswith(f"{name}::")] for name in failed}
     return list(dict.fromkeys(test for name in failed for test in inside[name] or [name]))
 
@@ -163,7 +163,7 @@ def _judge_results(
     by_suite: Sequence[ResultsOnBothSides], *, changed: bool, fail_anyway: Collection[str] = ()
 ) -> Judged:
     """The verdict on the change's own tests, from the results of each suite. `fail_anyway`: tests that fail without the
-    change, too. These are not counted, whatever they show, because the change may not even have touched them."""
+    change, too. Such tests are not counted, whatever they show: perhaps the change did not even touch them."""
     by_suite = [
         replace(results, facts=[_without_results(fact, fail_anyway) for fact in results.facts]) for results in by_suite
     ]

@@ -277,8 +277,8 @@ def converted_at_checkout(files: Sequence[str]) -> str:
 
 
 def on_one_line(sentence: str) -> str:
-    """The sentence with unprintable characters escaped. It may name a file of the head, and a line feed in that name
-    would look like the end of the sentence."""
+    """The sentence with unprintable characters escaped. A sentence may name a file of the head, and a line feed in the
+    file's name would look like the end of the sentence."""
     if sentence.isprintable():
         return sentence
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in sentence)
