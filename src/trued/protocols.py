@@ -88,7 +88,8 @@ class Command:
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    # "none", "loopback" (a network of its own, without access to others) or "host" (the machine's, to prepare a room)
+    # "none", "loopback" (a network of its own, without access to other networks) or "host" (the machine's network, to
+    # prepare a room)
     network: str = "none"
     second: bool = False  # this is the second run: its host name, user, HOME and time zone differ from the first run's
     channel: bool = False  # it gets a pipe for its answers; TRUED_CHANNEL holds the pipe's file descriptor
@@ -141,8 +142,8 @@ class Server(Protocol):
 
 
 class Workspace(Protocol):
-    """Where the agents of one run work and its checks run. In the user's repository, it changes only branches of the
-    run.
+    """Where the agents of one run work, and where the run's checks run. In the user's repository, a workspace changes
+    only branches of the run.
 
     Most code needs six of these methods. An agent call uses `clone` (a folder for the agent), `commit_clone` (what it
     left, as a commit) and `publish` (move the run's branch to that commit). A check uses `room` (a clean checkout) and
@@ -177,7 +178,7 @@ class Workspace(Protocol):
     async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
         """Make a clone at `head`; return its working folder and a HOME for the agent.
 
-        An existing clone is moved to `head`, but only once for each token: a call that is adopted, or checked again
+        An existing clone is moved to `head`, but only once for each token. So a call that is adopted, or checked again
         after a crash, finds its clone as its agent left it.
         """
         ...
@@ -196,9 +197,9 @@ class Workspace(Protocol):
         """Commit what the agent left in its clone, and copy the commit into the store. The same files give the same
         commit.
 
-        Changes to `fixed` paths are undone and returned. If `only` is given, `fixed` does not count: changes to all
-        paths outside `only` are undone and returned. A path that ends with "/" means everything below it. Raises
-        StateFailed if the clone is not at `head`.
+        Changes to `fixed` paths are undone and returned. If `only` is given, `fixed` is ignored, and changes to all
+        paths outside `only` are undone and returned. A path that ends with "/" means everything below this folder.
+        Raises StateFailed if the clone is not at `head`.
         """
         ...
 
@@ -217,7 +218,7 @@ class Workspace(Protocol):
     # -- commits: written by the engine, in the private store
 
     async def commit_files(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        """Commit these files on top of `head`, as the engine; return `head` if it has them already."""
+        """Commit these files on top of `head`, as the engine. Return `head` if these files change nothing."""
         ...
 
     async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
@@ -287,8 +288,9 @@ class Workspace(Protocol):
         ...
 
     async def make_repository(self, room: Path, commit: str) -> Path:
-        """Make a repository beside the room, for use as its `.git`: like a shallow clone with one commit, which holds
-        the room's files as they are now. Call it at most once, before any code of the commit has run in the room."""
+        """Make a repository beside the room that can serve as the room's `.git`. It is like a shallow clone: its only
+        commit holds the room's files as they are now. Call this at most once, before any code of the commit has run in
+        the room."""
         ...
 
     def copy_of_room(self, room: Path) -> AbstractAsyncContextManager[Path]:
@@ -297,8 +299,8 @@ class Workspace(Protocol):
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
         """Whether two commands can run at once without reaching or delaying each other: each has its own network,
-        processes and /tmp, and a core is idle for each. `saving_s`: the seconds that this would save; the more it
-        saves, the longer this method waits for idle cores."""
+        processes and /tmp, and a core is idle for each. `saving_s`: how many seconds running them at once would save.
+        The more it would save, the longer this method waits for idle cores."""
         ...
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
@@ -309,16 +311,16 @@ class Workspace(Protocol):
     async def execute(self, command: Command) -> CommandResult:
         """Run a command confined, without network unless it asks for one, in a fresh HOME.
 
-        If the sandbox can show folders at other paths, the command sees the room at the path of the user's own checkout
-        (a copy of a room: at a different path). Then paths of the room and of aliased folders in the command line, the
-        variables and the input are replaced by the paths that the command sees.
+        If the sandbox can show folders at other paths, the command sees the room at the path of the user's own
+        checkout, and a copy of a room at a different path. In the command line, the variables and the input, paths of
+        the room and of aliased folders are replaced by the paths that the command sees.
         """
         ...
 
     def shown_at(self, room: Path) -> tuple[str, ...]:
-        """The paths inside the sandbox at which commands saw this room: one for commands with `Command.avoided`, and
-        one for all other commands. Empty if no command has run in the room, or if the sandbox shows folders only at
-        their own paths."""
+        """The paths inside the sandbox at which commands saw this room. Commands with `Command.avoided` see it at one
+        path, all other commands at another. Empty if no command has run in the room, or if the sandbox shows folders
+        only at their own paths."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
@@ -349,8 +351,8 @@ class Journal(Protocol):
     """Remembers the result of every step of one run, so that no step is paid for twice."""
 
     async def once(self, key: str, inputs: str, step: Step) -> str:
-        """Return the recorded result of the step `key`; compute and record it first if there is none. Raises Diverged
-        if it was recorded for other `inputs` (a hash)."""
+        """Return the recorded result of the step `key`. If no result is recorded, run `step` and record its result.
+        Raises Diverged if the result was recorded for other `inputs` (a hash)."""
         ...
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
@@ -358,8 +360,8 @@ class Journal(Protocol):
         ...
 
     async def available(self) -> None:
-        """Wait until the journal can be used, without blocking other tasks. Await this before each read when polling
-        the journal while agents work. Raises StateFailed if the journal stays unavailable."""
+        """Wait until the journal can be used, without blocking other tasks. Code that polls the journal while agents
+        work awaits this before each read. Raises StateFailed if the journal stays unavailable."""
         ...
 
     def question(self, key: str, text: str, options: Sequence[str]) -> "PersonAnswer | None":
@@ -384,7 +386,7 @@ class Journal(Protocol):
         ...
 
     def has_begun(self, key: str) -> bool:
-        """Whether something was reserved for this call. From then on its brief is fixed."""
+        """Whether spending was reserved for this call. From then on, the call's brief is fixed."""
         ...
 
     def comments(self) -> "list[Comment]":
@@ -396,8 +398,8 @@ class Journal(Protocol):
         ...
 
     def approve(self, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval; the first on a requirement at a commit counts, unless this one replaces it (`instead`).
-        Return whether it was recorded."""
+        """Record an approval, unless the same requirement at the same commit, or the same contract, already has one.
+        With `instead`, the new approval replaces the earlier one. Return whether the new approval was recorded."""
         ...
 
     def past(self, role: str, agent: str) -> list[Spend]:
@@ -467,7 +469,8 @@ class JournalStore(Protocol):
         ...
 
     def lease_file(self, run: str) -> "LeaseFile | None":
-        """The file from which supervisors read how long the run's agents may work; None if that is not limited."""
+        """The file from which supervisors read how long the run's agents may work; None if their time is not
+        limited."""
         ...
 
     def driver(self, run: str) -> int:
@@ -501,11 +504,10 @@ class JournalStore(Protocol):
     # -- events
 
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> "list[Event]":
-        """The events of a run after this id, oldest first; at most `limit`, if that is not 0. Continuing after the last
-        id misses no event.
+        """The events of a run after the id `after`, oldest first; at most `limit`, unless `limit` is 0. A reader that
+        continues after the last id that it got misses no event.
 
-        `lean`: briefs are left out, and of a reply only the fields that claim a result and the beginning of its
-        `summary` stay.
+        `lean`: without briefs. Replies have only the fields that claim a result, and the beginning of `summary`.
         """
         ...
 
@@ -524,11 +526,11 @@ class JournalStore(Protocol):
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> "tuple[int, list[Event]]":
-        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
-        the newest of them before the id `before`, newest first.
+        """Find the events of a run that have all these words in their kind, key or lean data (see `events`). Returns
+        how many there are, and the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden. Of their events, only facts that contain no text of an agent are
-        searched and returned.
+        `silent`: roles whose texts stay hidden. From the events of these roles, only facts without any text of an agent
+        are searched and returned.
         """
         ...
 
@@ -549,8 +551,8 @@ class JournalStore(Protocol):
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and lean data (as JSON) of the events after this id, oldest first, at most `limit`. For
-        `CallAsked` the data is only role, agent and whether it resumes a session."""
+        """Id, time, key, kind and lean data (as JSON, see `events`) of the events after this id, oldest first, at most
+        `limit`. The data of `CallAsked` says only role, agent and whether the call resumes a session."""
         ...
 
     def read_snapshot(self) -> AbstractContextManager[None]:
@@ -605,8 +607,8 @@ class JournalStore(Protocol):
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`. Continuing
-        after the last number misses no step."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`. A reader
+        that continues after the last number that it got misses no step."""
         ...
 
     def step_count(self, run: str) -> int:
@@ -628,15 +630,15 @@ class JournalStore(Protocol):
         ...
 
     def approve(self, run: str, approval: "Approval", *, instead: bool = False) -> bool:
-        """Record an approval, unless the same requirement at the same commit (or the same contract) already has one.
-        With `instead`, the new approval replaces that one. Returns whether it was recorded."""
+        """Record an approval, unless the same requirement at the same commit, or the same contract, already has one.
+        With `instead`, the new approval replaces the earlier one. Returns whether the new approval was recorded."""
         ...
 
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> "Approval | None":
-        """Record all of these approvals, each with its event, in one write. If `approve` would not record one of them,
-        record nothing and return that one. Returns None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write. If `approve` would refuse one of them,
+        record nothing and return the refused approval. Returns None if all were recorded."""
         ...
 
     def approvals(self, run: str) -> "list[Approval]":
@@ -695,7 +697,7 @@ class Tracker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PullRequestProposal:
-    """A pull request that should be opened, or what an open one should become."""
+    """A pull request as it should be, whether it must still be opened or is open already."""
 
     branch: str
     onto: str

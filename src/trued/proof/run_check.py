@@ -78,8 +78,7 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
 
 def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
     """The environment variables of a check. Cases and pages run in UTC by default, so that their results do not depend
-    on the machine's time zone. The second turn uses another name of UTC, because its surroundings should differ from
-    those of the first."""
+    on the machine's time zone. In the second turn, UTC has another name (`Etc/UTC`), so that the two turns differ."""
     return {"TZ": "Etc/UTC" if second else "UTC", **variables} if isinstance(check, DATA) else variables
 
 
@@ -120,8 +119,8 @@ def shared_runs(
     """Group test checks that differ only in the files that they name. Each group runs once.
 
     `known`: the files of base and contract. A check that names any other file breaks, so it runs alone. `carried`: the
-    contract's own test files, which are held out. Checks that name such files are grouped only with each other. That is
-    safe, because these checks show `tested` at most, and agents never see their files.
+    contract's own test files, which are held out. Checks that name carried files are grouped only with each other. Such
+    a group is safe, because its checks show `tested` at most, and agents never see the carried files.
     """
     groups: dict[object, dict[str, Check]] = {}
     owners: dict[str, list[str]] = {}
@@ -148,7 +147,7 @@ def _merge(checks: list[Check]) -> Check:
 
 
 class EvidenceRecorder:
-    """Turns facts into evidence: one record for each requirement that has the check that was run."""
+    """Turns facts into evidence. A check that several requirements share gets one record for each of them."""
 
     def __init__(self, contract: Contract, interpreter: Interpreter, commit: str, tree: str) -> None:
         self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree
@@ -159,7 +158,8 @@ class EvidenceRecorder:
         return EvidenceRecorder(self.contract, replace(self.interpreter, versions=versions), self.commit, self.tree)
 
     def record_run(self, shared: SharedRun, fact: Fact, *, turn: int, tainted: bool = False) -> list[Evidence]:
-        """The evidence of one run: one record for each requirement that has one of the checks that the run serves."""
+        """The evidence of one run: for each check that the run serves, one record per requirement that has the
+        check."""
         return [
             self.record(owner, check, fact, turn=turn, tainted=tainted)
             for name, check in shared.serves.items()
@@ -196,8 +196,8 @@ class EvidenceRecorder:
         )
 
     def _versions(self, turn: int) -> dict[str, str]:
-        """The versions to record. In the first turn: of Python and all installed packages. Later only of Python and
-        pytest, because versions do not change between turns."""
+        """The versions to record: in the first turn those of Python and all installed packages. Later turns record only
+        Python's and pytest's, because versions do not change between turns."""
         installed = self.interpreter.versions
         listed = installed if turn == 1 else {name: installed[name] for name in ("pytest",) if name in installed}
         return {"python": ".".join(map(str, self.interpreter.version)), **listed}

@@ -44,8 +44,8 @@ class Scanner:
         return WITHHELD
 
     async def judged(self, judged: Judged) -> Judged:
-        """The verdict after its gaps were scanned, so that agents may read them. Its reasons stay as they are:
-        they are for people, and agents read only what `for_agents` lets through."""
+        """The verdict with scanned gaps, which agents may read. The reasons are not scanned: they are for people, and
+        agents read only what `for_agents` lets through."""
         gaps = []
         for gap in judged.gaps:
             what = await self(gap.what, f"why {judged.id} fails")
@@ -59,7 +59,7 @@ class Scanner:
         return any([not await self._readable(value) for value in quoted])
 
     async def _readable(self, value: str) -> bool:
-        """Whether everybody can read the value anyway, in the user's words, on the base, or in the commit itself."""
+        """Whether the value is no secret, because the user's words, the base or the commit contains it."""
         if self._open is None:
             words = [*(requirement.text for requirement in self.contract.requirements), *self.contract.interface]
             for commit in {self.contract.base: None, self.commit: None}:
@@ -93,7 +93,7 @@ def _values(check: Check) -> Iterator[str]:
 
 
 def _data(case: Case) -> list[Any]:
-    """Inputs and expected results, but not the names of entry points, which are public."""
+    """The case's inputs and expected results, without the names of entry points, which are public."""
     if isinstance(case, CallCase):
         return [*case.args, case.kwargs, case.returns, list(case.args_after or ())]
     if isinstance(case, RunCase):
@@ -116,7 +116,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _lines(files: Iterable[bytes]) -> Iterator[str]:
-    """The long lines of held-out files, without imports, and the string literals in these files."""
+    """The long lines of held-out files, except imports, and all string literals in these files."""
     lines = [
         line.strip()
         for content in files

@@ -6,8 +6,8 @@ from trued.model import Evidence, Outcomes, Picture, Shot
 
 
 def evidence_pictures(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
-    """One picture for each combination of requirement, commit, check, and page or test: of several runs, from one that
-    did not pass, if there is one.
+    """One picture for each combination of requirement, commit, check, and page or test. If there were several runs, the
+    picture of a run that did not pass is preferred.
 
     `workspace.load_artifact` gives the screenshot for `picture.sha256`, and the recording for `picture.trace`.
     """

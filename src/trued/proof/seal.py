@@ -66,8 +66,8 @@ PREPARED = "the preparation has network access and may run the change's code; wh
 
 @dataclass(frozen=True, slots=True)
 class SealTerms:
-    """What only the caller of `seal` knows: who can read the cases, who wrote the checks, what they can show, and what
-    is taken over from an earlier contract or proof."""
+    """What only the caller of `seal` knows: who can read the cases, who wrote the checks, how high grades can be, and
+    what is taken over from an earlier contract or proof."""
 
     held_out: bool  # whether implementers cannot read the cases
     why: str = ""  # why the cases are not held out
@@ -125,10 +125,10 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """The contract without these guards, which do not pass on the base, cannot be run, or are superseded as a whole. A
     guard that is also a check of a requirement stays, because it may pass on the head.
 
-    A suite is recorded in `unguarded` if it could not be run, because code that only this suite reaches stays
-    unverified. A suite in which no test passes is recorded there, too, because it may only lack something on this
-    machine. If the runner of such a suite reported single tests, the suite also becomes a red suite. A requirement that
-    has such a suite as its own check is not met until all tests of the suite pass on the head.
+    A suite that could not be run is recorded in `unguarded`, because code that only this suite reaches stays
+    unverified. A suite in which no test passes is recorded in `unguarded`, too, because it may only lack something on
+    this machine. If the runner of a recorded suite reported single tests, the suite also becomes a red suite. A
+    requirement with a red suite among its own checks is not met until all tests of the suite pass on the head.
     """
     suites = [check_hash(check) for suite in contract.suites for check in suite.checks]
     never_green = [name for name in suites if name in contract.guards and not _green_cases(contract, name)]
@@ -184,8 +184,8 @@ def _could_not_run(contract: Contract, name: str) -> bool:
 
 
 def _reports_single_tests(contract: Contract, name: str) -> bool:
-    """Whether the runner reported single tests or test files on the base. Only such a suite is kept in `red_suites`,
-    because only its tests can be seen to pass on a head."""
+    """Whether the runner reported single tests or test files on the base. Only suites of such runners are kept in
+    `red_suites`, because otherwise nobody sees which tests pass on the head."""
     return any(result.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for result in fact.tried)
 
 
@@ -268,8 +268,8 @@ async def _seal_with_all_guards(
 
 
 def _with_notes(contract: Contract, notes: Iterable[str]) -> Contract:
-    """The contract with these notes. If it is sealed again, it has some of these notes already: they are not added
-    twice."""
+    """The contract with these notes added. A note that the contract already has, because it is sealed again, is not
+    added twice."""
     new = [note for note in notes if note not in contract.undecided]
     facts = [note for note in new if isinstance(note, FactNote)]
     return contract.model_copy(
@@ -325,9 +325,9 @@ async def _tests_without_check(
 ) -> list[str]:
     """The tests of the base that no check collects, and the base's own checks that no command runs (see `own_checks`).
 
-    Left out are tests that a plain command may run, because nobody sees which tests it runs: for `npm test` these are
-    tests in JavaScript and TypeScript, for any other command all tests. Tests in a language of which no suite could be
-    run are left out, too.
+    Tests that a `command` check may run are left out, because nobody sees which tests a command runs. For `npm test`,
+    all tests in JavaScript and TypeScript are left out; for any other command, all tests. Tests in a language of which
+    no suite could be run are left out, too.
     """
     suites = [check for suite in (*contract.suites, *contract.red_suites) for check in suite.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]
@@ -368,8 +368,8 @@ def _endings(check: Check, packages: Mapping[str, Mapping[str, str]]) -> tuple[s
 async def _every_test_file(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Path → blob of all files that are tests by name and content, wherever they are; {} if no check is a command. They
-    are frozen, because nobody knows which files a command runs."""
+    """Path → blob of all files that are tests by name and content, wherever they are; {} if no check is a command. All
+    of these files are frozen, because nobody knows which files a command runs."""
     if not any(isinstance(check, CommandCheck) for requirement in requirements for check in requirement.checks):
         return {}
     named = [path for path in blobs if is_named_like_a_test(path)]
@@ -417,9 +417,9 @@ async def _runner_modules(
 async def _choose_interpreter_and_run(
     workspace: Workspace, contract: Contract, tell: Emit, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
-    """Run the checks on the base with the caller's interpreter. If this interpreter lacks packages, or does not fit
-    earlier results, run the checks with one that has everything the base declares. Returns the contract with the
-    interpreter, and the results."""
+    """Run the checks on the base with the caller's interpreter. If it lacks packages, or if earlier results come from
+    another interpreter or other versions, run the checks with an interpreter that has everything the base declares.
+    Returns the contract with the chosen interpreter, and the results."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
     known, recorded = terms.known, terms.recorded
     caller = await caller_interpreter(packages)

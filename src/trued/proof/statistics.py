@@ -47,11 +47,13 @@ async def measure_tests(
     of: Sequence[str] = (),
     tell: Emit = discard_event,
 ) -> Figures:
-    """The figures of a check, or of a test command, on this commit. The counts are taken from its evidence, or from the
-    measuring run if there is no evidence.
+    """The figures of a check, or of a test command, on this commit.
 
-    `of`: the files whose coverage is measured; by default, all files of the product.
-    The measuring run uses the head's own tests, so the head can influence it. Therefore no grade depends on it.
+    The tests run once more, so that coverage can be measured; browser tests run only if `evidence` has no results. The
+    counts are taken from `evidence`, or else from this run.
+
+    `of`: the files whose coverage is measured; by default, all files of the product. The run uses the head's own tests,
+    so the head can influence the figures. Therefore no grade depends on them.
     """
     tests_check = TestsCheck(command=check) if isinstance(check, str) else check
     if not isinstance(tests_check, TestsCheck):
@@ -103,11 +105,11 @@ def _output_of_failed_tests(results: Iterable[Tried]) -> str:
 
 
 def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
-    """Each test of the check on this commit, with its worst result. Passes do not count if the run is void, because its
-    results cannot be trusted.
+    """Each test of the check on this commit, with its worst result. A pass in a void run does not count, because
+    results of a void run cannot be trusted.
 
-    Agents see these figures, so they are not taken from held-out checks, nor from a room in which something held out
-    had run before.
+    Agents see these results. So evidence is left out if its check is held out, or if something held out had run in the
+    same room before.
     """
     worst: dict[str, Tried] = {}
     name = check_hash(check)
@@ -123,8 +125,8 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
 
 
 def _is_own_test(check: TestsCheck, case: str) -> bool:
-    """Whether the test is in a file that the check names, if it names any. Other tests that its command runs are
-    guards."""
+    """Whether the test is in a file that the check names, or the check names no file. Tests in other files are guards,
+    although the check's command runs them."""
     if case == WHOLE_CHECK:
         return False
     return not check.files or any(is_below(case.split("::")[0], named) for named in check.files)
@@ -199,8 +201,8 @@ async def _measure_python(
 
 
 def _coverage_to_supply(interpreter: Interpreter) -> tuple[dict[str, str], str]:
-    """The engine's own coverage.py (name → folder) for an interpreter that lacks it, and why it cannot be used, or "".
-    Both are empty if the interpreter has coverage.py."""
+    """For an interpreter without coverage.py: the engine's own copy (name → folder), or nothing and the reason why the
+    copy cannot be used. For an interpreter that has coverage.py, both results are empty."""
     if "coverage" in interpreter.versions:
         return {}, ""
     spec = importlib.util.find_spec("coverage")
@@ -248,7 +250,7 @@ async def _measure_node(
 
 
 def _parse_lcov(text: bytes) -> list[tuple[str, int, int]]:
-    """For each file: its path, how many lines can run, and how many did."""
+    """For each file: its path, how many lines can run, and how many lines ran."""
     files: list[tuple[str, int, int]] = []
     for record in text.split(b"end_of_record"):
         fields = {match["name"]: match["value"] for match in _LINES.finditer(record)}

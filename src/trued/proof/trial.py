@@ -83,7 +83,7 @@ class CommitChange:
 
 @dataclass(frozen=True, slots=True)
 class DoubtedRun:
-    """A run on the head in which tests passed with other expected values, too."""
+    """A run on the head in which some tests passed with their own and also with other expected values."""
 
     shared: SharedRun
     seed: str  # says which other values were expected
@@ -94,10 +94,11 @@ class CommitTrial:
     """Runs the checks of these requirements and the objections on one commit, `turns` times each, and holds the
     results.
 
-    Create it, call `run` once if it `has_work`, and then read the fields: none is final before `run` has returned.
-    Without a run, they stay as created: the contract's results on the base, objections without a case, and otherwise
-    nothing. Only `run` and `_run_on_head` assign fields, so they show which step fills which field; other steps return
-    their results, or add to a list. After `run`, only `add_notes` and `leave_uncounted` change anything.
+    Create a trial, call `run` once if the trial `has_work`, and then read the fields. No field is final before `run`
+    has returned. A trial that is not run has only the contract's results on the base and the objections without a case.
+
+    Only `run` and `_run_on_head` assign fields. Other steps return their results, or add to a list. After `run`, only
+    `add_notes` and `leave_uncounted` change fields.
     """
 
     def __init__(
@@ -191,7 +192,7 @@ class CommitTrial:
         self, interpreter: Interpreter, runs: Sequence[SharedRun], recorder: EvidenceRecorder
     ) -> list[DoubtedRun]:
         """Run the checks on the head in `turns` turns: sets `room` and fills `evidence` and `ran`. Returns the runs in
-        which tests passed with other expected values, too."""
+        which tests passed also with other expected values."""
         carried = self.contract.carried
         head_room = partial(
             clean_room, self.workspace, self.contract, self.commit, interpreter, held_out_files=carried, kept=self.kept
@@ -220,8 +221,8 @@ class CommitTrial:
         return record.doubted
 
     async def _imports_of_kept_tests(self) -> dict[str, frozenset[str]]:
-        """Check → the scripts that its tests import on the base. Only tests that pass there count, and only checks
-        whose runner does not show which files it loads. {} if no requirement has `keep`."""
+        """Check → the scripts that its tests import on the base, for tests that pass on the base. Checks whose runner
+        shows which files it loads are left out. {} if no requirement has `keep`."""
         if not any(requirement.keep for requirement in self.due if requirement not in self.contract.suites):
             return {}
         imported: dict[str, frozenset[str]] = {}
@@ -235,9 +236,11 @@ class CommitTrial:
     async def _base_facts_with_packages(
         self, interpreter: Interpreter, runs: Sequence[SharedRun]
     ) -> Sequence[Evidence]:
-        """The contract's results on the base, after some checks ran there again with the head's packages, so that base
-        and head are checked alike. Two kinds of checks run again: those that lacked a module which the packages
-        provide, and those that an earlier version of the engine ran in another kind of room."""
+        """The results on the base: the contract's, or new ones for checks that must run there again.
+
+        Two kinds of checks run again on the base, with the head's packages: checks that lacked a module which these
+        packages provide, and checks that an earlier version of the engine ran in another kind of room. So base and head
+        are checked alike."""
         workspace, commit = self.workspace, self.commit
         outdated = [shared for shared in runs if any(fact.room != ROOM for fact in self._facts_when_sealed(shared))]
         lost = missing_modules(result for fact in self.contract.base_facts for result in fact.tried)
@@ -254,8 +257,9 @@ class CommitTrial:
         return [*facts, *await self._run_on_base(interpreter, again, added.versions)]
 
     async def _base_facts_with_tools(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> Sequence[Evidence]:
-        """The results on the base. A check for which Node or Chromium had another version on the base than on the head
-        has run on the base again. Otherwise a case could go from red to green only because of the new version."""
+        """The results on the base. If a check used another version of Node or Chromium on the base than on the head,
+        the check runs on the base again. Without that, a case could go from red to green only because of the new
+        version."""
         before, now = (
             {(fact.check, name): fact.versions[name] for fact in facts for name in TOOLS if name in fact.versions}
             for facts in (self.base_facts, self.evidence)
@@ -295,25 +299,25 @@ class CommitTrial:
 
     def _run_order(self, shared: SharedRun) -> tuple[int, bool]:
         """The sort key of a run. Visible checks come first, because agents get no output from a room once something
-        held out has run in it. The contract's own tests come last, because the head's code could save what they reveal
-        and use it in later cases."""
+        held out has run in it. The contract's own tests come last, because the head's code could save what these tests
+        reveal, and use it in cases that run later."""
         is_data = isinstance(shared.check, DATA)
         has_hidden_files = any(hidden_files(self.contract, check) for check in shared.serves.values())
         return 2 if has_hidden_files else int(is_hidden_data(shared.check)), is_data
 
     def guards_nothing(self, check: str) -> bool:
-        """Whether the check is a guard of the contract, but none of its cases passes on the base. Then the code that it
-        runs is not guarded."""
+        """Whether the check is a guard of the contract of which no case passes on the base. Such a guard would not
+        notice a mistake in the code that it runs."""
         facts = [fact for fact in self.base_facts if fact.check == check]
         return check in self.contract.guards and Base.GUARD not in on_base(facts).values()
 
     async def tests_failing_with(
         self, files: Mapping[str, str], texts: Mapping[str, str] | None = None, *, kept: Collection[str] = ()
     ) -> list[str]:
-        """The existing tests that pass on the base, but fail twice on this commit when these files are as on the base.
+        """The existing tests that pass on the base, but fail twice on this commit with the base's version of `files`.
 
         `files`: path → blob on the base; "" removes the file. `texts`: path → text to use instead of the blob. `kept`:
-        files to use as on this commit, although tests usually take them from the base.
+        files of which tests get this commit's version, although they usually get the base's version.
         """
         carried = self.contract.carried
         known = {*await self.workspace.blobs(self.contract.base), *carried}
@@ -357,8 +361,8 @@ class CommitTrial:
         return frozenset(ran)
 
     def _is_uncounted(self, shared: SharedRun, case: str) -> bool:
-        """Whether this existing test does not count, because it is superseded, or because its result is unreliable (see
-        `Facts.uncounted`)."""
+        """Whether this existing test does not count: a requirement supersedes it or proposes to, or its result is
+        unreliable (see `Facts.uncounted`)."""
         replaced = [
             name
             for requirement in self.contract.requirements
@@ -368,17 +372,19 @@ class CommitTrial:
         return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.uncounted)
 
     async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """The guards that are not counted, because the change did not cause their failure. They failed only in the
-        head's second turn, which has other surroundings, and they fail in other surroundings on the base, too. To find
-        such guards, their checks run twice on the base, the second time in other surroundings."""
+        """The guards that fail in other surroundings even on the base. They are not counted, because the change did not
+        cause their failure.
+
+        Suspects are guards that failed only in the head's second turn, which has other surroundings. The checks of the
+        suspects run twice on the base, the second time in other surroundings."""
         suspects = self._failing_second_time_only(runs, Base.GUARD)
         return await self._try_again(self.contract.base, interpreter, suspects)
 
     async def _tests_equal_to_anything_on_base(
         self, interpreter: Interpreter, doubted: Sequence[DoubtedRun]
     ) -> frozenset[str]:
-        """Of the tests that passed on the head with other expected values, too, those that pass with such values on the
-        base. They are not counted, because they compare with something that is meant to be equal to everything."""
+        """The tests that passed with other expected values on the head and do so on the base, too. They are not
+        counted, because they compare with something that is meant to be equal to everything."""
         if not doubted:
             return frozenset()
         carried, tests = self.contract.carried, set[str]()
@@ -396,12 +402,11 @@ class CommitTrial:
         return frozenset(tests)
 
     async def _red_tests_bound_to_date(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """Of the red tests that failed only in the head's second turn, those that depend on the date, and so do not
-        count.
+        """The red tests that failed in the head's second turn only because of the date. They do not count.
 
-        These red tests run twice more, both times in the surroundings of the first turn. If a test passes then, and
-        fails when only the date is changed, it depends on the date. A test that depends on anything else (files left by
-        the first run, the machine) still counts as failed.
+        All red tests that failed only in the second turn run twice more, both times in the surroundings of the first
+        turn. A test that passes now, and fails when only the date is changed, depends on the date. A test that depends
+        on anything else (files left by the first run, the machine) still counts as failed.
         """
         test_runs = [shared for shared in runs if isinstance(shared.check, TestsCheck)]
         suspects = self._failing_second_time_only(test_runs, Base.RED)
@@ -418,9 +423,9 @@ class CommitTrial:
         """Run the checks of the suspects twice in one room of this commit. Returns the suspects that must not be
         counted.
 
-        Normally the second run has other surroundings, and the suspects that fail in it are returned. With `passing`,
-        both runs have the same surroundings. Then the suspects that pass in the second run, and fail when only the date
-        is changed, are returned.
+        Without `passing`, the second run has other surroundings, and the suspects that fail in the second run are
+        returned. With `passing`, both runs have the same surroundings, and those suspects are returned that pass in the
+        second run, but fail when only the date is changed.
         """
         if not suspects:
             return frozenset()
@@ -443,7 +448,8 @@ class CommitTrial:
     def _failing_second_time_only(
         self, runs: Sequence[SharedRun], on_base: Base
     ) -> list[tuple[SharedRun, frozenset[str]]]:
-        """The ids that have this status on the base, and passed in the head's first turn but failed in its last."""
+        """The ids that have the status `on_base` on the base, passed in the head's first turn and failed in its last
+        turn."""
         suspects = []
         for shared in runs:
             check = next(iter(shared.serves))
@@ -623,8 +629,8 @@ def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
 
 
 def is_untraced(check: Check) -> bool:
-    """Whether the check starts a program or a server, or opens a page, so that the engine cannot see which files are
-    used. False for commands and tests, for which `CommitTrial.ran` shows whether files were seen."""
+    """Whether the check starts a program or a server, or opens a page. Then the engine cannot see which files are used.
+    False for command and test checks: `CommitTrial.ran` shows which files they were seen to run."""
     if isinstance(check, ExamplesCheck):
         return any(not isinstance(case, CallCase) for case in check.cases)
     return isinstance(check, BrowserCheck)

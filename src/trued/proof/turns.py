@@ -1,18 +1,18 @@
 """Runs every check on the head twice: in parallel if that cannot change the result, else one after the other.
 
 The second run must find all files that the first left in the checkout (LAW-6). Parallel runs use two equal rooms, so
-the second counts only if the first left its room unchanged. Cases that failed in parallel are run again, one after the
-other, before they count against the head. If they pass then, they need more passes than cases that never failed.
+the second run counts only if the first run left its room unchanged. Cases that failed in parallel are run again in
+turns that follow each other, before they count against the head. Such a case must pass in more turns than other cases.
 
 Of the checks that run code, only cases and pages can show `proven`. A test that ran before them could leave a sign in
 the room by which the head's code knows that it is being judged. The engine cannot find every sign: the time or the mode
 of a folder is enough. So the first run of cases and pages is in a room of their own, in which no other check has
-changed anything. Their second run is in the room of the tests, as LAW-6 asks. If they pass in their own room, but leave
-something behind there, their first run is repeated in the room of the tests.
+changed anything. Their second run is in the room of the tests, as LAW-6 asks. If cases or pages pass in their own room,
+but leave something behind there, their first run is repeated in the room of the tests.
 
-The room of the tests has the base's tests and test settings, and lacks those that the head adds. While a case or page
-runs in it, it has all files as the head has them (`write_files_of_commit`). Such a file may belong to the product, and
-a head's code must not pass only because its tests are missing.
+The room of the tests has the base's tests and test settings, and lacks tests and test settings that the head adds.
+While a case or page runs in this room, all files are as the head has them (`write_files_of_commit`): a file that looks
+like a test may belong to the product, and the head's code must not pass only because its tests are missing.
 """
 
 import asyncio
@@ -251,8 +251,8 @@ class _UnusedRooms:
 
 
 def _ids_to_run(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
-    """The ids of the planned run without those that timed out in an earlier turn, because another run could not improve
-    their result. Empty if the whole check timed out."""
+    """The ids of the planned run, without ids that timed out in an earlier turn: another run could not improve their
+    result. Empty if the whole check timed out."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
     timed_out = {result.id for fact in facts for result in fact.tried if result.kind == "time"}
     return () if WHOLE_CHECK in timed_out else tuple(name for name in planned.ids if name not in timed_out)

@@ -81,8 +81,8 @@ _DOCUMENTS = lazy_regex(r"(readme|license|copying|notice|changelog|changes|histo
 class UnguardedCode:
     """Finds the changed code of a trial that nothing guards.
 
-    "Requirement → code" in these docstrings lists files, or `file (name)` for one function or class of a file.
-    `turned`: the evidence of red suites, which may be run on base and head to find such code.
+    "Requirement → code" in the docstrings of methods: code is listed as a file, or as `file (name)` for one function or
+    class of a file. `turned`: the evidence of red suites, if the search had to run these suites on base and head.
     """
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
@@ -97,8 +97,8 @@ class UnguardedCode:
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
-        """Requirement → changed code that no check was seen to run, although existing tests that were not run may reach
-        it; {} if all existing tests were run."""
+        """Requirement → changed code that no check was seen to run, but that existing tests may reach which were not
+        run. {} if all existing tests were run."""
         if not self.contract.unguarded and not self.contract.uncollected:
             return {}
         left = await self._unwatched_by_checks()
@@ -113,17 +113,18 @@ class UnguardedCode:
         return await self._by_requirement(left)
 
     async def known_by_exit_code_only(self) -> dict[str, list[str]]:
-        """Requirement → changed code that no check was seen to run. Existing tests that run as a plain command may run
-        it, but the engine knows only the command's exit code, which code in that process can choose. {} if all existing
-        tests are counted."""
+        """Requirement → changed code that no check was seen to run, and that existing tests in a plain command may run.
+
+        The engine knows only the exit code of such a command, and code that the command runs can choose the exit code.
+        {} if all existing tests are counted."""
         checks = [check for suite in self.contract.suites for check in suite.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
         return await self._by_requirement(await self._unwatched_by_checks())
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
-        """The part of `code` that uncollected existing tests may reach. If that is unknown: all of it, except Go files
-        that other tests guard."""
+        """The part of `code` that uncollected existing tests may reach. If nobody knows what they reach, all code is
+        returned. Go files that other tests guard are left out."""
         known = await self.workspace.blobs(self.contract.base)
         # New files count, too: code of the base may find them by their names or by their folder.
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
@@ -139,8 +140,8 @@ class UnguardedCode:
         ]
 
     async def _guarded_go(self, paths: list[str]) -> list[str]:
-        """Of these changed Go files, those whose altered declarations are all used by Go tests that guard. The engine
-        does not see which code Go tests run, so their texts are read."""
+        """The changed Go files among `paths` in which guarding Go tests use every altered declaration. The texts of the
+        tests are read, because the engine does not see which code Go tests run."""
         tests = [test for test in self._idle_and_guarding()[1] if test.split("::")[0].endswith(".go")]
         if not paths or not tests:
             return []
@@ -198,9 +199,10 @@ class UnguardedCode:
     def _only_namesakes_used(
         self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
     ) -> list[tuple[str, str]]:
-        """Of these functions (path, name), those that no case and no guarding test takes from the function's module,
-        and that this module itself does not use. Other modules define functions of the same name, so a case or test
-        that uses only the name may mean one of the others."""
+        """The functions (path, name) of which cases and tests may use only a namesake in another module.
+
+        No case and no guarding test takes such a function from its own module, and the module itself does not use the
+        function. A case or test that uses only the name may mean the function of another module."""
         if not functions:
             return []
         idle = self._idle_and_guarding()[0]
@@ -218,9 +220,9 @@ class UnguardedCode:
     async def blinding_helpers(self) -> list[str]:
         """The changed files that only existing tests use on the base, and that may hide mistakes from these tests.
 
-        Each change is undone, which means that the tests run with the base's version of the file. If they fail then,
-        the file is returned. If they fail only when several files are undone together, or if there are too many files
-        to try, all are returned.
+        To undo a change means that the tests run with the base's version of the file. If the tests fail when a file is
+        undone, the file is returned. If they fail only when several files are undone together, or if there are too many
+        files to try, all files are returned.
         """
         known = await self.workspace.blobs(self.contract.base)
         code = [
@@ -244,8 +246,8 @@ class UnguardedCode:
         ]
         if hiding or len(groups) < 2:
             return [path for paths in hiding for path in paths]
-        # Then all are undone together, because each of several helpers may hide the same failure. At last all but one
-        # are undone, because that one may have the mistake that all others hide.
+        # Then all suspects are undone together, because each of several helpers may hide the same failure. At last all
+        # suspects but one are undone, because this one may have the mistake that all others hide.
         combinations = [[*suspects.values()]]
         if len(groups) > 2:  # of two, each was undone alone already
             combinations += [
@@ -258,8 +260,8 @@ class UnguardedCode:
         return []
 
     async def taking_the_place_of_others(self) -> list[str]:
-        """New files that Python would load instead of a module of its standard library, or of a package, that the
-        project imports. Tests may not notice, because the test runner has loaded the right module already."""
+        """New files that Python would load instead of a module that the project imports from the standard library or
+        from a package. Tests may not notice, because the test runner has already loaded the right module."""
         known = await self.workspace.blobs(self.contract.base)
         added = [path for path in self._changed if path not in known and path not in self.trial.room.not_loaded]
         packages = {name.replace("-", "_") for name in self.trial.room.packages}
@@ -270,14 +272,13 @@ class UnguardedCode:
         return files_in_place_of_others(added, folders, texts, StandardLibrary(room.standard, room.library), packages)
 
     async def namesakes_among_tests(self) -> list[str]:
-        """New files that lie beside the base's tests, so that these tests would load them in place of modules of the
-        product."""
+        """New files beside the base's tests that these tests would load in place of modules of the product."""
         known = await self.workspace.blobs(self.contract.base)
         return [*await self._namesakes([path for path in self._paths if path not in known])]
 
     async def behind_namesakes(self) -> dict[str, list[str]]:
-        """Requirement → changed code of the product that no check was seen to run, and in place of which the base's
-        tests load files of their own."""
+        """Requirement → changed code of the product that no check was seen to run. The base's tests load files of their
+        own in place of this code."""
         known = await self.workspace.blobs(self.contract.base)
         names = {*(await self._namesakes([path for path in known if is_test(path)])).values()}
         if not names:
@@ -286,8 +287,8 @@ class UnguardedCode:
         return await self._by_requirement(code)
 
     async def _namesakes(self, paths: Collection[str]) -> dict[str, str]:
-        """Path → module: of these files, those that tests of the base load in place of a module of the product, each
-        with the name of that module."""
+        """Path → name of a module of the product, for each of these files that the base's tests load in place of that
+        module."""
         if not paths:
             return {}
         known, here = [await self.workspace.blobs(commit) for commit in (self.contract.base, self.trial.commit)]
@@ -314,8 +315,8 @@ class UnguardedCode:
         return sorted(await vanished_tests(self.workspace, self.contract.base, self.trial.commit, tests, run))
 
     async def hiding_modules(self) -> dict[str, list[str]]:
-        """Requirement → new files at the top that hide modules which the base has in another folder. `python -m` looks
-        at the top first. Only for requirements with checks that start programs or servers, or open pages."""
+        """Requirement → new files at the top that hide modules of the base in other folders: `python -m` looks at the
+        top first. Only for requirements with checks that start programs or servers, or open pages."""
         before, after = [
             [path for path in await self.workspace.blobs(commit) if path.endswith((".py", ".so", ".pyd"))]
             for commit in (self.contract.base, self.trial.commit)
@@ -339,7 +340,7 @@ class UnguardedCode:
 
     async def first_imports_from_top(self) -> list[str]:
         """Files of project folders that begin to import modules from the top or from `src`. Checks find these modules,
-        but where the project is installed, they may not be there."""
+        but an installation of the project may lack them."""
         known, here = [await self.workspace.blobs(commit) for commit in (self.contract.base, self.trial.commit)]
         places = await projects_of_base(self.workspace, self.contract, with_top=True)
         code = [path for path in here if path.endswith(".py") and any(is_below(path, folder) for folder in places)]
@@ -373,9 +374,11 @@ class UnguardedCode:
         return sum(max(runs_s, default=0.0) for runs_s in seconds)
 
     async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
-        """Whether existing tests fail if these changes are undone. Other code of the head may need definitions that the
-        head added to these files. So if tests fail with the base's version, they run again with the head's new
-        definitions added to that version, and must fail then, too."""
+        """Whether existing tests fail if these changes are undone.
+
+        Tests may fail with the base's version of a file only because other code of the head needs definitions that the
+        head added to the file. So the tests run again with these definitions added to the base's version, and must fail
+        again."""
         files = {path: blob for undoing in undone for path, blob in undoing.files.items()}
         grown = {path: text for undoing in undone for path, text in undoing.grown.items()}
         if not await self.trial.tests_failing_with(files):
@@ -383,9 +386,11 @@ class UnguardedCode:
         return not grown or bool(await self.trial.tests_failing_with(files, grown))
 
     async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """Requirement → this code, for every due requirement. If the requirement's checks start a program or a server,
-        or open a page, the engine does not see which code ran. Then code is left out if it is in a new file, or if such
-        a program may reach it on the base. Requirements without any code are left out."""
+        """Requirement → `code`, for every due requirement.
+
+        If the requirement's checks start a program or a server, or open a page, the engine does not see which code ran.
+        Then two kinds of code are left out: code in new files, and code that these programs, servers and pages may
+        reach on the base. A requirement for which no code is left does not appear."""
         by_requirement: dict[str, list[str]] = {}
         for requirement in self.trial.due if code else ():
             unwatched = (
@@ -444,8 +449,8 @@ class UnguardedCode:
         return self._code
 
     async def _changed_data(self, paths: Sequence[str]) -> list[str]:
-        """Of these changed files of the base, which are no code, those that something may read: all but documents,
-        pictures, manifests, lock files and settings that no code of the base reads."""
+        """The files among `paths` that code may read. `paths`: changed files of the base that are no code. Documents,
+        pictures, manifests, lock files and settings are left out if no code of the base reads them."""
         idle = [path for path in paths if _is_no_data_by_name(path)]
         known = await self.workspace.blobs(self.contract.base)
         if not idle:
@@ -466,7 +471,7 @@ class UnguardedCode:
         before, after = await self._texts_on_both_sides([path for path in self._changed if is_package_json(path)])
         redirecting = [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
         known = await self.workspace.blobs(self.contract.base)
-        # The nearest package.json above a script says what its names stand for.
+        # The nearest package.json above a script says what the script's names stand for.
         packages = {posixpath.dirname(path) for path in known if is_package_json(path)}
         folders = {str(folder) for path in known if is_script(path) for folder in PurePosixPath(path).parents}
         for path in after.keys() - before.keys():
@@ -491,8 +496,8 @@ class UnguardedCode:
         return ScriptAliases(await texts_at(self.workspace, commit, settings))
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
-        """The base's files among `loaded` that are not Python, and to which no case's entry point leads on the base.
-        A check loaded them only because the head imports them, which does not test them."""
+        """The base's files among `loaded`, except Python, to which the imports from the cases' entry points do not lead
+        on the base. A check loaded such a file only because the head imports it, and an import tests nothing."""
         known = await self.workspace.blobs(self.contract.base)
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
@@ -520,9 +525,9 @@ class UnguardedCode:
         ]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in files that a check loaded but no test ran: to load a file does not
-        show that its code works. Left out is code that can be reached on the base from the entry point of a case, or
-        from a red test that passes now."""
+        """Code of the base that the head altered, in files that a check loaded but no test ran. To load a file does not
+        show that its code works. Code is left out if the entry point of a case, or a red test that passes now, reaches
+        it on the base."""
         tested = frozenset[str]().union(*self._files_run_by_tests())
         altered = await self._altered_pieces([path for path in loaded if path not in tested])
         if not altered:
@@ -532,9 +537,9 @@ class UnguardedCode:
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names used by idle existing tests, and the names used by all other existing tests. Both are empty if no
-        idle test is Python code, a document with examples, or a command line. An own check that starts an unknown
-        program may use every name of the base."""
+        """The names that idle existing tests use, and the names that all other existing tests use. Both are empty if no
+        idle test is Python code, a document with examples, or a command line. An idle command line that starts an
+        unknown program may use every name of the base."""
         failing, passing = self._idle_and_guarding()
         files = {name.split("::")[0] for name in failing}
         readable = any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files)
@@ -578,8 +583,8 @@ class UnguardedCode:
         return without_idle_tests(kept, [*tests, *whole], guarding)
 
     def _programs_among(self, idle: Collection[str], texts: Mapping[str, str]) -> set[str]:
-        """Of these test files, in which all tests are idle, those that no other file imports and no case calls. Names
-        that only such files use are not watched."""
+        """The files among `idle` that no other file imports and no case calls. `idle`: test files in which all tests
+        are idle. Names that only the returned files use are not watched."""
         paths = {path for path in idle if path.endswith(".py")}
         if not paths:
             return set()
@@ -595,8 +600,8 @@ class UnguardedCode:
         }
 
     def _idle_and_guarding(self) -> tuple[list[str], list[str]]:
-        """The idle existing tests, and all others. Idle tests pass neither on the base nor on the head, or no check
-        collects them. Superseded tests never count as idle."""
+        """The idle existing tests, and all other existing tests. Idle tests pass neither on the base nor on the head,
+        or no check collects them. Superseded tests never count as idle."""
         failing, passing = [test for test in self.contract.uncollected if not self._is_superseded(test)], list[str]()
         for check in (check for suite in self.contract.suites for check in suite.checks):
             before = [fact for fact in self.trial.base_facts if fact.check == check_hash(check)]
@@ -686,9 +691,10 @@ def _last_part(name: str) -> str:
 
 
 def _is_reached(name: str, reached: Collection[str], beside: Collection[str]) -> bool:
-    """Whether `reached` has this name, and `beside` lacks it. For a method (`Class.name`) whose name `beside` has, the
-    class decides, because methods of other classes may have the same name: `reached` must have the class, and `beside`
-    must lack it."""
+    """Whether `reached` has this name, and `beside` lacks it.
+
+    If `beside` has the name of a method (`Class.name`), it may mean a method of another class. Then the class decides:
+    `reached` must have the class, and `beside` must lack the class."""
     owner, _, last = name.rpartition(".")
     if last not in reached or (owner and last in beside and _last_part(owner) not in reached):
         return False
@@ -702,7 +708,7 @@ def _module_name(path: str) -> str:
 
 
 def _modules_of(place: str) -> set[str]:
-    """The names of the file at this place, `file` or `file (name)`, and of the folders above it."""
+    """The names of the file at this place and of the folders above the file. `place`: `file` or `file (name)`."""
     pure = PurePosixPath(place.rpartition(" (")[0] or place)
     return {pure.stem, *pure.parts[:-1]}
 
@@ -742,8 +748,8 @@ def _without_suffix(path: str) -> str:
 
 
 def _groups_of_suspects(suspects: Iterable[str]) -> list[list[str]]:
-    """The groups in which suspects are undone: each suspect alone; if there are many, all data files of one folder
-    together."""
+    """The groups in which suspects are undone. Each suspect is a group of its own; but if there are many suspects, all
+    data files of one folder are one group."""
     paths = [*suspects]
     if len(paths) <= MOST_HELPERS:
         return [[path] for path in paths]
@@ -759,7 +765,7 @@ def _has_code_below(path: str, known: Iterable[str]) -> bool:
 
 
 def _only_packages_differ(before: str, after: str) -> bool:
-    """Whether two texts of a package.json differ at most in its packages, scripts and version."""
+    """Whether two texts of a package.json differ in nothing but packages, scripts and version."""
     contents = [
         {key: value for key, value in json_table(text).items() if key not in _DECLARING} for text in (before, after)
     ]

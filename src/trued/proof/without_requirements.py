@@ -121,10 +121,11 @@ async def _try_tests(
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
-    """The tests that fail on the head and failed on the base already, so that the change did not break them.
+    """The tests that fail on the head and failed on the base already. The change did not break these tests.
 
-    The base's version of a test runs on the base: first as in the first turn, and then once with the date, time zone
-    and user of the second turn. A failure in that last run counts only for tests that passed the head's first turn.
+    The base's version of the tests runs on the base: first as in the first turn, and then once with the date, time zone
+    and user of the second turn. A failure with the second turn's date, time zone and user counts only if the test
+    passed in the head's first turn.
     """
     failing = [_failing_in_files(fact.tried, check.files) for fact in here]
     if not any(failing):
@@ -148,8 +149,8 @@ def _is_in_files(result: Tried, files: tuple[str, ...]) -> bool:
 
 
 def _ids_of_failed_tests(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
-    """The ids of failed tests. If the base could not import a file, `failed` has the file's id: it is replaced by the
-    ids of the tests in the file that do not pass."""
+    """The ids of failed tests. If the base could not import a file, `failed` has the file's id. The file's id is
+    replaced by the ids of the tests in the file that do not pass."""
     inside = {name: [result.id for result in shown[name][1] if result.id.startswith(f"{name}::")] for name in failed}
     return list(dict.fromkeys(test for name in failed for test in inside[name] or [name]))
 
@@ -162,7 +163,7 @@ def _judge_results(
     by_suite: Sequence[ResultsOnBothSides], *, changed: bool, fail_anyway: Collection[str] = ()
 ) -> Judged:
     """The verdict on the change's own tests, from the results of each suite. `fail_anyway`: tests that fail without the
-    change, too. These are not counted, whatever they show, because the change may not even have touched them."""
+    change, too. Such tests are not counted, whatever they show: perhaps the change did not even touch them."""
     by_suite = [
         replace(results, facts=[_without_results(fact, fail_anyway) for fact in results.facts]) for results in by_suite
     ]

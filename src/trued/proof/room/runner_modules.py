@@ -1,7 +1,7 @@
 """Finds the project's own scripts that the settings of a JavaScript test runner load, such as setup files. Does no I/O.
 
-These scripts run before or around the tests, so they influence results like the settings themselves. Scripts that they
-load do so, too. A script that the product or a test loads, too, may be part of the product, so it does not count.
+These scripts run before or around the tests and can change their results. So can the scripts that a setup file loads.
+A script that the product or a test also loads is left out, because it may be part of the product.
 """
 
 import json
@@ -77,7 +77,8 @@ def _imported(text: str) -> list[str]:
 def only_loaded_by(
     named: Iterable[str], texts: Mapping[str, str], product: Collection[str], blobs: Collection[str]
 ) -> set[str]:
-    """The named scripts and those that they load in turn, at any depth, except those that anything else loads.
+    """The named scripts and all scripts that they load, directly or through each other. A script that anything else
+    loads is left out.
 
     `texts`: the scripts of the project, tests included. `product`: scripts that surely belong to the product.
     """
@@ -92,8 +93,8 @@ def only_loaded_by(
 
 
 def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection[str]]) -> set[str]:
-    """These scripts, without those that any other script loads. A script that is left out becomes one of the others, so
-    what it loads is left out, too."""
+    """The scripts of `scripts` that no other script of the project loads. If a script is left out, the scripts that it
+    loads are left out, too."""
     kept = {*scripts}
     while others := kept & {other for path, loaded in loads.items() if path not in kept for other in loaded}:
         kept -= others
@@ -130,7 +131,8 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _at(value: str, folder: str, blobs: Collection[str]) -> Iterator[str]:
-    """The file that a value of settings in this folder names, with or without its ending."""
+    """The project's files that the path `value` may mean, seen from `folder` or the project's top. The ending of the
+    path may be missing."""
     clean = value.removeprefix("<rootDir>/").removeprefix("file://")
     if not clean or clean.startswith("/") or "*" in clean:
         return

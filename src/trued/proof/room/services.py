@@ -36,8 +36,8 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
     """The command, wrapped in a script that starts the services first.
 
-    `telling`: the write end of a pipe, to which the script reports whether the services are up; a negative number for
-    no pipe. Executing the command closes this process's copy of that end.
+    `telling`: the write end of a pipe, to which the script reports whether the services are up. A negative number means
+    that there is no pipe. When the command is executed, this process's copy of the write end is closed.
     """
     ports = _ports(len(services))
     service_orders = [

@@ -24,8 +24,8 @@ _CONFIGURED = ("deno", "php")  # interpreters with an option `-c` that names the
 def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[str]) -> Iterator[str]:
     """The files that one simple command starts: its build file, script or module, or the main program of a folder.
 
-    An interpreter starts the first code of the project that its words name. Words before that are options or values of
-    options. Of any other program that may start another program, only the first argument counts.
+    An interpreter starts the first script or module of the project among its arguments. The arguments before it are
+    options or values of options. A program such as `time` starts its first argument that is no option.
     """
     program = PurePosixPath(words[0]).name
     build_folder = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
@@ -60,9 +60,11 @@ def files_run(words: list[str], blobs: Mapping[str, str], folders: Collection[st
 
 
 def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
-    """The files that a command line may run although they are not the argument of an interpreter. An interpreter
-    without a script of its own may run any file that the line names (`cat FILE | python -`, `for f in *.sh; do sh $f`).
-    A shell also reads files that variables name (`BASH_ENV=FILE`). Empty if the line starts no interpreter."""
+    """The files that an interpreter on this command line may run although they are not its arguments.
+
+    An interpreter without a script of its own may run any file that the line names (`cat FILE | python -`,
+    `for f in *.sh; do sh $f`). A shell also reads files that variables name (`BASH_ENV=FILE`). Empty if the line starts
+    no interpreter."""
     words, commands = shell_words(line), started_commands(line)
     starts = [command[at:] for command in commands for at, word in enumerate(command) if is_interpreter(word)][:20]
     lacking = [rest for rest in starts if all(word.startswith(("-", "$")) for word in rest[1:])]
@@ -76,8 +78,8 @@ def files_fed(line: str, blobs: Mapping[str, str], folders: Collection[str]) -> 
 
 
 def hides_program(line: str) -> bool:
-    """Whether only the shell knows what this line starts: one of its commands consists of variables alone, perhaps
-    after an interpreter or a program that starts another one (`exec`, `env`)."""
+    """Whether only the shell knows what this line starts, because one of its commands consists of variables alone:
+    `$TOOL`, `sh $TOOL`, `exec $TOOL`."""
     for command in commands_of(line):
         starters = [at for at, word in enumerate(command) if SHELLS.fullmatch(PurePosixPath(word).name)]
         words = [word for word in command[starters[0] + 1 if starters else 0 :] if not word.startswith("-")]
@@ -88,8 +90,8 @@ def hides_program(line: str) -> bool:
 
 
 def _started_at(word: str, blobs: Mapping[str, str], folders: Collection[str]) -> set[str]:
-    """The files that run if this word is a program: the file at this path, the main program of the folder there, or
-    what a pattern matches."""
+    """The files that run if this word is a program: the file at this path, or the main program of the folder at this
+    path. If the word is a pattern, the files that match."""
     mains = (posixpath.join(word, name) for name in ("__main__.py", "index.js"))
     found = {path for name in (word, *mains) for path in files_named(name, folders, blobs)}
     return found | (files_at(word, folders, blobs) if not {"*", "?", "["}.isdisjoint(word) else set())
@@ -105,7 +107,7 @@ def files_named(word: str, folders: Collection[str], blobs: Mapping[str, str]) -
 
 
 def shell_scripts(word: str, blobs: Mapping[str, str]) -> Iterator[str]:
-    """The shell scripts at this path or directly in this folder, which a program may run (`run-parts DIR`)."""
+    """The shell script at the path `word`, or all shell scripts directly in this folder: `run-parts DIR` runs them."""
     place = posixpath.normpath(word) if word else ""
     near = (path for path in blobs if path == place or posixpath.dirname(path) == place)
     yield from (path for path in near if PurePosixPath(path).suffix in SHELL and place != ".")

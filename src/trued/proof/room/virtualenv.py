@@ -75,7 +75,7 @@ def write_programs(environment: Path, interpreter: Interpreter) -> None:
 
 def replaced_folder(environment: Path, interpreter: Interpreter) -> str:
     """A folder of the environment that an installation has replaced by a link or a file, or "". The engine must not
-    write through such a link."""
+    write to such a folder: a link may lead out of the environment."""
     site = site_packages(environment, interpreter)
     folders = (
         environment / "bin",
@@ -120,9 +120,10 @@ def disarm(site: Path) -> None:
 
 
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
-    """Move the installed packages to a folder that is searched after the interpreter's own packages, and return it.
+    """Move the installed packages to a folder that is searched after the interpreter's own packages. Returns the
+    folder.
 
-    Then no installed package replaces one of the interpreter's. Installed programs are removed if the interpreter's
+    So no installed package replaces a package of the interpreter. Installed programs are removed if the interpreter's
     folder or the system has a program of the same name.
     """
     site, behind = site_packages(environment, interpreter), environment / BEHIND

@@ -17,7 +17,7 @@ EQUALS_ALL = "equals all"  # kind of a test that counts as failed, because it al
 _EQUAL = {
     "outcome": Outcomes.FAILED,
     "kind": EQUALS_ALL,
-    "detail": "it also passes if it expects another value: a result is equal to everything, or is not compared",
+    "detail": "it also passes with another expected value: its result equals everything, or is not compared",
 }
 _WORST = ("failed", "error", "xpassed", "xfailed", "skipped", "marked", "passed")
 _RANK = {name: place for place, name in enumerate(_WORST)}
@@ -95,7 +95,8 @@ class CountedRun:
         )
 
     def how(self, name: str) -> str:
-        """How a test ended; "failed" if its file could not be imported; "" if nothing is known."""
+        """How the test `name` ended. A test without a result counts as "failed" if its file could not be imported;
+        otherwise the answer is ""."""
         if name in self.outcomes:
             return self.outcomes[name].outcome
         return "failed" if name.split("::")[0] in self.collected else ""
@@ -113,8 +114,8 @@ _LONGEST_S = 1e9  # if a test reports a duration of more seconds than this, the 
 
 
 def _is_sound(record: Mapping[str, Any]) -> bool:
-    """Whether each field has the type that the engine's plugin writes. A head that found the channel may write
-    anything."""
+    """Whether the engine's plugin could have written this record. Code of the head could write anything else, if it
+    found the plugin's channel."""
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
         return False
     ids = [record[key] for key in ("id", "copy", "altered", "collect") if key in record]
@@ -141,7 +142,7 @@ def _seen(record: dict[str, Any]) -> CountedTest:
 
 
 def worst_outcomes(tests: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
-    """The worst outcome of each test, which may be reported once for each phase (setup, call, teardown). A test passed
+    """The worst outcome of each test. A test may be reported once for each phase (setup, call, teardown). It passed
     only if its call passed and no phase failed."""
     worst: dict[str, CountedTest] = {}
     for name, test in tests:
@@ -234,8 +235,8 @@ def why_worthless(bench: Bench, result: CommandResult, counted: CountedRun, word
 
 
 def _has_passed(counted: CountedRun, name: str) -> bool:
-    """Whether the test itself passed. If it did not, its copy shows nothing: the copy of a skipped test is skipped,
-    too."""
+    """Whether the test itself passed. Otherwise its failing copy shows nothing: the copy of a skipped test, for
+    example, is skipped, too."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 

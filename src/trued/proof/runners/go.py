@@ -1,4 +1,4 @@
-"""Go tests, counted from the events of `go test -json`, each with the file that contains it."""
+"""Counts Go tests from the events of `go test -json`, and finds the file that contains each test."""
 
 import posixpath
 import random
@@ -128,7 +128,7 @@ def _parse_arguments(arguments: Iterable[str]) -> _GoTestArguments:
 
 
 def _flags(arguments: _GoTestArguments, canaries: Iterable[str]) -> list[str]:
-    """The command's flags; if they choose tests by name, the canaries are added to the choice."""
+    """The command's flags. A flag that chooses tests by name also gets the names of the canaries."""
     canary_pattern = f"^(Test{'|Test'.join(canaries)})"
     words: list[str] = []
     for name, flag_words in arguments.flags:
@@ -235,11 +235,12 @@ def _covers(pattern: str, folder: str) -> bool:
 def _chosen(
     check: TestsCheck, selection: CaseSelection, test_files: GoTestFiles, arguments: _GoTestArguments
 ) -> list[_Model]:
-    """The test files that show whether the runner reports failures: their packages get canaries (tests that must fail),
-    and their own tests are run again as copies that must fail.
+    """The test files with which the engine finds out whether the runner reports failures.
 
-    They are the files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If
-    no test is known to have failed there, it is only one file, preferably one that the check names."""
+    The package of each chosen file gets canaries (tests that must fail). The file's own tests are run again as copies
+    that must fail. Chosen are the files with tests that failed on the base, at most as many as `files_to_copy` allows,
+    and one other file. If no test is known to have failed on the base, only one file is chosen, preferably one that the
+    check names."""
     ids = {test_id.split("::")[0] for test_id in selection.ids or ()}
     files = [
         path
@@ -258,7 +259,7 @@ def _chosen(
 
 @contextmanager
 def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
-    """Add tests that must fail to the package of each chosen file. Yields the random part of their names → the
+    """Add tests that must fail to the package of each chosen file. Yields: random part of the added tests' names → the
     package's folder."""
     folders = {str(PurePosixPath(model.file).parent): model.package for model in chosen}
     with ExitStack() as stack:
@@ -341,8 +342,9 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _canary_outcome(name: str, folder: str, canary_outcomes: Mapping[str, str], broken: set[str]) -> str:
-    """Returns "failed" if all canaries of the package failed. Returns "failed", too, if the package itself failed, for
-    example because it does not compile, or crashed on the base, and all canaries that ran failed. Otherwise ""."""
+    """Returns "failed" if all canaries of the package failed, otherwise "".
+
+    A package in `broken` failed as a whole, so some canaries may not have run. Then all that ran must have failed."""
     outcomes = [outcome for test, outcome in canary_outcomes.items() if name in test]
     if folder in broken and set(outcomes) <= {"failed"}:
         return "failed"

@@ -146,7 +146,7 @@ async def _files(
 
 
 def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
-    """The files that `node --test` would run by its own rules: named files, folders, patterns, or all tests."""
+    """The files that `node --test` would run. `named`: files, folders and patterns; if it is empty, all tests run."""
     paths = [path for path in known if is_node_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
     if not named:
         return sorted(path for path in paths if _is_named(path) or "test" in PurePosixPath(path).parts[:-1])
@@ -160,9 +160,10 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
 
 
 def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, ...]:
-    """The TypeScript endings of files that Node can run with these options. These are all endings if the options name a
-    known loader of TypeScript. With any other loader, they are only the endings of files and patterns that the command
-    names. Without a loader, there are none."""
+    """The endings of TypeScript files that Node can run with these options.
+
+    If the options name a known loader of TypeScript, all endings are returned. If they name another loader, only the
+    endings of the files and patterns in `named` are returned. Without a loader, there are none."""
     parted = [(*word.partition("="), after) for word, after in zip(options, [*options[1:], ""], strict=False)]
     loaders = [value or after for name, _, value, after in parted if name in _LOADING]
     if any(map(_LOADS_TYPESCRIPT.match, loaders)):
@@ -211,12 +212,12 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSelection) -> list[str]:
-    """The test files that show whether the runner reports failures: each gets a copy with canaries (more tests, which
-    must fail), and its own tests are run again, changed so that they must fail.
+    """The test files with which the engine finds out whether the runner reports failures.
 
-    They are the files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If
-    no test is known to have failed there, it is only one file, preferably one that the check names, with tests that can
-    be changed in this way."""
+    Each chosen file gets a copy with canaries (additional tests that must fail). Its own tests are run again, changed
+    so that they must fail. Chosen are the files with tests that failed on the base, at most as many as `files_to_copy`
+    allows, and one other file. If no test is known to have failed on the base, only one file is chosen, preferably one
+    that the check names and whose tests can be changed."""
     if selection.red:
         return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))
     named_by_check = [path for path in files if any(is_below(path, named_file) for named_file in check.files)]
@@ -232,8 +233,8 @@ def _failing(bench: Bench, path: str) -> FailingFile:
 
 
 def _plain(bench: Bench, files: list[str]) -> list[str]:
-    """The test scripts that do not use `node:test`. A script that exits early would count as passed, so each gets a
-    copy that must fail."""
+    """The test scripts that do not use `node:test`. Each of them gets a copy that must fail, because a script that
+    exits early would count as passed."""
     return [path for path in files if not _USES.search(file_text(bench.room, path))]
 
 
@@ -336,8 +337,8 @@ def _id(record: dict[str, Any], key: str) -> str:
 
 
 def _counts(record: dict[str, Any]) -> bool:
-    """Whether the record counts as a test. A group does not, but its tests do. A plain script counts if it did not
-    fail; otherwise it is a failed file (`_is_failed_file`)."""
+    """Whether the record counts as a test. A group does not count, because its tests have records of their own. A plain
+    script counts unless it failed: a failed script is a failed file (`_is_failed_file`)."""
     return not record["group"] and not (not record["way"] and record["outcome"] == "failed")
 
 
@@ -393,7 +394,7 @@ def _copies(
 
 
 def _around(name: str, ended: Mapping[str, CountedTest]) -> list[str]:
-    """The ended tests that contain the test `name`. If such an outer test failed, `name` was not reached."""
+    """The outer tests that contain the test `name` and have ended. If one of them failed, `name` was not reached."""
     steps = name.split(" > ")
     outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]
     return [name for name in outer if name in ended]

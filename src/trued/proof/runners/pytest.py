@@ -160,8 +160,8 @@ async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str,
 
 
 def _disguised(path: str) -> str:
-    """A random path for the configuration, which a head cannot predict. It is in the same folder, because the
-    configuration contains paths relative to that folder."""
+    """A random path for the configuration, which a head cannot predict. The folder is still the configuration's own,
+    because the configuration contains paths relative to this folder."""
     pure = PurePosixPath(path)
     return str(pure.with_name(f".{nonce()[:12]}{'.ini' if pure.name == '.pytest.ini' else pure.suffix}"))
 

@@ -104,8 +104,8 @@ class _Room:
 async def run_with_report(check: TestsCheck, call: RunnerCall | None, bench: Bench, selection: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed.
 
-    `call`: the command as a call of vitest, jest or mocha. None for any other command: then `check.report` names the
-    file that it writes.
+    `call`: the command as a call of vitest, jest or mocha. For any other command, `call` is None, and `check.report`
+    names the report that the command writes.
     """
     room = _Room(check, call, bench, selection, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
@@ -221,8 +221,8 @@ def _has_started(room: _Room, result: CommandResult) -> bool:
 async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
     """Run test files, at most `MOST_ALONE`, each alone, because mocha runs nothing if one file cannot be loaded.
 
-    This is done only on the base, where a test may need code that does not exist yet. A head that breaks its own runner
-    has failed.
+    Only on the base are files run alone, because a test may need code that does not exist there yet. If mocha runs
+    nothing on the head, the head has failed.
     """
     outcomes: dict[str, CountedTest] = {}
     collected: dict[str, tuple[str, str]] = {}
@@ -239,8 +239,8 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
 
 
 def _test_files(room: _Room) -> list[str]:
-    """The files that contain the selected tests. If there are none, the files that the check names; if there are none
-    of these either, all files that are named like tests."""
+    """The files that contain the selected tests. If there is no such file, the files that the check names. If the check
+    names no file, all files that are named like tests."""
     below = [path for path in room.known if is_below(path, room.bench.folder)]
     scripts = [path for path in below if is_script(path) and (room.bench.room / path).is_file()]
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in room.selection.ids or ()}
@@ -269,12 +269,12 @@ def _without_report(room: _Room, result: CommandResult) -> Fact:
 
 
 def _models(room: _Room) -> list[str]:
-    """The test files that show whether the runner reports failures: each gets a copy with canaries (more tests, which
-    must fail). Under a known runner, its own tests are also run again, changed so that they must fail.
+    """The test files with which the engine finds out whether the runner reports failures.
 
-    They are the files with tests that failed on the base, at most as many as `files_to_copy` allows, and one other. If
-    no test is known to have failed there, it is only one file, preferably one that the check names, with tests that can
-    be changed in this way."""
+    Each chosen file gets a copy with canaries (additional tests that must fail). Under a known runner, the file's own
+    tests are also run again, changed so that they must fail. Chosen are the files with tests that failed on the base,
+    at most as many as `files_to_copy` allows, and one other file. If no test is known to have failed on the base, only
+    one file is chosen, preferably one that the check names and whose tests can be changed."""
     ids = room.selection.ids
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in ids or ()} & room.known
     below = [path for path in room.known if is_below(path, room.bench.folder)]
@@ -296,8 +296,8 @@ def _every(room: _Room, path: str) -> str:
 
 @contextmanager
 def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
-    """Add a copy of each file, with additional tests that must fail, under a random name. Yields path of the copy →
-    that name."""
+    """Add a copy of each file, with additional tests that must fail, under a random name. Yields: path of the copy →
+    random name."""
     with ExitStack() as stack:
         names = {}
         for path in chosen:
@@ -418,8 +418,8 @@ def _id(room: _Room, file: str, test: ReportedTest) -> str:
 
 
 def _id_in_file(room: _Room, file: str, test: ReportedTest) -> str:
-    """The test's id inside its file. The report names the file by its path from the folder in which the command
-    started."""
+    """The test's id inside its file. `file` is a path from the project's top; the report names files from the folder in
+    which the command started."""
     return id_in_file(test, room.bench.from_folder(file))
 
 
@@ -432,8 +432,10 @@ def _is_canary(canary: str, file: str, test: ReportedTest) -> bool:
 
 
 def _canary_outcome(tests_with_files: list[tuple[str, ReportedTest]], canary: str) -> str:
-    """Returns "failed" if all canaries with this name failed. Returns "failed", too, if none of the canaries was
-    reported, but their file was, and nothing in the file passed: then it could not be loaded. Otherwise ""."""
+    """Returns "failed" if all canaries with this name failed, otherwise "".
+
+    If the report has the canaries' file but none of the canaries, the file could not be loaded. This counts as
+    "failed", too, unless something in the file passed."""
     canary_tests = [(file, test) for file, test in tests_with_files if _is_canary(canary, file, test)]
     outcomes = {id_in_file(test, file): test.outcome for file, test in canary_tests if f"{canary} " in test.name}
     if not outcomes:
@@ -443,7 +445,7 @@ def _canary_outcome(tests_with_files: list[tuple[str, ReportedTest]], canary: st
 
 
 def _jest(data: bytes) -> list[ReportedTest]:
-    """The tests of jest's JSON report. Raises BadReport."""
+    """The tests of jest's JSON report. Raises BadReport if it is malformed."""
     try:
         report = json.loads(data)
         return [test for file_report in report["testResults"] for test in _jest_file(file_report)]
@@ -465,7 +467,7 @@ def _jest_file(file_report: dict[str, Any]) -> Iterator[ReportedTest]:
 
 
 def _mocha(data: bytes) -> list[ReportedTest]:
-    """The tests of the report by `probes/mocha_reporter.cjs`. Raises BadReport."""
+    """The tests of the report by `probes/mocha_reporter.cjs`. Raises BadReport if it is malformed."""
     try:
         return [
             ReportedTest(

@@ -7,9 +7,10 @@ MOST = 16  # at most this many red files are copied; if there are more, every tu
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """All `red` files, which are those with a test that failed on the base, and one other file at random. A head may
-    have forged a single one of the tests that failed. If more than `MOST` files are red, a random `MOST` of them are
-    chosen."""
+    """All `red` files (those with a test that failed on the base) and one other file at random.
+
+    All red files are chosen because a head may have forged the result of a single test. If more than `MOST` files are
+    red, `MOST` of them are chosen at random."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)

@@ -53,8 +53,8 @@ async def run_unittest(check: TestsCheck, runner_call: RunnerCall, bench: Bench,
 
 
 def _with_canary_id(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The record. If it is about a canary, its id begins with the canary's name instead of a file, because
-    `CountedRun.of` recognises canaries by this beginning."""
+    """The record, unchanged unless it is about a canary. The id of a canary's record gets the canary's name in place of
+    the file, because `CountedRun.of` recognises canaries by the beginning of their ids."""
     _, is_canary, name = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{name}"} if is_canary else record
 

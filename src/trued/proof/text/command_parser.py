@@ -95,8 +95,8 @@ class RunnerCall:
 def recognise_runner(command: str, scripts: Mapping[str, str] | None = None, of: str = "") -> RunnerCall | None:
     """The test runner that this command starts directly, through a wrapper or through a script; None if it starts none.
 
-    `scripts`: those of the base's package.json in the folder `of`. A command that starts a script of another folder is
-    not recognised (`package_folder` tells which folder's scripts a command needs).
+    `scripts`: the scripts in the base's package.json in the folder `of`. A command that starts a script of another
+    folder is not recognised (`package_folder` says which folder's scripts a command needs).
     """
     folder_and_steps = _folder_and_steps(sequential_commands(command))
     if folder_and_steps is None:
@@ -109,7 +109,7 @@ def recognise_runner(command: str, scripts: Mapping[str, str] | None = None, of:
 def countable_instead(command: str) -> str:
     """What to write instead of a command that starts no known test runner."""
     words = [word for step in started_commands(command)[-1:] for word in step]
-    alternative = "or use `kind: command`, which only sees if it succeeds"
+    alternative = "or use `kind: command`, which only sees whether it succeeds"
     if any(PurePosixPath(word).name == "manage.py" for word in words):
         return f"write `python -m pytest` (with pytest-django), {alternative}"
     if words and PurePosixPath(words[0]).name in _STARTERS:
@@ -125,14 +125,15 @@ def package_folder(command: str) -> str:
 
 
 def starts_package_script(command: str) -> bool:
-    """Whether the command starts a script of a package.json, so that only this file says which runner it starts."""
+    """Whether the command starts a script of a package.json. Then only the package.json says which runner is
+    started."""
     folder_and_steps = _folder_and_steps(sequential_commands(command))
     return bool(folder_and_steps and folder_and_steps[1] and _script_words(folder_and_steps[1][-1]))
 
 
 def _folder_and_steps(steps: list[list[str]]) -> tuple[str, list[list[str]]] | None:
     """The folder in which these commands start, and the commands without the words that name it: `cd DIR && …` at their
-    beginning, or `--prefix DIR` of a package manager. None if it is not a folder of the project."""
+    beginning, or `--prefix DIR` of a package manager. None if the folder is not inside the project."""
     folder = "."
     match steps[:1]:
         case [["cd", subfolder]]:
@@ -150,7 +151,7 @@ def _folder_and_steps(steps: list[list[str]]) -> tuple[str, list[list[str]]] | N
 
 def _without_folder(words: Sequence[str]) -> tuple[str, list[str]]:
     """The folder that options of a package manager name, and its command line without these options. Options after the
-    name of the script belong to the script, and stay. Only npm reads the options there up to `--`, too."""
+    script's name belong to the script, and stay. Only npm also reads options after the script's name, up to `--`."""
     folder, command_words, words_left = "", [words[0]], list(words[1:])
     while words_left:
         word = words_left.pop(0)
@@ -180,7 +181,7 @@ def without_wrappers(words: Sequence[str]) -> list[str]:
 
 
 def _script_words(words: Sequence[str]) -> list[str]:
-    """The part of a command that begins with a package manager; none if it starts none."""
+    """The part of a command that begins with a package manager; empty if the command starts no package manager."""
     words_left = list(words)
     while words_left and _ASSIGNMENT.fullmatch(words_left[0]):
         words_left.pop(0)
@@ -197,17 +198,16 @@ def _call_of_steps(steps: list[list[str]], scripts: Mapping[str, str], depth: in
 
 
 def counted_part(script: str, scripts: Mapping[str, str]) -> str:
-    """The part of a script that ends with the last test runner that it starts: `tsc && jest` for `tsc && jest && tsd`;
-    "" if it starts none. `scripts`: those of the base's package.json."""
+    """The part of a script that ends with the last test runner that it starts: `tsc && jest` for `tsc && jest && tsd`.
+    "" if the script starts no test runner. `scripts`: the scripts in the base's package.json."""
     steps = sequential_commands(script)
     parts = [" && ".join(map(shlex.join, steps[:count])) for count in range(len(steps), 0, -1)]
     return next((part for part in parts if recognise_runner(part, scripts) is not None), "")
 
 
 def scripts_started(scripts: Mapping[str, Any], lines: str) -> dict[str, Any]:
-    """The scripts of a package.json that these command lines name, and the scripts that run before and after them
-    (`pretest`, `posttest`). Scripts that are started only by other scripts are left out. `scripts`: name → command
-    line."""
+    """The scripts of a package.json that these command lines name, and the hooks of these scripts (`pretest`,
+    `posttest`). Scripts that only other scripts start are left out. `scripts`: name → command line."""
     return {
         name: script
         for name, script in scripts.items()
@@ -216,14 +216,14 @@ def scripts_started(scripts: Mapping[str, Any], lines: str) -> dict[str, Any]:
 
 
 def _without_hook(name: str) -> tuple[str, ...]:
-    """The names of the scripts that run the script of this name when they are started: its own, and `test` for
-    `pretest`."""
+    """The names by which a package manager starts the script `name`: its own name, and for a hook such as `pretest`
+    also `test`."""
     return name, *(name.removeprefix(hook) for hook in ("pre", "post") if name.startswith(hook))
 
 
 def _names(lines: str, name: str) -> bool:
-    """Whether these command lines name this script. Blanks are not needed around it: `npm run a&&npm run b`. Parts of a
-    path or of an option (`test/start/a.js`, `--grep=start`) are not its name."""
+    """Whether these command lines name the script `name`. The name needs no blanks around it: `npm run a&&npm run b`. A
+    part of a path or of an option (`test/start/a.js`, `--grep=start`) is no name of a script."""
     return name != "" and bool(re.search(rf"(?<![\w:./=-]){re.escape(name)}(?![\w:./=-])", lines))
 
 
@@ -250,7 +250,7 @@ def _call_of_words(words: Sequence[str], scripts: Mapping[str, str], depth: int)
 
 
 def _without_wrapper(words: list[str]) -> list[str]:
-    """The command that the first wrapper of the line (`_WRAPPERS`) starts; nothing if the line starts with none."""
+    """The command that the wrapper (`_WRAPPERS`) at the beginning of `words` starts; empty if there is no wrapper."""
     module_words = (
         words[2:] if len(words) > 2 and is_python(PurePosixPath(words[0]).name) and words[1] == "-m" else None
     )
@@ -337,8 +337,8 @@ def _call_of_node(words: list[str]) -> RunnerCall | None:
 
 
 def files_in_command(call: RunnerCall) -> tuple[str, ...]:
-    """Files and folders of the project that the command itself names; none if it runs all tests. For a command that
-    starts in a folder and names no file there, this folder."""
+    """Files and folders of the project that the command itself names. If it names none, the folder in which it starts;
+    none if it starts at the top."""
     files = _files_in_arguments(call)
     if not call.folder:
         return files

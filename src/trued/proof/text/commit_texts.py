@@ -24,7 +24,8 @@ _ONE_BYTE_EACH = lazy_regex(r"ascii|(?:iso8859|koi8)-\w+|cp125\d")  # codecs in 
 
 
 async def text_files(workspace: Workspace, commit: str, suffixes: Collection[str] | None = None) -> dict[str, str]:
-    """Path → text of every text file of the commit that is not too large. `suffixes`: only of files with these."""
+    """Path → text of every text file of the commit that is not too large. `suffixes`: read only files with a suffix
+    among these."""
     texts: dict[str, str] = {}
     bytes_left = MOST_BYTES
     async with workspace.room(commit) as room:
@@ -45,7 +46,7 @@ async def text_files(workspace: Workspace, commit: str, suffixes: Collection[str
 
 
 async def texts_at(workspace: Workspace, commit: str, paths: Iterable[str]) -> dict[str, str]:
-    """Path → text of these files, except those that the commit does not have. Of a large file only its beginning (see
+    """Path → text, for each of these files that the commit has. The text of a large file is only its beginning (see
     `as_text`)."""
     contents = await workspace.read_all(commit, paths)
     return {path: as_text(content) for path, content in contents.items()}
@@ -74,11 +75,12 @@ def as_text(content: bytes) -> str:
 
 
 def decoded(content: bytes, most: int | None = None) -> str:
-    """A file's content as text; the first `most` bytes, if it has more. Only a mark of UTF-8 at its beginning is left
-    out: contents that differ otherwise give texts that differ.
+    """A file's content as text; at most its first `most` bytes. A mark of UTF-8 at the beginning is left out.
+    Otherwise, different contents give different texts.
 
-    A text ends with `UNREAD` if it is not all that tools may find in the file: if it was cut, if its bytes are not
-    valid in its encoding, or if the file asks for an encoding in which other characters may stand for code (UTF-7)."""
+    The text ends with `UNREAD` if tools may find more in the file than the text says: if the content was cut, if its
+    bytes are not valid in the file's encoding, or if the file asks for an encoding such as UTF-7, in which other
+    characters may stand for code."""
     start = content[:most]
     try:
         text = codecs.getincrementaldecoder(_encoding(start))().decode(start, final=start == content)
@@ -96,9 +98,10 @@ def best_reading(content: bytes, most: int) -> str:
 
 
 def without_utf_16(content: bytes) -> bytes:
-    """The content of a file in UTF-16, changed to ASCII, as pip and browsers read it. Content with characters outside
-    ASCII, or in another encoding, is returned as it is. In ASCII, tools that do not know UTF-16 find the same
-    characters, between zeros."""
+    """Content in UTF-16, changed to ASCII: the text that pip and browsers read in the file. Content with characters
+    outside ASCII, and content in another encoding, is returned unchanged.
+
+    Tools that do not know UTF-16 find the same ASCII characters in the file, with zeros between them."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with suppress(ValueError):
             return content.decode("utf-16").encode("ascii")
@@ -106,8 +109,8 @@ def without_utf_16(content: bytes) -> bytes:
 
 
 def _encoding(content: bytes) -> str:
-    """The codec of a file. Raises LookupError if the file names an unknown codec, several codecs, or one that may make
-    code of other characters."""
+    """The codec of a file. Raises LookupError if the file names an unknown codec, several codecs, or a codec in which
+    other characters may stand for code."""
     start = content.removeprefix(codecs.BOM_UTF8)
     said = [*_IN_COMMENT.findall(b"\n".join(start.split(b"\n", 2)[:2])), *_IN_HEAD.findall(start[:1024])]
     names = [_OF_EDITORS.sub(r"\1", name.decode("ascii", "replace").lower().replace("_", "-")) for name in said]

@@ -54,8 +54,8 @@ def endings_loaded(program: str) -> tuple[str, ...]:
 
 
 def files_named_in_code(program: str, code: str, paths: Collection[str]) -> set[str]:
-    """The files among `paths` that code of Node, Perl or Ruby may load: those that it names by their paths from the top
-    of the project, with or without their ending. None for other programs."""
+    """The files among `paths` that code of Node, Perl or Ruby may load, because it names their paths from the top of
+    the project, with or without the ending. None for other programs."""
     endings = endings_loaded(program)
     names = [name for name in _PATH.findall(code) if "/" in name or name.endswith(endings)] if endings else []
     files = [f"{name}{rest}" for name in names for rest in ("", *endings, "/index.js")]
@@ -64,7 +64,7 @@ def files_named_in_code(program: str, code: str, paths: Collection[str]) -> set[
 
 def may_load(program: str, text: str, path: str) -> bool:
     """Whether a file with this text, in the program's language, may load the file at this path. It is enough that the
-    text loads something of that name."""
+    text loads something with the file's name, from any folder."""
     name = PurePosixPath(path).stem
     if program in NODE_PROGRAMS:
         names = (name, PurePosixPath(path).parent.name or ".") if name == "index" else (name,)

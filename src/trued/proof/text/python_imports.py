@@ -7,7 +7,7 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # the text 
 
 
 def parse(text: str) -> ast.Module | None:
-    """The parsed text; None if it cannot be read."""
+    """The parsed text; None if it cannot be parsed."""
     try:
         return ast.parse(text)
     except UNREADABLE:

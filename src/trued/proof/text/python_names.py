@@ -40,8 +40,8 @@ def names_after_import(text: str) -> set[str]:
 
 
 def lacks(text: str, names: set[str]) -> bool:
-    """Whether a module with this text lacks one of the names. False if that is unclear: the module re-exports all names
-    of another module, or defines names while it runs (`globals()["name"] = …`)."""
+    """Whether a module with this text surely lacks one of the names. A module that re-exports all names of another
+    module, or that defines names while it runs (`globals()["name"] = …`), may have the name."""
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in nodes_in(text)):
         return False
     defined, made_at_run_time = names_after_import(text), strings_in(text)

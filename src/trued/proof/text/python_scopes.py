@@ -14,9 +14,10 @@ def bound_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 
 def is_bound(name: ast.Name, module: ast.Module) -> bool:
-    """Whether this name surely means something that the file binds, and not a built-in. A local name of a function or
-    comprehension always does. A name of the module or a class does if an earlier statement binds it and nothing in the
-    file deletes it."""
+    """Whether this name surely means something that the file binds, and not a built-in.
+
+    This is always true of a local name of a function or comprehension. It is true of a name of the module or a class if
+    an earlier statement binds the name and nothing in the file deletes the name."""
     path = _path_to(name, module)
     in_function = False  # then names of classes are not visible
     for at in range(len(path) - 2, -1, -1):
@@ -79,7 +80,7 @@ def _nodes_in_scope(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_bound_before(path: list[ast.AST], at: int, name: str, module: ast.Module) -> bool:
-    """Whether a statement of the module or class `path[at]` binds the name before the statement on the path, and
+    """Whether a statement of the module or class `path[at]` binds the name before its statement `path[at + 1]`, and
     nothing in the file deletes the name."""
     if any(_takes_away(node, name) for node in ast.walk(module)):
         return False

@@ -48,8 +48,8 @@ class TargetRecipe:
     is_unread: bool = False  # what it starts is written elsewhere, or is not understood
 
     def others(self) -> Iterator[str]:
-        """The needed targets that count as a part of this target. If it has command lines of its own, only needed
-        targets that are named like checks count: the others build or install something."""
+        """The needed targets that count as a part of this target. If this target has command lines of its own, a needed
+        target counts only if it is named like a check. Otherwise it builds or installs something."""
         yield from (need for need in self.needs if not self.lines or is_check(need))
 
 
@@ -122,7 +122,8 @@ def _of_make(text: str) -> dict[str, TargetRecipe]:
 
 
 def _add(recipes: dict[str, TargetRecipe], targets: Sequence[str], more: TargetRecipe) -> None:
-    """Add these command lines and needed targets to the recipe of each target. It stays unread if a part of it is."""
+    """Add the command lines and needed targets of `more` to the recipe of each target. The recipe is unread if one of
+    its parts is unread."""
     for target in targets:
         known = recipes.get(target, TargetRecipe())
         is_unread = known.is_unread or more.is_unread
@@ -152,7 +153,8 @@ def _of_tox(text: str) -> dict[str, TargetRecipe]:
 
 
 def _of_nox(text: str) -> dict[str, TargetRecipe]:
-    """The functions of a noxfile, which may be sessions, each with the commands that it gives to `session.run`."""
+    """The functions of a noxfile, each with the commands that it gives to `session.run`. Any function may be a
+    session."""
     module = parse(text)
     functions = [node for node in nodes_in(text) if isinstance(node, ast.FunctionDef)] if module else []
     return {_name_of_session(function): TargetRecipe(tuple(_lines_of_session(function))) for function in functions}

@@ -79,7 +79,7 @@ def is_settings(path: str) -> bool:
 
 
 def fitting_files(target: str, files: Iterable[str]) -> list[str]:
-    """The files for which an import of this path may stand. The path may lack a suffix or `index`."""
+    """The files that an import of the path `target` may load. The path may lack a suffix or `index`."""
     bare = re.sub(r"\.[cm]?jsx?$", "", target.split("?")[0])  # TypeScript code names the compiled file: `x.js`
     fits = re.compile(rf"{re.escape(bare)}(?:/index)?(?:\.\w+)*")
     return [path for path in files if path.startswith(bare) and fits.fullmatch(path)]
@@ -92,8 +92,8 @@ def relative_imports(path: str, text: str) -> list[str]:
 
 
 def has_unread_aliases(before: str, after: str) -> bool:
-    """Whether a script has a new or changed value of `alias` or `moduleNameMapper` with an entry that is not understood
-    as a path inside the project. In a script that is too long to be read, any change counts."""
+    """Whether a changed script has a new value of `alias` or `moduleNameMapper` in which an entry is not understood as
+    a path inside the project. If the script is too long to be read, any change counts."""
     if len(after) > MOST_SETTINGS:
         return before != after
     old_blocks = {*_blocks(before)}
@@ -126,8 +126,8 @@ def without_aliases(path: str, text: str) -> str:
 
 
 def leads_elsewhere(before: str, after: str) -> bool:
-    """Whether a changed package.json may let a name that could be imported before stand for another file. True also if
-    the new text cannot be read."""
+    """Whether a name that could be imported before may stand for another file after a change of package.json. True also
+    if the new text cannot be read."""
     old_data, new_data = _object_or_empty(before), _read_object(after or "{}")
     if (
         new_data is None
@@ -147,8 +147,8 @@ def leads_elsewhere(before: str, after: str) -> bool:
 
 
 def _targets_by_name(data: Any) -> dict[str, str]:
-    """Each name in `imports` or `exports` → what it stands for, as text; "" if that is nested too deeply. The order of
-    the conditions matters, so it is kept."""
+    """Each name in `imports` or `exports` → its target as text; "" if the target is nested too deeply. The text keeps
+    the order of the target's conditions, because their order matters."""
     if data is None:
         return {}
     plain = isinstance(data, Mapping) and all(key.startswith((".", "#")) for key in data)
@@ -240,8 +240,8 @@ def _is_continued(text: str, start: int, break_: re.Match[str]) -> bool:
 
 
 def _first_pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
-    """The entries of a block up to the first that is not understood (name, target, and whether the target is inside a
-    call), and whether the block has no further entries."""
+    """The entries of a block up to the first that is not understood, and whether these are all entries of the block. An
+    entry: name, target, and whether the target is inside a call."""
     bare = _TYPE_ASSERTION.sub("", block.strip())
     entry, entries, start = (_ENTRY if bare[:1] == "{" else _PAIR), bare[1:-1], 0
     pairs: list[tuple[str, str, bool]] = []

@@ -18,12 +18,12 @@ _NAMED = lazy_regex(r"[\w@+./*?\[\]-]+")
 
 
 def sourced_files(text: str, folders: Collection[str], paths: Collection[str]) -> set[str]:
-    """The files among `paths` that the script may read into itself. Names are relative to one of these folders, or to
-    the top.
+    """The files among `paths` that the script may read into itself. Names are relative to one of `folders`, or to the
+    top of the project.
 
-    A variable or command before a name (`$DIR/lib.sh`) stands for one of these folders, or for any folder if none of
-    them has the file. If a variable or command gives the whole name, every file counts that a word of the script names,
-    except code in other languages.
+    A variable or command before a name (`$DIR/lib.sh`) stands for one of `folders`, or for any folder if the file is in
+    none of `folders`. If a variable or command is the whole name, every file that any word of the script names may be
+    read, except code in other languages.
     """
     found = set[str]()
     for match in _SOURCED.finditer(text.replace("\\\n", " ")):

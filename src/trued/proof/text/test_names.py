@@ -30,9 +30,10 @@ def names_in(path: str, text: str) -> Counter[str]:
 
 
 def name_of_test(test_id: str, names: Collection[str]) -> str:
-    """The name in the test's file, one of `names`, that stands for the test with this id: the name of the test's own
-    function or title, or else of the class that inherits the test, or of the function from which a decorator makes it.
-    "" if there is none."""
+    """The one of `names` that stands for the test with this id, or "".
+
+    It is the name of the test's own function or its title. Otherwise it is the name of the class that inherits the
+    test, or of the function from which a decorator makes the test."""
     path, _, inner = test_id.partition("::")
     if path.endswith(".py"):
         *classes, last = inner.split("[")[0].split("::")
@@ -48,8 +49,10 @@ def name_of_test(test_id: str, names: Collection[str]) -> str:
 def missing_names(
     wanted: Mapping[str, Counter[str]], before: Mapping[str, Counter[str]], after: Mapping[str, Counter[str]]
 ) -> dict[str, set[str]]:
-    """File → the wanted names that the file has lost and that no file has gained. Each argument: file → names, with how
-    often the file has each; `before` and `after` say which names the files had and have."""
+    """File → the wanted names that the file has lost, except names that other files gained as often.
+
+    Each argument: file → names, with how often the file has each name. `before` and `after` are the names before and
+    after the change."""
     lost: dict[str, Counter[str]] = {}
     for path, names in wanted.items():
         had, has = before.get(path, Counter()), after.get(path, Counter())

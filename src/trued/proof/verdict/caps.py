@@ -36,9 +36,9 @@ def cap(judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequenc
 
 
 def fail_with_product(judged: Judged, failing: Sequence[str], files: Sequence[str]) -> Judged:
-    """The verdict, lowered to unproven with a gap if existing tests fail (`failing`) with the change's version of these
-    files of the product. The verdict is not refuted, because a file may also be a helper that the change's own tests
-    need."""
+    """The verdict, lowered to unproven with a gap if existing tests (`failing`) fail with the change's version of
+    `files`, which seem to be product. The verdict is not refuted, because a file may also be a helper that the change's
+    own tests need."""
     if not failing or judged.grade <= Grade.UNPROVEN:
         return judged
     lowered = _lowered(judged, Grade.UNPROVEN, [reasons.tests_need_base_version(files)], "")
@@ -48,8 +48,8 @@ def fail_with_product(judged: Judged, failing: Sequence[str], files: Sequence[st
 
 
 def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
-    """The verdict on existing tests: unjudged instead of refuted, because they fail only without these submodules,
-    which are absent."""
+    """The verdict on existing tests that fail only because the submodules `absent` are missing: unjudged, not
+    refuted."""
     if suite.grade is not Grade.REFUTED:
         return suite
     missing = tuple(missing_submodule(path) for path in absent)
@@ -62,7 +62,7 @@ def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
 def allow_for_versions(judged: Judged, other: MissingFromEnvironment, *, keep: bool) -> Judged:
     """The verdict if the head declares other versions of packages than its checks used (`other`).
 
-    A refuted requirement becomes unjudged, because its checks may pass with the declared versions; its gaps stay. A
+    A refuted requirement becomes unjudged, but keeps its gaps: its checks may pass with the declared versions. A
     requirement with `keep` is `tested` at most, because checks that pass show nothing about the declared versions.
     """
     if judged.grade is Grade.REFUTED:

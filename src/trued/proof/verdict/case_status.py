@@ -72,8 +72,8 @@ def on_base(facts: Sequence[Evidence], new_modules: frozenset[str] = frozenset()
 
     `new_modules`: modules that the head adds to the project. A case that lacks such a module on the base is red.
 
-    A test is not stable if its file could not be imported in one of the runs, even if the test passed in all others: on
-    the head, where all files run together, the test may be missing again.
+    A test is unstable if its file could not be imported in one of the runs, even if the test passed in all other runs.
+    On the head, where all files run together, the import may fail again.
     """
     runs: dict[str, list[tuple[Outcomes, str]]] = {}  # id → its outcome and kind of failure in each run
     for fact in facts:
@@ -94,7 +94,7 @@ def on_base(facts: Sequence[Evidence], new_modules: frozenset[str] = frozenset()
 
 
 def _outcome_and_kind(result: Tried, new_modules: frozenset[str]) -> tuple[Outcomes, str]:
-    """The outcome and the kind of failure, as they count on the base."""
+    """The outcome and the kind of failure that this result counts as on the base."""
     if result.id == WHOLE_CHECK and result.outcome in _FAILING:
         return Outcomes.UNJUDGED, result.kind  # never red, because a crash of the runner shows nothing about a case
     if result.outcome is Outcomes.UNJUDGED and result.missing_module.split(".")[0] in new_modules:
@@ -103,8 +103,8 @@ def _outcome_and_kind(result: Tried, new_modules: frozenset[str]) -> tuple[Outco
 
 
 def _base_status(runs: list[tuple[Outcomes, str]]) -> Base:
-    """The status after these runs. `RED_TURNS` failures are red even if their kinds differ, because on a busy machine a
-    missing route can fail in several ways."""
+    """The status after these runs. A case that failed `RED_TURNS` times is red even if the kinds of failure differ: on
+    a busy machine, a missing route can fail in several ways."""
     outcomes = {outcome for outcome, _ in runs}
     kinds = {kind for _, kind in runs}
     if Outcomes.BROKEN in outcomes:
@@ -132,8 +132,8 @@ def is_unjudged_on_base(result: Tried) -> bool:
 
 
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
-    """How many tests an id covers. This is 1, except for a file that the base could not import: it covers the tests
-    that these facts show in the file."""
+    """How many tests an id covers. The id of a file that the base could not import covers all tests that these facts
+    show in the file. Every other id covers 1 test."""
     tests = {result.id for fact in facts for result in _results_by_id(fact.tried).by_file.get(name, ())}
     return len(tests) if "::" not in name and tests else 1
 
@@ -156,16 +156,17 @@ def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
 
 
 def _equal_kinds(kind: str, kind_of_check: str) -> tuple[str, ...]:
-    """The kind of failure, and another kind that may mean the same. Earlier versions recorded a missing playwright as a
-    missing Chromium. In browser and test checks, only the engine reports these two kinds."""
+    """The kind of failure, and for a missing Chromium also the kind for a missing playwright: earlier versions recorded
+    a missing playwright as a missing Chromium. In browser and test checks, only the engine reports these two kinds."""
     return (kind, DRIVER_KIND) if kind == CHROMIUM_KIND and kind_of_check in ("browser", "tests") else (kind,)
 
 
 def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
-    """Id and problem of cases that hit the same limit of time or memory, or got the same error from the import of their
-    module, in every one of these runs. If the runs were on the base, the same problem on the head does not count
-    against the head. The cause may be the machine, the limit, a variable that is not set, or a project that is not
-    built here."""
+    """Id and problem of each case that had the same problem in every run: it hit the same limit of time or memory, or
+    the import of its module raised the same error.
+
+    If a case had such a problem in all runs on the base, the same problem does not count against the head. The cause
+    may be the machine, the limit, a variable that is not set, or a project that is not built here."""
     problems_of: dict[str, set[str]] = {}  # id → its problems in all runs, "" for a run in which it passed
     for result in (result for fact in facts for result in fact.tried):
         problem = "" if result.outcome is Outcomes.PASSED else _problem(result)
@@ -179,7 +180,7 @@ def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
 
 
 def _problem(result: Tried) -> str:
-    """The kind of failure; of a failed import together with its error, without folders."""
+    """The kind of failure. For a failed import, the error follows, without names of folders."""
     return f"{IMPORT} {_FOLDERS.sub('', result.detail)}" if result.kind == IMPORT else result.kind
 
 
@@ -189,11 +190,11 @@ def on_head(
     """The worst result of one id, and the runs in which it did not pass.
 
     `lacks`: id and kind of problems that are not the head's fault, because the base has them, too, or because a package
-    could not be installed. The kind of a failed import includes its error. With such a problem, or if the engine itself
-    failed, the id is unjudged. With any other problem, the id has failed, even if something is said to be missing:
-    otherwise a head could avoid a failure by printing that something is missing.
+    could not be installed. The kind of a failed import includes its error. A result with a problem in `lacks` is
+    unjudged, and so is a failure of the engine itself. Any other problem is a failure, even if the output says that
+    something is missing: a head could print that, too.
 
-    If the id stands for a whole file that the base could not import, it passes if the file has tests and all pass.
+    The id of a whole file that the base could not import passes if the file has tests and all of them pass.
     """
     worst, not_passed, turns = Head.PASSED, list[Tried](), 0
     for fact in facts:
@@ -210,8 +211,8 @@ def on_head(
 
 
 def _hushed(result: Tried, *, unjudged: bool) -> Tried:
-    """The result without any word that the head could choose freely. The kind of an unjudged result stays whole,
-    because it names only what is missing on the base, too, or what the engine itself reports."""
+    """The result without any word that the head could choose freely. An unjudged result keeps its kind, because its
+    kind names only what is missing on the base, too, or what the engine itself reports."""
     return result.model_copy(update=_SILENT) if unjudged else result.without_text(HUSHED)
 
 
@@ -221,10 +222,10 @@ def results_with_id(name: str, fact: Evidence) -> list[Tried]:
 
 
 def _results_of(name: str, fact: Evidence) -> list[Tried]:
-    """The results that count for one id in this run: the results with this id, or for a file, those of its tests.
+    """The results that count for one id in this run: the results with this id, or the results of a file's tests.
 
-    If there are none, the results of the test's file count, if the file could not be imported. Otherwise the failures
-    of the whole check count. If there are none of these either, the result is that the id was not reported. In a void
+    If the run has no such results, the result of the test's file counts if the file could not be imported. If it could,
+    failures of the whole check count. If there are no failures of the whole check, the id was not reported. In a void
     run no pass counts.
     """
     by_id, by_file = _results_by_id(fact.tried)

@@ -31,11 +31,10 @@ def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
 
 
 def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[Approval, ...]) -> Judged:
-    """Raise a requirement that consists of others if approvals raised all its parts, so that a person who accepted
-    every part need not accept the whole. A refuted part refutes the whole.
+    """Raise a requirement that consists of parts if approvals raised all of its parts. So a person who accepted every
+    part need not accept the whole. A refuted part refutes the whole.
 
-    The whole's own checks, caps and objections (`Judged.own`) still count, because an approval of a part does not
-    settle them.
+    An approval of a part settles no check, cap or objection of the whole itself (`Judged.own`), so they still count.
     """
     parts = [lifted[name] for name in judged.parts if name in lifted]
     if judged.grade is Grade.REFUTED or not parts:
@@ -110,7 +109,8 @@ def _because(approval: Approval) -> str:
 
 
 def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
-    """Whether there are requirements, all reach the grade `accept`, and no remark or objection is left."""
+    """Whether the verdict has requirements, all of them reach the grade `accept`, and no remark or objection is
+    left."""
     reached = all(judged.grade.is_met(accept) for judged in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 

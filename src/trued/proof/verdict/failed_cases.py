@@ -1,5 +1,5 @@
-"""Descriptions of one failed case: in full for people, and for the implementer only what it may know. Sentences about a
-requirement's grade are in `reasons.py`."""
+"""Describes one failed case: for people in full, and for implementers as far as they may know the case. Sentences about
+a requirement's grade are in `reasons.py`."""
 
 from trued.model import (
     BrowserCheck,
@@ -120,12 +120,12 @@ def reason_for_people(check: Check, case: str, result: Tried) -> str:
 def gap(
     requirement: Requirement, check: Check, case: str, result: Tried, *, held_out: bool, own_files: bool = False
 ) -> Finding:
-    """What the implementer learns about a failed case. For a visible check, that includes the output. For a held-out
-    check, it is only the requirement, the clause and the kind of failure.
+    """What the implementer learns about a failed case. The gap of a visible check includes the output. The gap of a
+    held-out check has only the requirement, the clause and the kind of failure.
 
-    A visible check that failed only after something held out ran in the same room is not even named. By then, the
-    head's code may have seen the held-out data, and could reveal it by choosing which test fails. `own_files`: the
-    check's test files came with the contract and are held out.
+    If a visible check failed only after something held out ran in the same room, its gap does not even name the test.
+    The head's code may have seen the held-out data, and could reveal them by choosing which test fails. `own_files`:
+    the check's test files came with the contract and are held out.
     """
     if own_files:
         phrase = _HELD_OUT_TESTS.get(result.failure, "it fails")
@@ -149,7 +149,8 @@ def gap(
 
 
 def _with_case(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
-    """The case and how it failed (`what`); for a page, `what` alone if it already names the page."""
+    """The case, followed by `what`, which says how the case failed. The case of a page is left out if `what` already
+    names the page."""
     if not isinstance(check, BrowserCheck):
         return f"{case_in_words(_case(check, name))}: {what}"
     return what if check.page in what else f"{check.page} {name}: {what}"

@@ -1,8 +1,9 @@
 """What agents may read of the reasons for a grade. Does no I/O.
 
 `Judged.why` is for people. It can name held-out tests, and files and tests that code under proof chose. Code under
-proof could see a held-out case, and then tell an agent about the case by what it imports or lets fail. So reasons reach
-agents only in forms that are listed here: without names, or with names that come from the contract or a person.
+proof that sees a held-out case could tell an agent about the case through the names of files that it imports and tests
+that it lets fail. So reasons reach agents only in forms that are listed here: without names, or with names that come
+from the contract or a person.
 """
 
 import re
@@ -76,8 +77,8 @@ _NO_REASON = {
 
 
 def reason_for_agents(judged: Judged) -> str:
-    """Why the requirement has this grade, in words that any agent may read. These are its first two gaps, which were
-    scanned for held-out data, or, if it has no gaps, the first reason that agents may read."""
+    """Why the requirement has this grade, in words that any agent may read. The words are the requirement's first two
+    gaps, which were scanned for held-out data. Without gaps, they are the first reason that agents may read."""
     shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in judged.gaps)
     return "; ".join([*shown][:2]) or next(iter(reasons_for_agents(judged)))
 

@@ -63,7 +63,7 @@ class _Grading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedObjection:
-    """An objection after the engine ran its case, if it has one."""
+    """An objection. If it has a case, the engine has run the case."""
 
     finding: Finding
     refutes: bool = False  # its case was run on the head and failed
@@ -168,8 +168,8 @@ def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, .
 
 
 def _cap_until_agreed(requirement: Requirement, grading: _Grading) -> _Grading:
-    """Lower a requirement to unproven, until a person agrees, if an agent proposes that it supersedes existing tests,
-    or if it lost cases. A requirement that consists of others is lowered even if it has no check of its own."""
+    """Lower a requirement to unproven if an agent proposes that it supersedes existing tests, or if it lost cases. The
+    cap ends when a person agrees. A requirement that consists of parts is lowered even without checks of its own."""
     added = [reasons.proposes_to_supersede(requirement.proposed)] if requirement.proposed else []
     added += [reasons.lost_cases([lost.clause for lost in requirement.lost])] if requirement.lost else []
     if not added or grading.grade < Grade.UNPROVEN:
@@ -202,7 +202,7 @@ def _disputed(finding: Finding) -> str:
 
 
 def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
-    """The verdict on a requirement that consists of others: the worst grade of its parts and of its own checks.
+    """The verdict on a requirement that consists of parts: the worst grade of its parts and of its own checks.
     `caps`: reasons for which the grade is `examined` at most."""
     if not parts:
         return whole
@@ -298,8 +298,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
 
 
 def _why_left_out(case: str, name: str, stood: Base, facts: Facts, *, is_own: bool) -> str | None:
-    """Why the case does not count here, whatever it shows on the head; "" for a reason that people need not know; None
-    if it counts. `name`: its full name, as in `Facts.uncounted`."""
+    """Why the case does not count for this requirement, whatever it shows on the head. "" stands for a reason that
+    people need not know, None for a case that counts. `name`: the case's full name, as in `Facts.uncounted`."""
     if superseded := _why_superseded(case, facts):
         return superseded
     if facts.suite and stood is not Base.GUARD:
@@ -319,7 +319,7 @@ def _missing_for(
 ) -> list[MissingFromEnvironment]:
     """What the environment lacked for the cases that could not be judged.
 
-    For cases that the base could not judge either, whole checks and failed imports, the text is taken from the base's
+    Whole checks, failed imports, and cases that could not be judged on the base either are described by the base's
     results, because the head could put anything into its own results. `may_quote`: the text of results might quote
     something held out.
     """
@@ -341,7 +341,8 @@ def _missing_for(
 
 
 def _is_setup(check: Check, case: str) -> bool:
-    """Whether the case is an HTTP exchange that only prepares others: it can fail, but its pass shows nothing."""
+    """Whether the case is an HTTP exchange that only prepares other exchanges: it can fail, but its pass shows
+    nothing."""
     number = case.removeprefix("case ")
     exchange = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
     return isinstance(exchange, HttpCase) and exchange.setup
@@ -357,7 +358,7 @@ def _has_passed_only_once(case: str, head: Sequence[Evidence]) -> bool:
 
 
 def _place_setup(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
-    """Add an exchange that only prepares others. It counts if it failed or could not be judged, not if it passed."""
+    """Add an exchange that only prepares other exchanges. Only a failed or unjudged exchange of this kind counts."""
     alone = _Count()
     _place(alone, case, stood, shown, must=must)
     count.failed += alone.failed
@@ -366,7 +367,7 @@ def _place_setup(count: _Count, case: str, stood: Base, shown: tuple[Head, list[
 
 def _place(count: _Count, case: str, stood: Base, shown: tuple[Head, list[Tried]], *, must: bool) -> None:
     """Add one case to the count, by its status on the base and what it showed on the head. `must`: the case is the
-    requirement's own, so it counts whatever its status on the base was."""
+    requirement's own, so its failure counts even if the case did not pass on the base."""
     state, bad = shown
     if stood is Base.BROKEN:
         count.broken.append((case, "broken on the base"))
@@ -549,8 +550,8 @@ def _kept(counts: _Counts, facts: Facts) -> _Grading:
 
 
 def _lower_for_own_cases(grading: _Grading, counts: _Counts) -> _Grading:
-    """Lower a requirement with `keep` to unproven if one of its own cases is broken, or fails on base and head: what
-    never passed cannot have been kept."""
+    """Lower a requirement with `keep` to unproven if one of its own cases is broken, or fails on base and head. A
+    behaviour that never worked cannot have been kept."""
     own: _Counts = [(check, count) for check, count in counts if isinstance(check, DATA)]
     if any(count.broken for _, count in own):
         return _Grading(Grade.UNPROVEN, (reasons.BROKEN_CHECK, *grading.why), "more")
@@ -591,8 +592,8 @@ def _shown_green(still_green: Sequence[tuple[Check, Sequence[str]]], sentence: s
 
 
 def _is_users_data(check: Check, facts: Facts) -> bool:
-    """Whether the check contains the user's own cases or page: hidden from implementers, and compared in the engine's
-    process."""
+    """Whether the check contains the user's own cases or page, which implementers cannot see and the engine itself
+    compares."""
     return is_hidden_data(check) and check_hash(check) not in facts.authors
 
 
@@ -612,8 +613,8 @@ def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
 
 
 def _by_held_out_cases(checks: Sequence[Check], sentence: str, facts: Facts, *, otherwise: str) -> _Grading:
-    """The grade that these checks, whose cases can be held out, lead to. `sentence`: what the cases show. `otherwise`:
-    the reason for `tested` if there are no checks. The first condition below that applies gives the reason."""
+    """The grade to which these checks lead. Their cases are of a kind that can be held out. `sentence`: what the cases
+    show. `otherwise`: the reason for `tested` if there are no checks."""
     if not checks:
         return _Grading(Grade.TESTED, (sentence, otherwise), "attest")
     if not facts.held_out:
@@ -628,7 +629,7 @@ def _by_held_out_cases(checks: Sequence[Check], sentence: str, facts: Facts, *, 
 
 
 def _still_pass(counts: _Counts) -> str:
-    """The phrase for what passed on the base and passes here, by kind."""
+    """The phrase that counts what passed on the base and passes here: `4 existing tests still pass`."""
     tests = sum(len(count.guarding) for check, count in counts if isinstance(check, TestsCheck))
     commands = sum(len(count.guarding) for check, count in counts if isinstance(check, CommandCheck))
     cases = sum(len(count.guarding) for check, count in counts if isinstance(check, DATA))

@@ -1,8 +1,8 @@
 """Names what an environment lacks, how to provide it, and which missing packages excuse a change. Does no I/O.
 
-Agents may read the name of a missing thing, because the head cannot choose it freely: a case is unjudged only if the
-base lacks the same thing, or if a manifest of the head declares it. Anything else that a head reports as missing counts
-as the head's failure (`case_status.on_head`).
+Agents may read the name of a missing thing, because the head cannot choose the name freely: a case is unjudged only if
+the base lacks the same thing, or if a manifest of the head declares the thing. If a head reports that anything else is
+missing, the case has failed (`case_status.on_head`).
 """
 
 import posixpath
@@ -47,7 +47,7 @@ LONGEST = 300  # at most this many characters of what an installer or a preparat
 
 def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = False) -> MissingFromEnvironment:
     """What kept this case from being judged. `may_quote_held_out`: the output of the checks may quote something held
-    out. Then the result does not repeat this output, because agents may read the result."""
+    out, so the output is not repeated here, where agents may read it."""
     kind, name = result.failure, result.named
     if result.missing_module:
         return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
@@ -94,7 +94,7 @@ def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = Fals
 
 
 def _fix_of_import(error: str, *, node: bool) -> str:
-    """How to make a module importable that raises this error on the base."""
+    """How to repair an import that raises this error on the base."""
     if variable := re.search(r"\bKeyError: '([A-Za-z_]\w*)'$", error):
         return f"if it is a variable: `environment: {{variables: {{{variable[1]}: …}}}}`"
     build = "npm run build" if node else "python -m pip install -e ."
@@ -107,8 +107,8 @@ def _fix_of_import(error: str, *, node: bool) -> str:
 def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
     """Requirement → what this machine lacks, as shown by the runs on the base before any work starts.
 
-    A module counts only if a package that the base declares (`declared`) would provide it. Any other module may be one
-    that the task itself has to add or declare.
+    A module counts only if a package that the base declares (`declared`) would provide it. Adding or declaring any
+    other module may be part of the task.
     """
     missing: dict[str, tuple[MissingFromEnvironment, ...]] = {}
     for requirement in contract.every:
@@ -208,9 +208,10 @@ def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
 def awaited_packages(
     added: AddedPackages, evidence: Iterable[Evidence], checks: Mapping[str, Check]
 ) -> dict[str, MissingFromEnvironment]:
-    """Kind of failure → the package whose absence caused the failure. The head declares this package, but it could not
-    be installed for these checks (`checks`: hash → check). A kind is left out if it also occurs in a project that does
-    not declare the package."""
+    """Kind of failure → the package that the head declares, but that could not be installed for these checks.
+
+    `checks`: hash → check. A kind of failure is left out if it also occurs in a project that does not declare the
+    package."""
     awaited, undeclared = dict[str, MissingFromEnvironment](), set[str]()
     for fact in (fact for fact in evidence if fact.check in checks):
         for result in fact.tried:
@@ -226,7 +227,7 @@ def awaited_packages(
 
 
 def _places_in_node(check: Check, case: str) -> list[str] | None:
-    """The files and folders that this case of a check names, as far as texts show; None if it does not use Node."""
+    """The files and folders that the texts of this case or its check name; None if the case does not use Node."""
     words: Sequence[str] = ()
     if isinstance(check, TestsCheck | CommandCheck):
         if not _is_node(check):

@@ -26,15 +26,15 @@ def fact_notes(verdict: Verdict) -> tuple[str, ...]:
 
 
 def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
-    """Of a new verdict's notes, those that only report what was done: new ones, and those of the contract."""
+    """The notes among `notes` that only report what was done. Some are new, and some come from the contract."""
     return tuple(str(note) for note in notes if isinstance(note, FactNote) or note in contract.reported)
 
 
 def files_used(graft: "Graft", carried: Mapping[str, str], blobs_of_head: Mapping[str, str]) -> list[str]:
-    """Notes about files whose version was not taken from the head, and about what the room lacked.
+    """Notes about files that were not used in the head's version, and about what the room lacked.
 
-    `carried`: the contract's own files (path → base64), which replace the base's. The change's own tests run apart
-    from all other checks, with the head's version of their files.
+    `carried`: the contract's own files (path → base64), which replace the base's version. The notes do not apply to the
+    change's own tests: they run apart from all other checks, with the head's version of their files.
     """
     blobs_of_contract = {path: git_blob_names(base64.b64decode(data)) for path, data in carried.items()}
     differing = [

@@ -1,5 +1,5 @@
-"""Quick verdicts, for which every check runs only once. They can refute, but grade nothing above `tested`, not even
-with approvals."""
+"""Quick verdicts, for which every check runs only once. A quick verdict can refute, but it grades nothing above
+`tested`, even with approvals."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,7 @@ QUICK_NOTE = FactNote(
 
 
 def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
-    """The facts of the only run, followed by the same facts in place of the second run, which the judge expects. Only
-    for quick verdicts."""
+    """The facts of the only run, twice: the judge expects a second run, and a quick verdict has none."""
     return [fact for _ in range(GREEN_TURNS // QUICK_TURNS) for fact in facts]
 
 

@@ -5,9 +5,9 @@
 Reasons that refute are worded elsewhere: failed cases in `failed_cases.py`; objections in `judge.py`; existing tests in
 `caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
 
-No grade depends on these sentences: programs read `Judged.basis` instead. Only a few are recognised again, to leave
-them out or repeat them: `OBJECTION_CLOSED`, `IF_MEANT`, `UNAPPROVED`, `ALL_GREEN_BEFORE` and `STAYS`. `for_agents`
-recognises those that agents may read.
+No grade depends on these sentences: programs read `Judged.basis` instead. Code looks for a few sentences in stored
+reasons, to leave them out or repeat them: `OBJECTION_CLOSED`, `IF_MEANT`, `UNAPPROVED`, `ALL_GREEN_BEFORE` and `STAYS`.
+`for_agents` recognises the sentences that agents may read.
 """
 
 import json
@@ -277,8 +277,8 @@ def converted_at_checkout(files: Sequence[str]) -> str:
 
 
 def on_one_line(sentence: str) -> str:
-    """The sentence with unprintable characters escaped. It may name a file of the head, and a line feed in that name
-    would look like the end of the sentence."""
+    """The sentence with unprintable characters escaped. A sentence may name a file of the head, and a line feed in the
+    file's name would look like the end of the sentence."""
     if sentence.isprintable():
         return sentence
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in sentence)

@@ -110,8 +110,8 @@ def list_warnings(
 
 
 def _names_its_judge(requirement: Requirement) -> bool:
-    """Whether the text names a program that the user's own command starts, such as `ruff is clean`: then the program
-    decides what the words mean."""
+    """Whether the requirement's text names a program that the user's own command starts, such as `ruff is clean`. Then
+    the program decides whether the text is true."""
     commands = [check.command for check in requirement.checks if isinstance(check, CommandCheck)]
     programs = {
         word

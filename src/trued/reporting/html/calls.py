@@ -106,7 +106,7 @@ class ReportedCall:
 
     @property
     def state(self) -> str:
-        """done | failed | at work."""
+        """One of `done`, `failed` and `at work`."""
         return self.row.answer.state or "at work" if self.row.answer else "at work"
 
     @property
@@ -141,11 +141,12 @@ class ReportedCall:
 def calls(
     material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = (), is_judged: bool = False
 ) -> tuple[ReportedCall, ...]:
-    """All calls of a run, in the order in which they were first asked. If there are more than `SHOWN`, only the most
-    interesting have texts; if `texts` is false, none has.
+    """All calls of a run, in the order in which they were first asked. If there are more than `SHOWN` calls, only the
+    most interesting ones have texts. If `texts` is false, no call has texts.
 
-    `known`: an earlier result with the same `material.ended`; its unchanged calls are reused. `is_judged`: no verdict
-    has been added since that result, so claims of reused calls need not be compared with verdicts.
+    `known`: an earlier result of this function, with the same `material.ended`. Calls that have not changed are reused.
+    `is_judged`: no verdict has been added since the earlier result, so claims of reused calls need not be compared with
+    verdicts.
     """
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
@@ -180,7 +181,7 @@ def calls(
 
 
 def _has_stayed(call: ReportedCall, row: Call) -> bool:
-    """Whether the call had ended and nothing has happened to it since."""
+    """Whether the call had already ended in the earlier result, and has not changed since then."""
     return call.row is row and bool(row.ended)
 
 
@@ -220,8 +221,8 @@ def _reported_call(material: Material, row: Call, events: Sequence[Event], ancho
 
 
 def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event], room: int, lines: int) -> ReportedCall:
-    """The call with its last brief, its reply and its transcript, each shortened to a share of `room` characters. An
-    examiner's call gets none of them before the run has ended."""
+    """The call with its last brief, its reply and its transcript, each shortened to a share of `room` characters.
+    Before the run has ended, an examiner's call gets no texts."""
     if call.held_back:
         return call
     briefs = [request.brief for event in events if (request := CallAsked.read(event))]
@@ -240,8 +241,8 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
 
 
 def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterator[ProviderWait]:
-    """Each wait for the provider. It lasts until the call's next event, or until `ended` if there is none. `held_back`:
-    leave out the reason for the wait, because the texts of this call must not be shown yet."""
+    """Each wait for the provider. A wait lasts until the call's next event; without a next event, until `ended`.
+    `held_back`: leave out the reason for the wait, because the texts of this call must not be shown yet."""
     for number, stored in enumerate(events):
         if event := CallWaits.read(stored):
             over = events[number + 1].at if number + 1 < len(events) else max(stored.at, ended)
@@ -275,7 +276,8 @@ def _event_text(stored: Event) -> str:
 
 
 def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:
-    """Key of a call that claimed to be done → the requirements that the engine's next check of this work refuted."""
+    """Key of a call that claimed to be done → the requirements that the engine's next check of the same part
+    refuted."""
     verdicts = (VerdictFact(proof.key, proof.at, proof.grades) for proof in proofs if not is_landing(proof.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
     return {claim.key: ", ".join(claim.refuted) for claim in claims if claim.refuted}

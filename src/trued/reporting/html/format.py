@@ -58,7 +58,8 @@ def agent_name(agent: str) -> str:
 
 
 def agent_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent → its name. Equal names also get their folder; if they are still equal, the full name is used."""
+    """Agent → its name, which is different for each agent. Agents with equal names are shown with the folder of their
+    file, and if that is not enough, with their full name."""
     every = list(dict.fromkeys(agents))
     names = {agent: agent_name(agent) for agent in every}
     for longer in (_with_folder, str):

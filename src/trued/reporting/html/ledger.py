@@ -159,8 +159,10 @@ def row_of(material: Material, name: str) -> LedgerRow | None:
 
 
 def ledger(material: Material) -> Ledger:
-    """Every requirement with its evidence, in the order of the contract. If there is not enough room for all, unmet
-    requirements come first, evidence that does not fit is given in one line, and the last requirements are left out."""
+    """Every requirement with its evidence, in the order of the contract.
+
+    If there is not enough room for everything, unmet requirements come first. Evidence that does not fit is then given
+    in one line, and if there are too many requirements, the last ones are left out."""
     accept, every = material.settings.accept, _judgements(material)
     sealed = {requirement.id: requirement for requirement in material.contract.every} if material.contract else {}
     is_met = {judged.id: _is_met(judged, accept) for judged in every}
@@ -266,7 +268,8 @@ class _Proofs:
         return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
     def _trials(self, facts: Sequence[Evidence], numbers: CaseNumbers) -> tuple[Trial, ...]:
-        """All of this evidence as trials; none if there is no room for all of it, because half a proof is useless."""
+        """All of this evidence as trials. If not all of it fits into the report, none is returned, because half a proof
+        is useless."""
         size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(fact.tried)) for fact in facts)
         if size > self._left:
             return ()

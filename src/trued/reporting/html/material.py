@@ -75,8 +75,8 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory. Also to save
-        memory, equal names share one string."""
+        """Read from stored evidence, with little memory. No `Evidence` is made, which would take ten times as much, and
+        equal names share one string."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
@@ -172,7 +172,7 @@ class Material:
 
     @cached_property
     def proofs(self) -> Sequence[ProofSummary]:
-        """The history without its texts."""
+        """The verdicts of `history` without their texts."""
         return self.summed_up if self.summed_up is not None else tuple(map(ProofSummary.of, self.history))
 
     @property
@@ -195,7 +195,8 @@ class Material:
         return self.record.has_ended
 
     def holds_back(self, role: str, key: str = "") -> bool:
-        """Whether briefs and replies of this role are still secret: examiners know the held-out cases."""
+        """Whether briefs and replies of this role are still secret. Those of examiners are, because examiners know the
+        held-out cases."""
         return is_examiners(key, role) and not self.ended
 
     @property

@@ -38,7 +38,8 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
 
 
 def _first(text: str, sentences: Iterable[str]) -> Iterator[str]:
-    """The first different sentences, and how many more there are. `text`: what all of them are about."""
+    """The first `SHOWN` different sentences. If there are more, the last line says how many. `text`: what all sentences
+    are about."""
     every = list(dict.fromkeys(sentences))
     yield from every[:SHOWN]
     if len(every) > SHOWN:

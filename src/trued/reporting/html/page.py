@@ -203,7 +203,7 @@ def _says(material: Material, grades: Counter[str]) -> str:
     if state in ON_THE_WAY:
         met = sum(number for grade, number in grades.items() if Grade(grade).is_met(accept))
         every = f"requirements met: {met} of {sum(grades.values())}"
-        return f"{STATE_SENTENCES[state]} So far, {every}. The final proof checks all again and may find fewer."
+        return f"{STATE_SENTENCES[state]} So far, {every}. The final proof repeats all checks: fewer may be met then."
     if state != "done":
         return STATE_SENTENCES.get(state, state)
     if accept.is_lowered_bar:

@@ -20,8 +20,8 @@ def rendered(page: ReportPage) -> str:
 
 
 def workflow_section(made: Environment, section: ReportSection, own: object, run: str) -> Markup:
-    """The workflow's own section, which shows `own`. If the template of somebody else's package cannot be rendered, a
-    sentence that says so."""
+    """The workflow's own section, which shows `own`. If a template of another package fails, the section says so
+    instead."""
     try:
         return Markup(made.get_template(section.template).render(page={"own": own, "run": run}))  # noqa: S704  (it escapes)
     except Exception as error:

@@ -34,8 +34,8 @@ CallOrWait: TypeAlias = ReportedCall | tuple[ReportedCall, ProviderWait]
 
 
 class Stretch(NamedTuple):
-    """A bar before it is drawn. It has no title yet, because only bars that are drawn need one: a few hundred of
-    twenty thousand."""
+    """A stretch of time that may become a bar. It has no title, because only bars that are drawn need titles: of twenty
+    thousand stretches, a few hundred are drawn."""
 
     began: float
     ended: float
@@ -46,7 +46,8 @@ class Stretch(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A stretch on the axis, in per cent. Its ends are computed only once, although bars are joined again and again."""
+    """A stretch on the axis, in per cent. Begin and end are kept here so that they are computed only once, although
+    bars are joined again and again."""
 
     x: float
     until: float
@@ -449,7 +450,7 @@ def _place(lane: LaneDraft, axis: Axis, most: int) -> Lane:
 
 
 def _bars_to_draw(stretches: Iterable[Stretch], axis: Axis, most: int) -> list[Span]:
-    """At most about `most` bars, as a reader cannot tell more apart: neighbours are joined."""
+    """The bars to draw, at most about `most`. Neighbours are joined, because a reader cannot tell more bars apart."""
     by_kind: dict[str, list[Stretch]] = {}
     for stretch in sorted(stretches, key=lambda stretch: stretch.began):
         by_kind.setdefault(stretch.kind, []).append(stretch)
@@ -467,8 +468,8 @@ def _spans(stretches: Iterable[Stretch], axis: Axis) -> Iterator[Span]:
 
 
 def _merge(spans: Iterable[Span], coarser: float) -> Iterator[Span]:
-    """Join narrow bars that are close together, up to a largest width, as a reader cannot tell a thousand bars apart.
-    `coarser`: a factor for NARROW, TOUCHING and WIDE."""
+    """Join narrow bars that are close together. A joined bar has at most a certain width. `coarser`: a factor for
+    NARROW, TOUCHING and WIDE."""
     first: Stretch | None = None
     last, ended, count, left, right = first, 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser

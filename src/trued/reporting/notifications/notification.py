@@ -1,7 +1,7 @@
 """Selects the events of a journal that a person is notified of: waits, ends, limits, and refutations at the end.
 
-A notification names the run, its kind and requirement ids. It never contains an agent's text, because it is shown
-outside of trued, where readers would not recognise an agent's words.
+A notification names the run, what happened, and ids of requirements. It never contains an agent's text: notifications
+are shown outside of trued, where readers would not recognise an agent's words.
 """
 
 import re

@@ -1,4 +1,5 @@
-"""Delivers notifications: a bell, a desktop message, a command, a webhook. None delays a run or makes it fail."""
+"""Delivers notifications: a bell, a desktop message, a command, a webhook. No delivery delays a run or makes it
+fail."""
 
 import contextlib
 import json

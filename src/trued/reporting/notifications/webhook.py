@@ -27,8 +27,8 @@ def signature(secret: bytes, timestamp: int, body: bytes) -> str:
 
 
 def webhook_secret(settings: WebhookSettings, environ: Mapping[str, str]) -> bytes:
-    """The secret that the settings name; empty if it is missing, or if its file is not a regular file of the user that
-    nobody else can read."""
+    """The secret that the settings name. Empty if the secret is missing, or if its file is not a regular file that
+    belongs to the user and that nobody else can read."""
     if settings.secret_env:
         return environ.get(settings.secret_env, "").encode()
     path = Path(settings.secret_file).expanduser()

@@ -26,8 +26,8 @@ def base_outcomes(cases: Mapping[str, int]) -> str:
 
 
 def case_numbers(facts: "Iterable[Evidence]") -> CaseNumbers:
-    """The cases of each check, numbered from 1 in the order of its first run. Later runs have another order: the engine
-    reverses it to find cases that depend on others."""
+    """The cases of each check, numbered from 1 in the order of its first run. In later runs, the engine reverses the
+    order, to find cases that depend on others."""
     numbers, counts = dict[tuple[str, str], int](), Counter[str]()
     for fact in facts:
         for tried in fact.tried:
@@ -48,8 +48,8 @@ def in_order(fact: "Evidence", numbers: CaseNumbers) -> "list[Tried]":
 
 
 def described(case: "Case") -> str:
-    """The complete case as a person would write it, on one line. Nothing in it is invisible or looks like something
-    else: a person approves what they see."""
+    """The complete case as a person would write it, on one line. Characters that are invisible, or that look like
+    others, are made visible, because a person approves what they see."""
     limit = f", within {case.within_s:g} s" if "within_s" in case.model_fields_set else ""
     return f"{visible(case_action(case))} → {visible(expected(case))}{limit}"
 
@@ -114,8 +114,8 @@ def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> F
 
 
 def _way_out(case: "Case", detail: str) -> str:
-    """Advice on how to expect an object of a Python class, which data cannot express; "" if the actual result is not
-    such an object, or if the case expects one already."""
+    """Advice on how to expect an object of a Python class, which data cannot express. "" if the actual result is no
+    such object, or if the case already expects an object of a class."""
     match = _OBJECT.fullmatch(detail)
     if match is None or "$object" in repr(getattr(case, "returns", None)):
         return ""

@@ -49,7 +49,7 @@ def met_of(grades: Mapping[str, str], accept: Grade) -> int:
 
 
 def accepted_grades(store: RunStore, run: str = "") -> dict[str, Grade]:
-    """Run → the grade that its user accepts; only for `run`, if it is given."""
+    """Run → the grade that its user accepts, for all runs or only for `run`."""
     return {run_id: Grade(grade) for run_id, grade in store.journal.accepted(run).items() if grade in list(Grade)}
 
 

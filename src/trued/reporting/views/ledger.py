@@ -51,9 +51,10 @@ def not_judged_yet(requirement: Requirement) -> Judged:
 
 
 def ledger_for_agents(verdict: Verdict, contract: Contract | None) -> dict[str, Any]:
-    """`ledger` for the gate, whose reader may be the agent whose work is checked: `why` has only reasons that agents
-    may read. Notes can quote a held-out case. So if cases are held out, only notes on existing tests that did not run
-    are shown; all other notes are only counted."""
+    """The data of `ledger`, as the agent whose work is checked may read it. Used by the gate.
+
+    The field `why` has only reasons that agents may read. Notes can quote a held-out case. So if cases are held out,
+    only notes on existing tests that did not run are shown, and all other notes are only counted."""
     ledger_data = ledger(verdict, contract, over=False)
     if contract and contract.held_out:
         left_out = {*map(on_one_line, (*map(not_run, contract.unguarded), *not_collected(contract.uncollected)))}
@@ -89,7 +90,7 @@ def _judged_row(judged: Judged, facts: Mapping[str, Evidence], *, over: bool) ->
 
 
 def _ungraded(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of existing tests, which have no grade: they pass (`holds`) or not."""
+    """The row of existing tests, without a grade: the field `holds` says whether they pass."""
     return {name: value for name, value in row.items() if name != "grade"}
 
 
