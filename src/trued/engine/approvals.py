@@ -32,7 +32,7 @@ class Decision:
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Whether the run only has to write people's decisions to its branch, so that resuming it calls no agent."""
+    """Whether resuming the run only writes people's approvals to its branch, and calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unprocessed_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
@@ -71,7 +71,7 @@ def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def _checked_decision(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
-    """The decision as the journal will store it. Raises BadInput if it cannot be made."""
+    """The decision as the journal will store it. Raises BadInput for a decision that cannot be made."""
     from trued.engine.impersonation import refuse_if_agent_could_answer
     from trued.proof.hashes import contract_hash
 

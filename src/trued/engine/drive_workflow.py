@@ -55,7 +55,8 @@ async def drive_workflow(
 
 
 def refuse_other_edition(record: RunRecord, inputs: Inputs) -> None:
-    """Raise Diverged for a run of an edition that this version cannot repeat: its steps followed other rules."""
+    """Raise Diverged if the run's steps followed rules of another version of trued, which this version cannot
+    repeat."""
     if OLDEST <= inputs.edition <= EDITION:
         return
     what = f"run {record.id} was begun by another version of trued, whose rules differ"
