@@ -1,8 +1,8 @@
 """The file or folder that the user names with `--requirements`, if it is in the repository.
 
-A file outside the repository is the user's own, and counts as it is. So do uncommitted changes of a file in the
-repository. Changes that were committed since the base can only add requirements: otherwise the author of the head would
-choose what counts.
+A file outside the repository is the user's own, and counts as it is. A file with uncommitted changes also counts as it
+is. Changes that were committed since the base can only add requirements: otherwise the author of the head would choose
+what counts.
 """
 
 import base64
