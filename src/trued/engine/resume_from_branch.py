@@ -36,7 +36,7 @@ class KnownRuns:
 
     @classmethod
     def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
-        """Build from the records of runs, newest first. If several runs share a branch, the newest run's base counts."""
+        """Build from the records of runs, newest first. Of several runs with the same branch, the newest counts."""
         bases = {run.branch: run.base for run in reversed(runs) if run.repository == str(root)}
         return cls({run.branch for run in runs if run.state != "cancelled"}, bases)
 
