@@ -250,8 +250,8 @@ def _describe_changes(before: Gate, after: Gate) -> str:
 
 
 def _in_order(places: Iterable[str]) -> list[str]:
-    """The places in the order of their installation. GitHub comes first, because its workflow may be refused, and then
-    nothing has been written yet."""
+    """The places in the order of their installation. GitHub comes first: if its workflow is refused, nothing has been
+    written yet."""
     return sorted(places, key=lambda place: place != "github")
 
 
@@ -302,8 +302,8 @@ def _needs_node(checkout: Checkout, base: str) -> bool:
 
 
 def _root_of(installed: InstalledFile, name: str, otherwise: Path) -> Path:
-    """The worktree in which the file `name` is installed; `otherwise` if that worktree is gone. A repository may have
-    several worktrees."""
+    """The worktree in which the file `name` is installed, because a repository may have several. If that worktree is
+    gone: `otherwise`."""
     path = Path(installed.path)
     top = path.parents[len(Path(name).parts) - 1]
     return top if top / name == path and top.is_dir() else otherwise

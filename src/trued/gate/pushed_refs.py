@@ -37,7 +37,7 @@ def parse_pushed_refs(data: bytes) -> list[PushedRef]:
 
 
 def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tuple[dict[str, list[str]], list[str]]:
-    """Commits to judge → the refs they are pushed to; and one sentence for each ref that passes without a check.
+    """Commit to judge → the refs that it is pushed to. Also one sentence for each ref that passes without a check.
 
     Raises BadInput for an object that is not in the repository itself: git can also push objects that the repository
     borrows from another one.
