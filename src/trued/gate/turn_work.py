@@ -54,8 +54,8 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
 
 
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Collection[str] = ()) -> TurnWork:
-    """What to judge: the worktree in which the turn ends and the worktree in which it began, if they changed. Nothing if
-    the turn changed no file.
+    """What to judge: the worktree in which the turn ends and the worktree in which it began, if they changed. Nothing
+    if the turn changed no file.
 
     If neither worktree has new files, the work may be elsewhere. Then other worktrees that changed, and commits with
     new files, are judged, too. `busy`: worktrees in which other sessions work. They are left out here, and judged when

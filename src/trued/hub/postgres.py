@@ -129,7 +129,7 @@ class PostgresJournal(JournalQueries):
             raise Busy(f"there is a run {run} already: another process has just added it")
 
     def put(self, run: str) -> None:
-        """Put the run into its queue, unless it is there already. If it is being driven, it will be driven once more."""
+        """Put the run into its queue, unless it is there already. A run that is being driven will be driven again."""
         self._rows("select ask_for_drive(%s)", (run,))
 
     def queue_of(self, run: str) -> str:
