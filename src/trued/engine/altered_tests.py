@@ -67,7 +67,7 @@ def altered_tests(before: Mapping[str, str], after: Mapping[str, str], supersede
 
 
 def _moved(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each path that is gone, with the path of a new file that has the same text or else the same name."""
+    """Yield each path that is gone, and the path of a new file with the same text or, failing that, the same name."""
     fresh = [path for path in after if path not in before]
     for path in (path for path in before if path not in after):
         alike = [new for new in fresh if after[new] == before[path]]
@@ -252,8 +252,8 @@ def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    """The plain names that a statement assigns; [] if it also assigns something else (an attribute, an item), or if it
-    is no assignment."""
+    """The plain names that an assignment binds; [] if it also assigns something else (an attribute, an item). [] for
+    any other statement."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     return names if len(names) == len(targets) else []

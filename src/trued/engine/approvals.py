@@ -155,8 +155,9 @@ def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
 def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str, key: str = "") -> Question:
     """Answer a question of the run; `resume` continues from there. `key`: which question, if several are open.
 
-    The first answer counts. Raises BadInput for a second answer (with the name of the person who answered first), for
-    an empty answer or one that is no option of the question, and if it is unclear which question is meant.
+    The first answer counts. Raises BadInput for a second answer, and names the person who answered first. Also raises
+    BadInput for an empty answer, for an answer that is no option of the question, and if it is unclear which question
+    is meant.
     """
     record = store.journal.run(run_id)
     question = _question_to_answer(store, record, key)
@@ -177,8 +178,8 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
 
 
 def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Question:
-    """The open question with this key, or the only one whose key contains it; without a key, the only open question.
-    Raises BadInput if no open question or several fit."""
+    """The open question that `key` means. `key` is the question's key, or a part of it; "" means the only open
+    question. Raises BadInput unless exactly one open question fits."""
     questions = store.journal.questions(record.id)
     still_open = [question for question in questions if not question.answer]
     fitting = [question for question in still_open if question.key == key] or [

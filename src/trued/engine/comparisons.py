@@ -49,7 +49,7 @@ def comparisons(store: RunStore) -> list[Comparison]:
 
 
 def find_comparison(store: RunStore, name: str) -> Comparison | None:
-    """The comparison with this id, or the only one whose id begins with it; None if there is none, or several."""
+    """The comparison with the id `name`, or the only one whose id begins with `name`; None if none or several do."""
     every = comparisons(store)
     fitting = [comparison for comparison in every if comparison.id == name] or [
         comparison for comparison in every if name and comparison.id.startswith(name)

@@ -33,7 +33,7 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> EndedRuns:
 async def resume_runs(
     engine: Engine, runs: Sequence[str], resume: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> EndedRuns:
-    """Resume all runs, under one limit on agents: the smallest limit that one of the runs has."""
+    """Resume all runs, under one limit on agents: the smallest of the runs' limits."""
     records = [engine.store.journal.run(run) for run in dict.fromkeys(runs)]
     engine.shared = SharedSlots.of(min(engine.store.inputs(record.id).settings.cap for record in records))
     return await _await_all(engine, [(record, resume(record.id)) for record in records])

@@ -58,7 +58,7 @@ def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
 
 
 def editable_copy(store: RunStore, record: RunRecord) -> Path | None:
-    """The live copy of the file in which people may write while the run lasts; None if there is none yet."""
+    """The live copy of the file in which people may write while the run lasts; None if the copy does not exist yet."""
     workflow = descriptor(record.workflow)
     place = _copies(store, record).place(workflow.editable) if workflow.editable else None
     return place if place and place.is_file() else None

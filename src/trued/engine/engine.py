@@ -1,7 +1,7 @@
 """Engine: starts, resumes, cancels and drives runs.
 
 To read about runs and to record what people decide, a RunStore is enough: see run_store, approvals, amendments and
-landing. This module loads everything that drives a run, so only commands that drive one import it.
+landing. This module loads everything that drives a run, so only commands that drive a run import it.
 """
 
 import asyncio
@@ -257,7 +257,7 @@ class Engine:
             return await self._cancel(self.store.journal.run(record.id))
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
-        """End the run while holding its claim, unless its driver has ended it already."""
+        """Claim the run and end it, unless its driver has ended it already."""
         if record.has_ended:
             return record
         inputs = self.store.inputs(record.id)

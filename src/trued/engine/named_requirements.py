@@ -127,7 +127,7 @@ def _checks_with_files(made: Requirements) -> list[TestsCheck]:
 
 
 async def _folders_on_base(workspace: GitWorkspace, made: Requirements, place: str) -> dict[str, str]:
-    """Each folder from which checks take files → where it is on the base; "" if it is outside the repository."""
+    """Folder from which checks take files → its path on the base; "" if the folder is outside the repository."""
     above = posixpath.dirname(place)
     named = {check.from_ for check in _checks_with_files(made)}
     return {name: await place_in_commit(workspace, workspace.base, posixpath.join(above, name)) for name in named}

@@ -41,7 +41,7 @@ from trued.workspace.git.commit_lookup import NamedCommit
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCheck:
-    """The result of checking a receipt: `said` for people, the rest for programs."""
+    """The result of checking a receipt. `said` is for people, the other fields are for programs."""
 
     code: int
     said: tuple[str, ...]
@@ -79,7 +79,7 @@ async def check_receipt(
     home: Path,
     tell: Emit,
 ) -> ReceiptCheck:
-    """Check the receipt's digest and signature; with its bundle and a clone, prove its statement again. An invalid
+    """Check the receipt's digest and signature. With `bundle` and a clone, also prove its statement again. An invalid
     receipt gives a result with code 1. Raises BadInput for files that cannot be read."""
     wanted = signing.read_public(key) if key else None
     data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
@@ -192,7 +192,7 @@ def _requirements_of(sealed: Bundle) -> tuple[Requirement, ...] | None:
 
 
 def _why_unchecked(sealed: Bundle) -> str:
-    """Why the bundle does not show whether the cases were held out; "" if it does."""
+    """Why the bundle does not show whether the cases were held out; "" if it shows that."""
     if not sealed.asked:
         return "their file is not in the bundle"
     asked = _requirements_of(sealed)

@@ -283,7 +283,7 @@ async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[s
 
 
 async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
-    """The content of each of these blobs, which must exist, with one call of git."""
+    """The contents of these blobs, read with one call of git. All of the blobs must exist."""
     output = await git("cat-file", "--batch", stdin=batch_input(blobs)) if blobs else b""
     return [answer.content or b"" for answer in parse_batch(output)]
 

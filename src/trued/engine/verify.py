@@ -109,7 +109,8 @@ async def _probe_machine(request: VerifyRequest) -> AsyncIterator[None]:
 
 
 async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
-    """Seal the contract only; `head` is ignored. Raises BadInput if the request names no requirements."""
+    """Seal the contract without judging anything: the request's `head` is ignored. Raises BadInput if the request names
+    no requirements."""
     given = _callers_requirements(request)
     if given is None:
         raise BadInput("no file with requirements is named", then="--requirements FILE")

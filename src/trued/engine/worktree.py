@@ -105,7 +105,7 @@ class Checkout:
 
     def start(self) -> str:
         """The commit at which the work on this branch began: the merge base of HEAD with the branch's upstream or with
-        a main branch, whichever comes first in the order that `verify` uses; HEAD if there is none."""
+        a main branch. They are tried in the order that `verify` uses. HEAD if there is no merge base."""
         branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
@@ -227,7 +227,7 @@ class Checkout:
 
 
 def _words(file: Path, *, lines: bool = False) -> list[str]:
-    """The words, or lines, of a file of git; none if there is no such file."""
+    """The words of a file of git, or its lines if `lines` is true. Empty if there is no such file."""
     try:
         text = file.read_bytes().decode(errors="surrogateescape")
     except OSError:

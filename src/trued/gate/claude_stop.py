@@ -203,7 +203,7 @@ def join_answers(answers: Sequence[dict[str, str]]) -> dict[str, str]:
 
 
 def answer_settings_change(problems: list[str]) -> dict[str, Any]:
-    """The answer to a settings change: blocked if it would remove the gate from the running session."""
+    """The answer to a settings change. It blocks a change that would remove the gate from the running session."""
     message = f"trued gate: {'; '.join(problems)}; to remove the gate, a person runs `trued gate remove claude`"
     return {"decision": "block", "reason": message, "systemMessage": message} if problems else {}
 

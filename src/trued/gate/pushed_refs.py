@@ -21,7 +21,8 @@ class PushedRef:
 
 
 def parse_pushed_refs(data: bytes) -> list[PushedRef]:
-    """Parse the lines that git writes to a pre-push hook; raises BadInput for any other input, or too much of it."""
+    """Parse the lines that git writes to a pre-push hook. Raises BadInput if the input is anything else, or too
+    long."""
     if len(data) > MOST_BYTES:
         raise BadInput("the push has too many refs", then="push them in several parts")
     refs = []

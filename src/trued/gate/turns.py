@@ -92,7 +92,8 @@ class TurnLog:
         return self._read_beginning(f"agent-{_hashed_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
-        """Whether all changes are this subagent's own: no other subagent of the session has worked since it began."""
+        """Whether this subagent made all changes since it began: no other subagent of the session has worked in that
+        time."""
         beginning = self.agent(agent)
         others = [
             self._read_beginning(path.stem)

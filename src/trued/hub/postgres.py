@@ -42,7 +42,7 @@ WAITS = f"{WILL_BE_DRIVEN} and (until is null or until <= clock_timestamp())"  #
 
 
 class PostgresJournal(JournalQueries):
-    """All runs of one hub. `of(run)` is the part that one run may write.
+    """The journal of all runs of one hub. `of(run)` is the part that this run may write.
 
     A run is driven under an epoch. `claim` takes the next epoch. Steps, questions and spending are written only while
     the driver's epoch is the newest: each writing statement checks that. After a claim is lost, all writes about the
@@ -136,8 +136,8 @@ class PostgresJournal(JournalQueries):
         return "".join(row["queue"] for row in self._rows("select queue from run where id = %s", (run,)))
 
     def queued(self, run: str = "") -> dict[str, str]:
-        """For every run that waits in a queue, or only for the named one: run → a sentence that says why no worker
-        drives it yet."""
+        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue. `run`: only this run;
+        "" for all."""
         where = f"queue <> '' and {WAITS} and %s in ('', id)"
         runs = self._rows(f"select id, queue from run where {where} order by id", (run,))  # noqa: S608
         if not runs:
@@ -597,8 +597,8 @@ def _event_values(
 
 
 def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
-    """This state folder's unique name, or None if it has none; with `create`, it gets one. Raises StateFailed if the
-    name cannot be read."""
+    """The unique name of this state folder; None if it has no name. With `create`, a folder without a name gets one.
+    Raises StateFailed if the name cannot be read."""
     file = home / PLACE
     if not file.exists() and create:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)

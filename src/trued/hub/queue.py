@@ -137,8 +137,8 @@ def _client(database: Database) -> "DBOSClient":
 
 
 def _url(database: Database) -> str:
-    """The database's address as a SQLAlchemy URL. Parameters that have no place of their own in such a URL go into its
-    query string."""
+    """The database's address as a SQLAlchemy URL. Parameters for which such a URL has no field go into its query
+    string."""
     from sqlalchemy import URL
 
     given: Mapping[str, Any] = conninfo_to_dict(database.info)

@@ -63,8 +63,8 @@ class JournalQueries(ABC):
         return str(self._select("select inputs from run where id = ?", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
-        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or
-        several."""
+        """The run with the id `name`, or the only run whose id begins with `name`. Raises BadInput if no run or several
+        runs fit."""
         return select_run(self.runs(), name)
 
     def runs_at_work(self) -> list[str]:

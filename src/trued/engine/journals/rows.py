@@ -18,7 +18,8 @@ _PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "
 
 
 def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
-    """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or several."""
+    """The run with the id `name`, or the only run whose id begins with `name`. Raises BadInput if no run or several
+    runs fit."""
     fitting = [run for run in runs if run.id == name] or [run for run in runs if run.id.startswith(name)]
     if len(fitting) == 1 and name:
         return fitting[0]

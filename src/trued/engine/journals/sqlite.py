@@ -96,7 +96,7 @@ MIGRATIONS = (
 
 
 class SqliteJournal(JournalQueries):
-    """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
+    """The journal of all runs of one TRUED_HOME. `of(run)` is the part that this run may write."""
 
     _dialect = Dialect(number="rowid", position="instr", role="json_extract(data, '$.role')", lean=LEAN, bare=BARE)
 
@@ -424,7 +424,7 @@ class RunJournal(RunQueries[SqliteJournal]):
         return PersonAnswer(*rows[0]) if rows[0]["answer"] else None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """Record an answer unless there is one. Returns whether it was recorded."""
+        """Record an answer, unless the question has one already. Returns whether the answer was recorded."""
         values = (answer, comment, who, self.journal.clock(), self.run, key)
         sets = "answer = ?, comment = ?, who = ?, answered_at = ?"
         with self.journal.writing(self.journal._synced) as db:
