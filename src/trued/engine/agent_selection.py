@@ -170,8 +170,8 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles that other workflows have, but not this one; shared roles are left out. A run of this workflow does not use
-    trued's files for these roles. If a project's own agent has such a name (`qa`, `spec`), it often does something
+    """Roles that other workflows have, but this workflow does not; without the shared roles. A run of this workflow
+    needs none of these roles. A project's own agents often have the same names (`qa`, `spec`), but do something
     else."""
     every = {role for workflow in descriptors() for role in workflow.roles}
     return every - {*descriptor(workflow).roles, *ROLES}

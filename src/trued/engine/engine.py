@@ -257,7 +257,7 @@ class Engine:
             return await self._cancel(self.store.journal.run(record.id))
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
-        """Claim the run and end it, unless its driver has ended it already."""
+        """End the run, unless its driver has ended it already. The caller holds the run's claim."""
         if record.has_ended:
             return record
         inputs = self.store.inputs(record.id)
@@ -280,7 +280,7 @@ class Engine:
                 return
             await asyncio.sleep(0.1)
         if queue := self.store.journal.queue_of(record.id):
-            who = f"the worker that has it, or takes it from {queue} next"
+            who = f"the worker that drives it, or takes it from {queue} next"
             raise Busy(f"run {record.id} is marked as cancelled; {who}, will end it")
         if self.store.hub:
             raise Busy(f"run {record.id} is still driven elsewhere (epoch {driver}): end it there, and cancel again")

@@ -98,7 +98,7 @@ def _compared(
     added = (one.model_copy(update={"supersedes": ()}) for one in further)
     said = [f"the head changed {name}: {lost} of its text on the base counted, too"] if known - found else []
     if (given.environment, given.serve) != (before.environment, before.serve):
-        said.append(f"the head changed the environment or the server in {name}: the base's counted")
+        said.append(f"the head changed the environment or the server in {name}: the version of the base counted")
     if {test for one in given.requirements for test in one.supersedes} - {
         test for one in before.requirements for test in one.supersedes
     }:

@@ -116,7 +116,7 @@ async def sensitive_changes(
 async def _tests(
     workspace: "GitWorkspace", before: str, after: str, changed: Collection[str], contract: Contract | None
 ) -> dict[str, str]:
-    """Path → whether the existing tests in this file are removed or altered. Has no other files."""
+    """Path → ALTERED or REMOVED, for each changed file whose existing tests are altered or removed."""
     facts = contract.base_facts if contract else ()
     ids = {test.id for fact in facts if fact.kind == "tests" for test in fact.tried}
     # The id of a doctest, such as `kit.py::kit.double`, does not show that its module is a file of tests.

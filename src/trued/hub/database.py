@@ -116,8 +116,8 @@ class Database:
             return None
 
     def try_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """Like `rows_unsynced`, but returns None at once if the database is unavailable. If the database is already
-        known to be unavailable (`is_away`), nothing is sent."""
+        """Like `rows_unsynced`, but without waiting: returns None if the database is unavailable. If the database is
+        already known to be unavailable (`is_away`), nothing is sent."""
         for _ in range(0 if self.is_away else 2):  # twice: if the connection was cut, the second try makes a new one
             try:
                 return self._send(lambda db: _rows(db, statement, values), synced=False)
