@@ -37,7 +37,7 @@ _SOURCE = lazy_regex(r"^(?:import|export|const|let|var)\b.*[\"'`]([^\"'`]+)[\"'`
 
 
 def may_be_file_of_tests(path: str) -> bool:
-    """Whether, to judge by its name, the file holds tests, or helpers or data for tests."""
+    """Whether the file's name suggests that it holds tests, or helpers or data for tests."""
     is_named = is_test(path) or PurePosixPath(path).name in (TESTS_MODULE, "conftest.py")
     return is_named and not is_compiled(path) and not path.endswith(DOCUMENTS)
 

@@ -282,7 +282,7 @@ def objections_left(
 
     If a requirement is removed, agents' objections to it are dropped. The engine's objections to it, for example that
     a part of the work is not done, move to a requirement that covers the same part. If no requirement covers that
-    part, they are dropped, too. `roles`: the roles of agents.
+    part, the engine's objections are dropped, too. `roles`: the roles of agents.
     """
     parts_before, parts_after = (
         {requirement.id: {*requirement.covers} for requirement in before},

@@ -1,4 +1,7 @@
-"""What a person can do next with a run. An ended run can continue if a person edits its file or reopens parts of it."""
+"""What a person can do next with a run.
+
+An ended run may be continued after a person has edited its file or reopened parts of its work.
+"""
 
 from collections import Counter
 from collections.abc import Sequence

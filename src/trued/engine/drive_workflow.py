@@ -55,8 +55,7 @@ async def drive_workflow(
 
 
 def refuse_other_edition(record: RunRecord, inputs: Inputs) -> None:
-    """Raise Diverged if the run's steps followed rules of another version of trued, which this version cannot
-    repeat."""
+    """Raise Diverged if another version of trued began the run, under rules that this version cannot follow."""
     if OLDEST <= inputs.edition <= EDITION:
         return
     what = f"run {record.id} was begun by another version of trued, whose rules differ"

@@ -36,7 +36,7 @@ class HandoverFacts:
 
 
 def write_handover(store: RunStore, record: RunRecord) -> str:
-    """Write HANDOVER.md if the run needs help, and return its path; otherwise remove an old one and return "".
+    """Write HANDOVER.md if the run needs help, and return the file's path. Otherwise remove an old file and return "".
 
     A run needs help if a limit or the environment stopped it. So does a run that stopped unfinished, and had a round
     without progress or set work aside.

@@ -21,8 +21,8 @@ def is_live_preview(folder: Path) -> bool:
 
 
 def preview_owner(pid: int = 0) -> str:
-    """The identity of a process; the names of its preview folders begin with it. "" if the process has ended. `pid` 0
-    is this process."""
+    """The identity of the process `pid` (0: this process); "" if the process has ended. The names of its preview
+    folders begin with this identity."""
     # without colons, because PYTHONPATH separates paths by colons
     return processes.identity(pid or os.getpid()).replace(":", "-")
 

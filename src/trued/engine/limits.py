@@ -33,7 +33,7 @@ class LimitStep(Value):
 
 
 def limits_in_force(store: RunStore, run_id: str) -> RunLimits:
-    """The limits that the run was started with, with people's later changes."""
+    """The limits that the run was started with, after all later changes by people."""
     stored = store.stored_inputs(run_id)["settings"]
     limits = RunLimits.model_validate(stored["limits"]) if "limits" in stored else RunLimits()
     changes = store.journal.limit_changes(run_id)

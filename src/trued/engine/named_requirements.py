@@ -113,7 +113,7 @@ def _words_and_checks(requirement: Requirement) -> tuple[str, ...]:
 
 async def _requirements_on_base(workspace: GitWorkspace, place: str) -> Requirements | None:
     """The requirements of this file on the base, without the files that they carry. None if the base lacks the file, or
-    has something else than requirements in it."""
+    if the file there cannot be read as requirements."""
     data = await workspace.read(workspace.base, place) if place else None
     try:
         return None if data is None else read_requirements(place, data.decode("utf-8", "replace"))

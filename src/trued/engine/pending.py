@@ -141,7 +141,7 @@ def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
 
 
 def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
-    """What a halted run without open decisions waits for, such as that somebody resumes it."""
+    """What a halted run without open decisions waits for; in most cases, somebody has to resume it."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
         # imported here, because most runs are not limited

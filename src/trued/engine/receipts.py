@@ -228,7 +228,7 @@ def _statement_lines(stated: Statement) -> list[str]:
 
 
 def _waits(account: Account) -> Iterator[str]:
-    """A line for each requirement that a person's approval can still make met, and a line if nothing else is
+    """A line for each requirement that a person's approval can still make met, and a last line if nothing else is
     missing."""
     unmet = [requirement for requirement in account.requirements if requirement.grade < account.accept]
     waiting = [requirement for requirement in unmet if requirement.holds and requirement.lacks]

@@ -135,7 +135,7 @@ def _of_chosen_parts(
 
 
 def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowDescriptor:
-    """The workflow that the user named, else the default for this input. A ticket always gets one that takes
+    """The workflow that the user named, else the default for this input. A ticket always gets a workflow that takes
     tickets."""
     if ticket and (not wanted or descriptor(wanted).takes is not Input.TICKET):
         return default_workflow(Input.TICKET)

@@ -72,8 +72,8 @@ class TicketBranch:
 
 
 async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
-    """The inputs with a branch for the ticket that can be used here, at the remote and at the forge. Raises BadInput if
-    there is none."""
+    """The inputs with the ticket's branch, which is free to use here, at the remote and at the forge. Raises BadInput
+    if the run can use no branch."""
     assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
     folder = store.home / "pull-requests"
     forge = forge_of(inputs.settings.forge, store.environ, repository.root, folder)

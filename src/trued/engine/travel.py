@@ -120,7 +120,7 @@ class Travel:
             await journal.once(f"{SENT}{digest(value)[:16]}", digest(value), step)
 
     async def _send_again(self, commits: set[str]) -> None:
-        """Push those of `commits` again that the store has lost and this machine still has. Only the first call does
+        """Push again each of `commits` that the store has lost and this machine still has. Only the first call does
         this."""
         if self._looked or not commits:
             return
@@ -155,7 +155,7 @@ class Travel:
         """The sandbox level on this machine: the recorded one if the run was begun here, else one that works here.
 
         Permission to work without a sandbox is valid only on the machine where a person gave it. On another machine,
-        its user's settings decide. Raises BadInput if no level can be used.
+        the settings of that machine's user decide. Raises BadInput if no level can be used.
         """
         if self.is_origin:
             return inputs.level

@@ -105,7 +105,7 @@ class Checkout:
 
     def start(self) -> str:
         """The commit at which the work on this branch began: the merge base of HEAD with the branch's upstream or with
-        a main branch. They are tried in the order that `verify` uses. HEAD if there is no merge base."""
+        a main branch. These branches are tried in the order that `verify` uses. HEAD if there is no merge base."""
         branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):

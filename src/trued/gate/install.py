@@ -302,8 +302,8 @@ def _needs_node(checkout: Checkout, base: str) -> bool:
 
 
 def _root_of(installed: InstalledFile, name: str, otherwise: Path) -> Path:
-    """The worktree in which the file `name` is installed, because a repository may have several. If that worktree is
-    gone: `otherwise`."""
+    """The worktree in which the file `name` is installed; `otherwise` if that worktree is gone. A repository may have
+    several worktrees."""
     path = Path(installed.path)
     top = path.parents[len(Path(name).parts) - 1]
     return top if top / name == path and top.is_dir() else otherwise

@@ -106,8 +106,8 @@ class PostgresJournal(JournalQueries):
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the run's queue, into which `put` puts it; "" for none.
-        Raises Busy if another process has just added a run with this id."""
+        """Add a run with all its inputs, in one write. `queue`: the queue into which `put` will put the run; "" for
+        none. Raises Busy if another process has just added a run with this id."""
         now = self.clock()
         if queue:
             given = record.model_dump(mode="json")
@@ -166,8 +166,8 @@ class PostgresJournal(JournalQueries):
 
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
-        """Claim the run under its next epoch. Raises Busy while another driver has the run, or its lease has not
-        expired yet. Raises BadInput if the run's work is on another machine."""
+        """Claim the run under its next epoch. Raises Busy while another driver drives the run, or while that driver's
+        lease lasts. Raises BadInput if the run's work is on another machine."""
         with RunLock(self._home, run).hold() if self._home else nullcontext():
             asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
             claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, end_driver, self.lease_file(run))
@@ -528,8 +528,8 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
 
     def spend(self, decide: "Decide") -> "Spend | None":
         """Let `decide` reserve or settle the budget of a call, and write the spend that `decide` returns. Returns this
-        spend, or None if `decide` returned None. All in one synced transaction; other writers of this run wait until
-        it ends. Raises Fenced if another driver has the run, but records the cost of a call that has ended."""
+        spend, or None if `decide` returned None. All of this is one synced transaction, and other writers of this run
+        wait for its end. Raises Fenced if another driver has the run, but still records the cost of an ended call."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 

@@ -433,7 +433,7 @@ class RunJournal(RunQueries[SqliteJournal]):
 
     def spend(self, decide: "Decide") -> "Spend | None":
         """Call `decide` with the run's spends, write the spend that `decide` returns, and return it. If `decide`
-        returns None, nothing is written. All in one synced transaction; other writers wait until it ends."""
+        returns None, nothing is written. All of this is one synced transaction, and other writers wait for its end."""
         with self.journal.writing(self.journal._synced) as db:
 
             def newer(number: int) -> list[dict[str, object]]:

@@ -122,8 +122,8 @@ class RebasedProof:
         is_approved = any(not approval.rejected for approval in carried)
 
         def emit_judged(event: JournalEvent) -> None:
-            """Emit the event. If an approval of the contract is carried over, a judged requirement's reasons lose
-            "nobody approved it"."""
+            """Emit the event. If an approval of the contract is carried over, first remove "nobody approved it" from
+            the reasons of a judged requirement."""
             if is_approved and isinstance(event, RequirementJudged):
                 event = event.model_copy(update={"why": without_unapproved(event.why)})
             emit(event)
