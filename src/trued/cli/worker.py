@@ -45,13 +45,17 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     name: Annotated[str, typer.Option(help="The worker's name, unique on the hub.", show_default="the host's")] = "",
     agents: Annotated[
         str,
-        typer.Option(metavar="AGENT,…", help="Agents that it may run, for example claude,codex.", show_default=False),
+        typer.Option(
+            metavar="AGENT,…", help="Agents that the worker may run, for example claude,codex.", show_default=False
+        ),
     ] = "",
-    queue: Annotated[str, typer.Option(help="The queue that it takes runs from.")] = "runs",
-    runs: Annotated[int, typer.Option(min=1, help="Maximum number of runs that it drives at the same time.")] = 2,
+    queue: Annotated[str, typer.Option(help="The queue that the worker takes runs from.")] = "runs",
+    runs: Annotated[int, typer.Option(min=1, help="Maximum number of runs driven at the same time.")] = 2,
     sandbox: Annotated[
         list[str] | None,
-        typer.Option(metavar="LEVEL", help="A sandbox level that it may use.", show_default="the best that works here"),
+        typer.Option(
+            metavar="LEVEL", help="A sandbox level that agents may run with.", show_default="the best that works here"
+        ),
     ] = None,
     variable: Annotated[
         list[str] | None,
@@ -140,10 +144,11 @@ def drain(name: WorkerName) -> None:
 
 @group.command()
 def forget(name: WorkerName) -> None:
-    """Declare a worker dead, because its machine no longer exists. Others continue its runs at once, without waiting
-    for its lease.
+    """Declare a worker dead, because its machine no longer exists. Other workers continue its runs at once, without
+    waiting until its lease has ended.
 
-    If it is alive after all, it writes nothing more and ends; calls that its agents are working on are paid for twice.
+    If the worker is alive after all, it writes nothing more and ends. Calls that its agents are working on are then
+    paid for twice.
     """
     outside_agents("worker forget")
     with stored_workers() as workers:

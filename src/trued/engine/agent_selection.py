@@ -103,8 +103,9 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
 def select_agents(
     settings: Settings, environ: Mapping[str, str], needed: Sequence[str] | None = None
 ) -> tuple[dict[str, str], str]:
-    """Role → agent, and a sentence on the agents that were detected ("" if the user named agents for all roles that
-    need one). Agents that the user named take precedence. Raises BadInput if a role needs an agent and none is ready.
+    """Role → agent, and a sentence on the agents that were detected. Agents that the user named take precedence; if
+    the user named one for every needed role, the sentence is "". Raises BadInput if a role lacks an agent and no agent
+    is ready.
 
     `needed`: the roles that must have an agent; None: all roles of the workflow.
     """
@@ -124,8 +125,8 @@ def select_agents(
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
-    """The agents that could start now. Raw models count only if no other agent can start: an API key in the environment
-    may be there for another purpose."""
+    """The agents that could start now. Includes raw models only if no other agent could start, because an API key in
+    the environment may be there for another purpose."""
     able = [agent for agent in seen if agent.name in PREFERRED and agent.ready]
     if able or any(agent.name == "coder" and agent.missing for agent in seen):
         return able
@@ -134,8 +135,9 @@ def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mappi
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
-    """Role → agent; {} if `seen` is empty. If `seen` has agents of two vendors, roles that examine or check get another
-    vendor than roles that build. `checking`: the roles that check; None: those of all workflows."""
+    """Role → agent; {} if `seen` is empty. If `seen` has agents of several vendors, roles that examine or check get an
+    agent of another vendor than all other roles. `checking`: the roles that check; None: the checking roles of all
+    workflows."""
     if not seen:
         return {}
     first = seen[0]
@@ -168,8 +170,9 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles of other workflows that are neither roles of this workflow nor shared. A run of this workflow does not need
-    them, and a project's own agents often have the same names (`qa`, `spec`) but do something else."""
+    """Roles that other workflows have, but this workflow does not; without the shared roles. A run of this workflow
+    needs none of these roles. A project's own agents often have the same names (`qa`, `spec`), but do something
+    else."""
     every = {role for workflow in descriptors() for role in workflow.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 
@@ -187,8 +190,8 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
-    """What the error says if no agent can start (the arguments of a BadInput): how to get an agent, and what works
-    without one. `lacking`: roles without an agent, if the user named agents for other roles."""
+    """The arguments of the BadInput to raise if no agent can start. The error says how to get one, and what works
+    without. `lacking`: the roles without an agent; empty if the user named no agents at all."""
     installed = [agent for agent in seen if agent.name in PREFERRED and not agent.missing]
     if installed:
         what = "; ".join(f"{agent.agent.title} is installed, and {agent.login.says}" for agent in installed)

@@ -37,14 +37,14 @@ _SOURCE = lazy_regex(r"^(?:import|export|const|let|var)\b.*[\"'`]([^\"'`]+)[\"'`
 
 
 def may_be_file_of_tests(path: str) -> bool:
-    """Whether the file's name is that of a file with tests, or with helpers or data for tests."""
+    """Whether the file's name suggests that it holds tests, or helpers or data for tests."""
     is_named = is_test(path) or PurePosixPath(path).name in (TESTS_MODULE, "conftest.py")
     return is_named and not is_compiled(path) and not path.endswith(DOCUMENTS)
 
 
 def is_file_of_tests(path: str, content: bytes, collected: Collection[str]) -> bool:
-    """Whether the file holds tests, or helpers or data for tests, and is not just product code whose name looks like a
-    test's. `collected`: the files in which checks found tests."""
+    """Whether the file holds tests, or helpers or data for tests. Product code whose name merely looks like that of a
+    test does not count. `collected`: the files in which checks found tests."""
     name = PurePosixPath(path).name
     is_by_name = is_among_tests(path) or name == "conftest.py" or has_tests(path, content)
     return is_by_name or path in collected or (name == TESTS_MODULE and holds_python_tests(content))
@@ -67,7 +67,7 @@ def altered_tests(before: Mapping[str, str], after: Mapping[str, str], supersede
 
 
 def _moved(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each path that is gone, with the path of a new file that has the same text or else the same name."""
+    """Yield each path that is gone, and the path of a new file with the same text or, failing that, the same name."""
     fresh = [path for path in after if path not in before]
     for path in (path for path in before if path not in after):
         alike = [new for new in fresh if after[new] == before[path]]
@@ -91,8 +91,8 @@ def _is_covered(path: str, name: str, superseded: Collection[str]) -> bool:
 
 
 def _altered(path: str, before: str, after: str, gained: Counter[str]) -> set[str]:
-    """The names of the altered functions and classes of a file, and `WHOLE` if other statements are altered. Only
-    `WHOLE` if an altered file is not Python or cannot be parsed."""
+    """The names of the file's altered functions and classes, and `WHOLE` if other statements are altered. If an altered
+    file is not Python or cannot be parsed, the only name is `WHOLE`."""
     if path.endswith(".py"):
         if is_unread(after) and after != before:
             return {WHOLE}
@@ -117,9 +117,9 @@ def _altered_in(old: ast.Module, new: ast.Module, gained: Counter[str]) -> set[s
 
 
 def _altered_scope(old: list[ast.stmt], new: list[ast.stmt], above: str, gained: Counter[str]) -> set[str]:
-    """The dotted names of altered functions and classes in a module or class, and the name of the module or class
-    itself if its other statements are altered. `above`: the name of the class, with a dot at its end; "" for a
-    module."""
+    """The dotted names of the altered functions and classes in a scope: a module or a class. Includes the scope's own
+    name if its other statements are altered; a module's own name is `WHOLE`. `above`: the class's name and a dot, or ""
+    for a module."""
     was, now = _Scope(old), _Scope(new)
     names = set[str]()
     for name, functions in was.functions.items():
@@ -221,7 +221,7 @@ def _all_grown(old: list[ast.expr], new: list[ast.expr]) -> bool:
 
 
 def _is_grown(old: ast.AST, new: ast.AST) -> bool:
-    """Whether the new part is the old one, or has only gained elements in its lists, tuples, sets and dicts."""
+    """Whether the new node equals the old one, apart from elements added to its lists, tuples, sets and dicts."""
     if type(old) is not type(new):
         return False
     if isinstance(old, ast.List | ast.Tuple | ast.Set) and isinstance(new, ast.List | ast.Tuple | ast.Set):
@@ -241,8 +241,8 @@ def _is_grown(old: ast.AST, new: ast.AST) -> bool:
 
 
 def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
-    """Each name that an import in the scope binds, with what is imported; "" for a plain `import a` or `import a.b`,
-    which both bind `a`."""
+    """Yield each name that an import in the scope binds, with the module and name that it stands for. `import a` and
+    `import a.b` both bind `a`, and yield "" with it."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Import):
             yield from ((one.asname or one.name.split(".")[0], one.name if one.asname else "") for one in node.names)
@@ -252,8 +252,8 @@ def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    """The plain names that a statement assigns; [] if it also assigns something else (an attribute, an item), or if it
-    is no assignment."""
+    """The plain names that an assignment binds; [] if it also assigns something else (an attribute, an item). [] for
+    any other statement."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     return names if len(names) == len(targets) else []
@@ -268,8 +268,8 @@ def _text(node: ast.AST) -> str:
 
 
 def _pieces_gained(before: Mapping[str, str], after: Mapping[str, str]) -> Counter[str]:
-    """Code of a top-level function or class → how many copies of it the change adds to Python files. Copies that it
-    removes from other files are not subtracted, so a piece that was moved counts as added."""
+    """Code of a top-level function or class → how many copies of this code the change adds to Python files. Copies that
+    the change removes from other files are not subtracted, so a function that was moved counts as added."""
     gained = Counter[str]()
     for path, text in after.items():
         if path.endswith(".py"):
@@ -288,8 +288,8 @@ def _pieces(text: str) -> list[str]:
 def _lines_altered(path: str, before: str, after: str) -> bool:
     """Whether lines were removed, or lines were added that keep tests from running.
 
-    The order of lines, their indentation, and a comma or semicolon at their end do not count. Neither does a changed
-    import that only takes more names from the same file.
+    Ignores the order of lines, their indentation, and a comma or semicolon at their end. Also ignores an import that
+    now takes more names from the same file.
     """
     old, new = _lines(path, before), _lines(path, after)
     removed, added = Counter(old) - Counter(new), Counter(new) - Counter(old)

@@ -61,11 +61,11 @@ class ContractChange(Value):
 
 
 async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at: str = "") -> RunRecord:
-    """Change the run's contract. Changed checks run on the base again. If the run has a final verdict, its commit is
-    judged again by the new contract. No agent is called.
+    """Change the run's contract, and run changed checks on the base. If the run has a final verdict, the commit of that
+    verdict is judged again by the new contract. No agent is called.
 
-    `looked_at`: the hash of the contract that the person saw; if the contract in force is another, nothing changes.
-    Raises BadInput for a change that cannot be made.
+    `looked_at`: the hash of the contract that the person saw. Raises BadInput if the run has another contract by now,
+    and for a change that cannot be made.
     """
     record = store.journal.run(run_id)
     contract = store.sealed_contract(record.id)
@@ -117,9 +117,9 @@ def check_names(record: RunRecord, contract: Contract, change: ContractChange, l
     """Raise BadInput if an id occurs twice, if the change names an unknown requirement, or if no requirement would be
     left.
 
-    `contract`: the contract so far. `listed`: the requirements of the changed contract, before any is removed. A
-    requirement to remove may be in either of the two. Every other requirement that the change names must be in
-    `listed`.
+    `contract`: the contract so far. `listed`: the requirements of the changed contract, before any is removed. The
+    requirements in `change.remove` must be in `contract` or in `listed`. The requirements in `change.keep` and
+    `change.supersedes` must be in `listed`.
     """
     ids = [requirement.id for requirement in listed]
     if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:
@@ -137,11 +137,11 @@ def check_names(record: RunRecord, contract: Contract, change: ContractChange, l
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria that `wanted` names, as requirements to add. Only criteria that the final verdict lists as outside
-    the contract can be named; raises BadInput for any other name.
+    """The criteria that `wanted` names, as requirements to add. Raises BadInput for a criterion that the final verdict
+    does not list as outside the contract.
 
-    If a person wrote a criterion that names a command, that command becomes its check. A command in an agent's
-    criterion does not.
+    If a person's criterion names a command, the command becomes the requirement's check. A command in an agent's
+    criterion does not become a check.
     """
     if not wanted:
         return ()
@@ -262,8 +262,8 @@ def _amended(requirement: Requirement, change: ContractChange) -> Requirement:
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
-    """Whether the changed contract's cases count as held out, and why. They do not if one of the new `files` is in
-    the repository or agents can read it, or if the contract's cases were visible before."""
+    """Whether the changed contract's cases count as held out, and why. They count as visible if one of `files` is in
+    the repository, if agents can read one of `files`, or if the contract already had visible cases."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):
@@ -280,9 +280,9 @@ def objections_left(
 ) -> tuple[Finding, ...]:
     """The objections that stay open when the requirements change.
 
-    An agent's objection is dropped if its requirement is removed. An objection by the engine, such as that a part of
-    the work is not done, then moves to another requirement that covers the same part; it is dropped only if there is
-    none. `roles`: the roles of agents.
+    If a requirement is removed, agents' objections to it are dropped. The engine's objections to it, for example that
+    a part of the work is not done, move to a requirement that covers the same part. If no requirement covers that
+    part, the engine's objections are dropped, too. `roles`: the roles of agents.
     """
     parts_before, parts_after = (
         {requirement.id: {*requirement.covers} for requirement in before},
@@ -303,9 +303,9 @@ def objections_left(
 async def _judged(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, contracts: tuple[Contract, Contract], tell: Emit
 ) -> Verdict | None:
-    """The verdict by the new contract on the commit of the final verdict; None if there is no final verdict. Open
-    objections and the workflow's own notes stay, and what failed on this commit in the run stays failed. `contracts`:
-    the old and the new."""
+    """Judge the commit of the final verdict by the new contract; None if there is no final verdict. The new verdict
+    keeps the open objections and the workflow's own notes. A check that failed on this commit in the run stays failed.
+    `contracts`: the old and the new contract."""
     (before, contract), final, inputs = contracts, store.final_verdict(record.id), store.inputs(record.id)
     if final is None:
         return None

@@ -32,7 +32,7 @@ class Decision:
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Whether the run only has to write people's decisions to its branch, so that resuming it calls no agent."""
+    """Whether resuming the run only writes people's approvals to its branch, and calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unprocessed_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
@@ -71,7 +71,7 @@ def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def _checked_decision(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
-    """The decision as the journal will store it. Raises BadInput if it cannot be made."""
+    """The decision as the journal will store it. Raises BadInput for a decision that cannot be made."""
     from trued.engine.impersonation import refuse_if_agent_could_answer
     from trued.proof.hashes import contract_hash
 
@@ -155,8 +155,9 @@ def _refuse_second(store: RunStore, record: RunRecord, given: Approval) -> None:
 def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, who: str, key: str = "") -> Question:
     """Answer a question of the run; `resume` continues from there. `key`: which question, if several are open.
 
-    The first answer counts. Raises BadInput for a second answer (with the name of the person who answered first), for
-    an empty answer or one that is no option of the question, and if it is unclear which question is meant.
+    The first answer counts. Raises BadInput for a second answer, and names the person who answered first. Also raises
+    BadInput for an empty answer, for an answer that is no option of the question, and if it is unclear which question
+    is meant.
     """
     record = store.journal.run(run_id)
     question = _question_to_answer(store, record, key)
@@ -177,8 +178,8 @@ def answer_question(store: RunStore, run_id: str, answer: str, *, comment: str, 
 
 
 def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Question:
-    """The open question with this key, or the only one whose key contains it; without a key, the only open question.
-    Raises BadInput if no open question or several fit."""
+    """The open question that `key` means. `key` is the question's key, or a part of it; "" means the only open
+    question. Raises BadInput unless exactly one open question fits."""
     questions = store.journal.questions(record.id)
     still_open = [question for question in questions if not question.answer]
     fitting = [question for question in still_open if question.key == key] or [

@@ -59,8 +59,8 @@ def calls_at_work(store: RunStore, record: RunRecord) -> dict[str, str]:
 
 
 def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The key of the running call that `to` names: by its key, a part of its key, or its role. If `to` is "", any
-    running call matches. Raises BadInput unless exactly one call matches."""
+    """The key of the only running call that matches `to`. `to` is the call's key, a part of this key, or the call's
+    role; "" matches every running call. Raises BadInput unless exactly one call matches."""
     exact = [key for key in calls if to in (key, call_name(key))]
     fitting = exact or [key for key, role in calls.items() if to in ("", role)] or [key for key in calls if to in key]
     if len(fitting) == 1:
@@ -73,9 +73,9 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
 
 
 def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The name of the running call that `to` means: its key without the number, such as `feature F1/dev`. `to` is this
-    name, the key, or a part of the key. Raises BadInput, with a list of roles and calls, unless exactly one name
-    fits."""
+    """The name of the running call that `to` means. A call's name is its key without the number, such as
+    `feature F1/dev`. `to` is the name, the key, or a part of the key. Raises BadInput unless exactly one name fits; the
+    error lists the roles and the calls."""
     fitting = {call_name(key) for key in calls if to in (key, call_name(key))}
     fitting = fitting or {call_name(key) for key in calls if to in key}
     if len(fitting) == 1:

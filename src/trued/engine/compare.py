@@ -51,8 +51,8 @@ class PreparedRun:
 
 
 def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[PreparedRun]:
-    """Prepare one run for each variant; nothing is written. Raises BadInput if one of them could not start, or if the
-    variants do not differ."""
+    """Prepare one run for each variant; nothing is written. Raises BadInput if one of the runs could not start, or if
+    two variants are the same."""
     if len(variants) < FEWEST:
         what = "a comparison needs at least two variants"
         raise BadInput(what, then="name two: -w purple -w solo, or --with claude --with codex")
@@ -82,8 +82,8 @@ def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, togethe
 
 
 def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
-    """The inputs, in the given order. A workflow that cannot read the goal itself (a ticket in a tracker, a file that
-    is not a plan) gets the text that another workflow read."""
+    """The inputs of the variants, in the same order. If a workflow cannot read the goal itself (a ticket in a tracker,
+    a file that is not a plan), its goal is the text that another variant's workflow read."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _reading_order(variants[number].request)):
@@ -104,7 +104,7 @@ def _reading_order(request: Request) -> int:
 
 
 def _takes(request: Request) -> Input | None:
-    """The kind of input of the workflow that the request names; None if it names none."""
+    """The kind of input of the workflow that the request names; None if the request names no workflow."""
     return descriptor(request.workflow).takes if request.workflow else None
 
 

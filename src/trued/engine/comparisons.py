@@ -14,7 +14,7 @@ FEWEST = 2  # a comparison has at least this many runs
 
 
 class ComparedRun(Value):
-    """A run of a comparison, and its name there."""
+    """A run of a comparison, and the name of its variant."""
 
     name: str
     run: str
@@ -37,7 +37,7 @@ def save_comparison(store: RunStore, comparison: Comparison) -> None:
 
 
 def comparisons(store: RunStore) -> list[Comparison]:
-    """All comparisons, newest first, except damaged ones and those of which a run no longer exists."""
+    """All comparisons, newest first. Leaves out a comparison if its file is damaged or one of its runs is gone."""
     found, runs = list[Comparison](), {run.id for run in store.journal.runs()}
     for file in (store.home / FOLDER).glob("c-*.json"):
         try:
@@ -49,7 +49,7 @@ def comparisons(store: RunStore) -> list[Comparison]:
 
 
 def find_comparison(store: RunStore, name: str) -> Comparison | None:
-    """The comparison with this id, or the only one whose id begins with it; None if there is none, or several."""
+    """The comparison with the id `name`, or the only one whose id begins with `name`; None if none or several do."""
     every = comparisons(store)
     fitting = [comparison for comparison in every if comparison.id == name] or [
         comparison for comparison in every if name and comparison.id.startswith(name)

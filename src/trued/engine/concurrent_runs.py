@@ -1,4 +1,4 @@
-"""Drives several runs in one process, under one limit on agents; each has its own branch and outcome."""
+"""Drives several runs in one process, under one limit on agents. Each run has its own branch and outcome."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -33,15 +33,16 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> EndedRuns:
 async def resume_runs(
     engine: Engine, runs: Sequence[str], resume: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> EndedRuns:
-    """Resume all runs, under one limit on agents: the smallest limit that one of the runs has."""
+    """Resume all runs, under one limit on agents: the smallest of the runs' limits."""
     records = [engine.store.journal.run(run) for run in dict.fromkeys(runs)]
     engine.shared = SharedSlots.of(min(engine.store.inputs(record.id).settings.cap for record in records))
     return await _await_all(engine, [(record, resume(record.id)) for record in records])
 
 
 async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> EndedRuns:
-    """Await all runs. If one fails, the others continue. A signal ends the runs that were cancelled (`trued cancel`
-    sends it); if none was cancelled, it ends all runs. Any error but a TruedError is raised when all have ended."""
+    """Await all runs. If one fails, the others continue. `trued cancel` sends a signal, which ends the cancelled runs.
+    If no run was cancelled, a signal ends all runs. An error that is no TruedError is raised when all runs have
+    ended."""
     tasks = [(record.id, asyncio.create_task(driving)) for record, driving in work]
     with call_on_signals(lambda: _stop(engine, tasks)):
         ended = await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)

@@ -1,4 +1,7 @@
-"""What a person can do next with a run; how an ended run is continued after an edit, or by reopening parts of it."""
+"""What a person can do next with a run.
+
+An ended run may be continued after a person has edited its file or reopened parts of its work.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -50,7 +53,7 @@ def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
 
 
 def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
-    """Whether a person edited the file that the run's workflow lets them edit, and the run has not read the edit."""
+    """Whether a person edited the file that the workflow lets people edit, and the run has not read the edit yet."""
     workflow = find_descriptor(record.workflow)
     if workflow is None or not workflow.editable:
         return False
@@ -58,7 +61,7 @@ def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
 
 
 def editable_copy(store: RunStore, record: RunRecord) -> Path | None:
-    """The live copy of the file in which people may write while the run lasts; None if there is none yet."""
+    """The live copy of the file in which people may write while the run lasts; None if the copy does not exist yet."""
     workflow = descriptor(record.workflow)
     place = _copies(store, record).place(workflow.editable) if workflow.editable else None
     return place if place and place.is_file() else None
@@ -84,9 +87,9 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
-    """Whether an ended run can be driven again: it ended as "not proven", and either a person has edited the file that
-    the run works from, or the workflow can continue without an edit. Raises BadInput if there is an edit, but the run
-    is in a state in which it cannot be continued."""
+    """Whether an ended run can be driven again. It can if it ended as "not proven", and either a person has edited the
+    file that the run works from, or the workflow can continue without an edit. Raises BadInput if a person has edited
+    the file of a run in any other state."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in continuations(store, record))
     if record.state in CONTINUABLE:

@@ -16,7 +16,7 @@ def agent_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
 
 
 def check_network(settings: Settings) -> None:
-    """Raise BadInput if the sandbox that agents would have here cannot give them the network in these settings."""
+    """Raise BadInput if the agents' sandbox on this machine cannot provide the network that the settings ask for."""
     check_agent_network(choose_level(settings.sandbox, allow_unsandboxed=True), settings.network)
 
 

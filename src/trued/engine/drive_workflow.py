@@ -55,7 +55,7 @@ async def drive_workflow(
 
 
 def refuse_other_edition(record: RunRecord, inputs: Inputs) -> None:
-    """Raise Diverged for a run of an edition that this version cannot repeat: its steps followed other rules."""
+    """Raise Diverged if another version of trued began the run, under rules that this version cannot follow."""
     if OLDEST <= inputs.edition <= EDITION:
         return
     what = f"run {record.id} was begun by another version of trued, whose rules differ"

@@ -1,7 +1,7 @@
 """Engine: starts, resumes, cancels and drives runs.
 
 To read about runs and to record what people decide, a RunStore is enough: see run_store, approvals, amendments and
-landing. This module loads everything that drives a run, so only commands that drive one import it.
+landing. This module loads everything that drives a run, so only commands that drive a run import it.
 """
 
 import asyncio
@@ -158,7 +158,7 @@ class Engine:
             )
         )
         if inputs.start:
-            why = "everything that it marks as passed is proven again"
+            why = "everything that the branch marks as passed is proven again"
             emit(BranchContinued(branch=record.branch, start=inputs.start, base=record.base, why=why))
         if inputs.ticket and inputs.ticket.missing:
             emit(TicketIncomplete(key=inputs.ticket.key, what=inputs.ticket.missing))
@@ -183,8 +183,10 @@ class Engine:
         who: str = "",
         reopened: Sequence[str] = (),
     ) -> RunRecord:
-        """Continue a run. `more`: higher limits; `rounds`: further rounds for a run that ended without a proof; both
-        are recorded with the name `who`. `reopened`: ids of failed features, stories or tasks to work on again.
+        """Continue a run.
+
+        `more`: higher limits. `rounds`: further rounds for a run that ended without a proof. `who`: the person who
+        gives these limits and rounds. `reopened`: ids of failed features, stories or tasks to work on again.
 
         A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run that can
         be continued (`is_continuable`).
@@ -255,7 +257,7 @@ class Engine:
             return await self._cancel(self.store.journal.run(record.id))
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
-        """End the run while holding its claim, unless its driver has ended it already."""
+        """End the run, unless its driver has ended it already. The caller holds the run's claim."""
         if record.has_ended:
             return record
         inputs = self.store.inputs(record.id)
@@ -278,15 +280,15 @@ class Engine:
                 return
             await asyncio.sleep(0.1)
         if queue := self.store.journal.queue_of(record.id):
-            who = f"the worker that has it, or takes it from {queue} next"
+            who = f"the worker that drives it, or takes it from {queue} next"
             raise Busy(f"run {record.id} is marked as cancelled; {who}, will end it")
         if self.store.hub:
             raise Busy(f"run {record.id} is still driven elsewhere (epoch {driver}): end it there, and cancel again")
         raise Busy(f"process {driver} still drives run {record.id}: kill it, and cancel again")
 
     async def drive(self, record: RunRecord, inputs: Inputs, *, again: bool = False) -> RunRecord:
-        """Drive the run until it ends or needs a person, and record how it ended. `again`: even if it has
-        ended as "not proven"."""
+        """Drive the run until it ends or needs a person, and record how it ended. An ended run stays as it is, unless
+        it ended as "not proven" and `again` is true."""
         self.store.journal.refuse_if_open()
         refuse_other_edition(record, inputs)
         loop, must_end = asyncio.get_running_loop(), asyncio.Event()
@@ -323,7 +325,7 @@ class Engine:
     # -- the parts of a run --------------------------------------------------------------------------------------------
 
     def open_run(self, record: RunRecord, inputs: Inputs) -> Run:
-        """The run as its workflow gets it; nothing is started."""
+        """The object that the run's workflow gets. Starts nothing."""
         return Run(self._context(record, inputs, self.store.workspace(record, inputs)))
 
     def _context(self, record: RunRecord, inputs: Inputs, workspace: GitWorkspace) -> RunContext:

@@ -191,7 +191,7 @@ def _model(store: RunStore, run_id: str, role: str) -> str:
 
 
 def _last_reply(store: RunStore, run_id: str, role: str) -> Mapping[str, Any]:
-    """The role's last reply outside all tasks, that is, while planning; {} if there is none."""
+    """The role's last reply while planning, before any task; {} if there is none."""
     asked = [key for key, _, _ in store.journal.steps(run_id) if key.startswith(f"{role}#")]
     found = store.journal.step(run_id, asked[-1]) if asked else None
     return (AgentAnswer.model_validate_json(found).reply or {}) if found else {}

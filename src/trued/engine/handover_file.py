@@ -36,9 +36,10 @@ class HandoverFacts:
 
 
 def write_handover(store: RunStore, record: RunRecord) -> str:
-    """Write HANDOVER.md and return its path, if a limit or the environment stopped the run, or if the run stopped
-    unfinished after a round without progress or after setting work aside. Otherwise remove an older HANDOVER.md and
-    return "".
+    """Write HANDOVER.md if the run needs help, and return the file's path. Otherwise remove an old file and return "".
+
+    A run needs help if a limit or the environment stopped it. So does a run that stopped unfinished, and had a round
+    without progress or set work aside.
     """
     from trued.engine.continuations import continuations  # imported here, because it is needed only when a run ends
 

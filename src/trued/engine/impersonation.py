@@ -21,8 +21,8 @@ def is_live_preview(folder: Path) -> bool:
 
 
 def preview_owner(pid: int = 0) -> str:
-    """The identity of a process (`pid` 0: this one), with which the names of its preview folders begin; "" if the
-    process has ended."""
+    """The identity of the process `pid` (0: this process); "" if the process has ended. The names of its preview
+    folders begin with this identity."""
     # without colons, because PYTHONPATH separates paths by colons
     return processes.identity(pid or os.getpid()).replace(":", "-")
 
@@ -37,10 +37,10 @@ def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
 
 
 def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
-    """The kinds of sockets of the user's desktop or login session to which the run's working agents, or their code in a
-    check or preview, can connect, as a text; "" for none.
+    """The parts of the user's desktop or login session that the run's agents can reach now, as a text; "" for none.
 
-    This tests the agents' sandbox itself instead of trusting its level's name.
+    Agents can reach a part if they, or their code in a check or preview, can connect to its socket. This is tested in
+    the agents' sandbox itself, because the name of a sandbox level proves nothing.
     """
     from trued.workspace.sandbox.levels import reachable_sockets  # imported here, because only decisions need it
 

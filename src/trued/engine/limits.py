@@ -33,7 +33,7 @@ class LimitStep(Value):
 
 
 def limits_in_force(store: RunStore, run_id: str) -> RunLimits:
-    """The limits that the run was started with, as people changed them since."""
+    """The limits that the run was started with, after all later changes by people."""
     stored = store.stored_inputs(run_id)["settings"]
     limits = RunLimits.model_validate(stored["limits"]) if "limits" in stored else RunLimits()
     changes = store.journal.limit_changes(run_id)
@@ -45,8 +45,8 @@ def limits_in_force(store: RunStore, run_id: str) -> RunLimits:
 
 
 def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange]") -> list[LimitStep]:
-    """The effect of each of these changes; nothing is recorded. Raises BadInput for a run that will spend nothing any
-    more, an unknown role, and a limit that would not change."""
+    """The effect of each change in `given`. Records nothing. Raises BadInput for a run that will spend nothing any
+    more, an unknown role, and a limit that already has the new value."""
     from trued.inputs.settings.limits import PARTS, QUOTA, apply_limits, limit_of
 
     if given and record.state in LIMITS_FIXED:
@@ -79,10 +79,10 @@ def change_limits(
     may_raise: bool = True,
     may_lower: bool = True,
 ) -> list[LimitStep]:
-    """Record new limits with the person's name; a running run applies them before its next call.
+    """Record new limits with the person's name. A running run applies them before its next call.
 
-    Raises BadInput, and records nothing, if a limit may not be raised or lowered, or if a working agent could have
-    raised it.
+    Raises BadInput, and records nothing, if the caller may not raise or lower one of the limits, or if a working agent
+    could be the one who raises it.
     """
     from trued.engine.impersonation import refuse_if_agent_could_answer
 
@@ -113,8 +113,8 @@ def _amount_text(what: str, amount: float) -> str:
 
 
 def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> None:
-    """Record more rounds for a run that has ended without proof. Raises BadInput, and records nothing, if it cannot
-    use them."""
+    """Record more rounds for a run that has ended without proof. Raises BadInput, and records nothing, if the run
+    cannot use more rounds."""
     from trued.engine.impersonation import refuse_if_agent_could_answer
     from trued.model.events.run import RoundsAdded
     from trued.workflows.registry import descriptor
@@ -157,7 +157,8 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
 
 
 def price_lookup(settings: "Settings") -> "Callable[[str, str], Price]":
-    """A function from agent and model to price: the user's own price, else a table's, else the ceiling."""
+    """A function that returns the price for an agent and a model: the user's own price, else the price in a table, else
+    the ceiling."""
     from trued.agents.adapters import agent_of
     from trued.engine.prices import price_of
 

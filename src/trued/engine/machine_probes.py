@@ -1,4 +1,4 @@
-"""Tries the sandbox and looks for the interpreter in threads, while the caller loads the modules that prove."""
+"""Tries the sandbox and looks for the interpreter in threads, while the caller loads modules."""
 
 import asyncio
 import contextlib

@@ -1,8 +1,8 @@
 """The file or folder that the user names with `--requirements`, if it is in the repository.
 
-A file outside the repository is the user's own, and counts as it is. So do uncommitted changes of a file in the
-repository. Changes that were committed since the base can only add requirements: otherwise the author of the head would
-choose what counts.
+A file outside the repository is the user's own, and counts as it is. A file with uncommitted changes also counts as it
+is. Changes that were committed since the base can only add requirements: otherwise the author of the head would choose
+what counts.
 """
 
 import base64
@@ -25,16 +25,16 @@ FEW = 3  # at most this many files are named in a remark
 
 
 async def place_in_commit(workspace: GitWorkspace, commit: str, name: str) -> str:
-    """The path in the commit to which this path leads, following the commit's symbolic links; "" if it leads out of the
-    commit, or in a circle."""
+    """The path in the commit to which `name` leads, following the commit's symbolic links; "" if the links lead out of
+    the commit, or in a circle."""
     targets = await workspace.read_all(commit, await workspace.symbolic_links(commit))
     return name_in_commit(name, {path: target.decode(errors="replace") for path, target in targets.items()}) or ""
 
 
 async def folder_in_commits(workspace: GitWorkspace, head: str, folder: Path, roots: Iterable[Path | None]) -> str:
-    """The path of a folder in base and head, with a slash at its end; "" for the whole repository. Symbolic links are
-    followed as on the base or, if the base lacks the folder, as on the head. Raises BadInput if the folder is in none
-    of the working trees, or is a file in one of the commits."""
+    """The path of a folder in base and head, with a slash at its end; "" for the whole repository. Follows the symbolic
+    links of the base, or those of the head if the base lacks the folder. Raises BadInput if the folder is in none of
+    the working trees, or is a file in one of the commits."""
     names = (name_inside(root, folder) for root in roots if root)
     if (name := next((name for name in names if name is not None), None)) is None:
         raise BadInput(
@@ -53,8 +53,8 @@ async def folder_in_commits(workspace: GitWorkspace, head: str, folder: Path, ro
 async def with_words_of_base(
     workspace: GitWorkspace, given: Requirements, file: Path, sides: Sequence[NamedCommit]
 ) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements that count: those of the file that the user named, and those that this file has on the base.
-    Also returns remarks. `sides`: head and base."""
+    """The requirements that count, from the file that the user named and from its version on the base. Also returns
+    remarks for people. `sides`: head and base."""
     roots = {side.root.resolve(): name_inside(side.root, file) for side in sides if side.root}
     root, name = next(((root, name) for root, name in roots.items() if name), (Path(), ""))
     if not name:
@@ -86,8 +86,9 @@ async def with_words_of_base(
 def _compared(
     given: Requirements, before: Requirements, name: str, *, is_committed: bool
 ) -> tuple[Requirements, list[str]]:
-    """The requirements that count if the named file differs from its version on the base. Of a committed change, only
-    additional requirements count, and they may not supersede existing tests. Also returns remarks."""
+    """The requirements that count if the named file differs from its version on the base. If the change is committed,
+    the base's requirements count, and those that the change adds. Added requirements may not supersede existing tests.
+    Also returns remarks for people."""
     known, found = ({_words_and_checks(one) for one in side.requirements} for side in (before, given))
     lost = counted(len(known - found), "requirement")
     if not is_committed:
@@ -97,7 +98,7 @@ def _compared(
     added = (one.model_copy(update={"supersedes": ()}) for one in further)
     said = [f"the head changed {name}: {lost} of its text on the base counted, too"] if known - found else []
     if (given.environment, given.serve) != (before.environment, before.serve):
-        said.append(f"the head changed the environment or the server in {name}: the base's counted")
+        said.append(f"the head changed the environment or the server in {name}: the version of the base counted")
     if {test for one in given.requirements for test in one.supersedes} - {
         test for one in before.requirements for test in one.supersedes
     }:
@@ -111,8 +112,8 @@ def _words_and_checks(requirement: Requirement) -> tuple[str, ...]:
 
 
 async def _requirements_on_base(workspace: GitWorkspace, place: str) -> Requirements | None:
-    """The requirements of this file on the base, without the files that they carry; None if the base lacks the file,
-    or if it cannot be read as requirements there."""
+    """The requirements of this file on the base, without the files that they carry. None if the base lacks the file, or
+    if the file there cannot be read as requirements."""
     data = await workspace.read(workspace.base, place) if place else None
     try:
         return None if data is None else read_requirements(place, data.decode("utf-8", "replace"))
@@ -126,14 +127,14 @@ def _checks_with_files(made: Requirements) -> list[TestsCheck]:
 
 
 async def _folders_on_base(workspace: GitWorkspace, made: Requirements, place: str) -> dict[str, str]:
-    """Each folder from which checks take files → where it is on the base; "" if it is outside the repository."""
+    """Folder from which checks take files → its path on the base; "" if the folder is outside the repository."""
     above = posixpath.dirname(place)
     named = {check.from_ for check in _checks_with_files(made)}
     return {name: await place_in_commit(workspace, workspace.base, posixpath.join(above, name)) for name in named}
 
 
 async def _files_on_base(workspace: GitWorkspace, made: Requirements, folders: Mapping[str, str]) -> dict[str, str]:
-    """The files that checks take from these folders, as the base has them: path in the project → base64."""
+    """Path in the project → content in base64, of each file on the base that checks take from these folders."""
     links = await workspace.symbolic_links(workspace.base)
     paths = [path for path in await workspace.blobs(workspace.base) if path not in links and "__pycache__" not in path]
     inside = dict[str, str]()  # path on the base → path in the project

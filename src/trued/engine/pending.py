@@ -33,7 +33,8 @@ class Wait(Value):
 
 
 def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None = None) -> list[Wait]:
-    """Everything the run waits for: open questions and what requirements lack; if there is neither, what halted it.
+    """Everything the run waits for: open questions, and decisions on requirements. If nothing is open: what halted the
+    run.
 
     `to_decide`: the result of `JournalStore.runs_to_decide()`. Callers with many runs pass it, so that questions and
     verdicts are read only for the runs in it.
@@ -100,8 +101,8 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
-    """One Wait for all these criteria, which are not in the contract: one command adds them all. No Wait if there are
-    no criteria."""
+    """One Wait for all of these criteria, which are not in the contract, because one command adds them all. Yields
+    nothing if there are no criteria."""
     if not criteria:
         return
     named = few([f"{criterion.id}: {criterion.text}" for criterion in criteria], NAMED, "; ")
@@ -131,7 +132,7 @@ def _judged(record: RunRecord, judged: "Judged", requirement: "Requirement", com
 
 
 def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
-    """Requirement → when it was judged last."""
+    """Requirement → the time when it was judged last."""
     from trued.model.events import of_kind  # imported here, because `ls` uses this module but needs no events
     from trued.model.events.proof import RequirementJudged
 
@@ -140,7 +141,7 @@ def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
 
 
 def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
-    """What a run without open decisions waits for: somebody has to resume it."""
+    """What a halted run without open decisions waits for; in most cases, somebody has to resume it."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
         # imported here, because most runs are not limited
@@ -159,8 +160,8 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _answered(store: RunStore, record: RunRecord) -> str:
-    """If the run stopped for an answer that somebody has given since: a sentence that says so; else "". (The run's
-    `why` still says that the answer is missing.)"""
+    """If the run stopped for an answer, and somebody has answered since: a sentence that says who answered what. Else
+    "". (The run's `why` still says that the answer is missing.)"""
     for question in store.journal.questions(record.id)[::-1]:
         if question.answer and question.key in record.why:
             return f"{question.who or 'somebody'} answered {question.answer}: the run continues when it is resumed"

@@ -42,8 +42,8 @@ _SAME = lazy_regex(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{2}-\d{2,4}|-\d{3}|-late
 
 
 def price_of(agent: str, model: str, *, own: Mapping[str, Rate], ceiling: Rate) -> Price:
-    """The price of the model that this agent uses. `model`: the one that its role names; a model in the agent's name
-    (`claude:opus`) takes precedence. `ceiling`: the price if no other is known."""
+    """The price of the model that this agent uses. `model`: the model that the role names; a model in the agent's name
+    (`claude:opus`) takes precedence. `ceiling`: stands in for an unknown price."""
     kind, _, named = agent.partition(":")
     if kind in FREE:
         return Price()
@@ -77,8 +77,8 @@ def _tabled(model: str) -> Price | None:
 
 
 def _names(model: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """The names in `known` that fit this model, longest first: its own name, and names that lack only what does not
-    change the price (`_SAME`)."""
+    """The names in `known` that fit this model, longest first. A name fits if the model's name adds nothing to it, or
+    only something that does not change the price (`_SAME`)."""
     fitting = (name for name in known if model.startswith(name) and _SAME.fullmatch(model[len(name) :]))
     yield from sorted(fitting, key=len, reverse=True)
 

@@ -37,7 +37,8 @@ ROUNDS = "ROUNDS.md"
 
 
 def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
-    """The forge to which the run's work is offered; if there is none, files in the run's folder."""
+    """The forge to which the run's work is offered. If the run has none: a local forge, which writes files into the
+    run's folder."""
     folder = store.folder(record.id) / "files"
     settings = store.inputs(record.id).settings.forge
     forge = forge_of(settings, store.environ, Path(record.repository), folder)
@@ -58,7 +59,7 @@ async def offer_run(
     # only the machine where the run was begun has its remotes and tokens
     if travel and not travel.is_origin and kind != "local":
         how = f"trued land {record.id} --pr{' --draft' if draft else ''}"
-        return f"its repository is on the machine where it was begun: `{how}` there opens the pull request"
+        return f"the repository is on the machine where the run was begun: `{how}` there opens the pull request"
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
     used, contract = await used_by_git(store, workspace), store.contract(record.id)
@@ -89,8 +90,8 @@ async def offer_pull_request(forge: Forge, workspace: Workspace, work: PullReque
 
 
 async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequestWork) -> dict[str, str]:
-    """Push pictures to a branch of their own, if the forge has a remote. Returns hash → address; {} without pictures.
-    Raises BadInput if they cannot be pushed."""
+    """Push the pictures to a branch of their own, if the forge has a remote. Returns each picture's hash → its address.
+    Raises BadInput if the pictures cannot be pushed."""
     names = picture_names(work)
     contents = {name: await workspace.load_artifact(sha256) for sha256, name in names.items()}
     files = {name: content for name, content in contents.items() if content is not None}
@@ -108,7 +109,7 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequest
 
 
 async def used_by_git(store: RunStore, workspace: GitWorkspace) -> set[str]:
-    """Files and folders of the project that the user's own git runs or reads by itself; none if the repository is on
+    """Files and folders of the project that the user's own git runs or reads by itself. Empty if the repository is on
     another machine."""
     if not workspace.store.repo.exists():
         return set()
@@ -155,8 +156,8 @@ async def pull_request_work(
 
 
 def write_rounds(store: RunStore, record: RunRecord) -> None:
-    """Write ROUNDS.md, a summary of the verification rounds for people, or nothing if there were no rounds. The file is
-    written again whenever the run ends."""
+    """Write ROUNDS.md, a summary of the verification rounds for people. Called whenever the run ends; writes nothing if
+    there were no rounds."""
     events = store.journal.events(record.id)
     if rounds := tuple(verification_rounds(events)):
         folder = store.folder(record.id) / "files"

@@ -19,7 +19,8 @@ NOT_PROVEN = "not proven: "
 
 @dataclass(frozen=True, slots=True)
 class VerificationRound:
-    """One verification round: issues found, what became of the last round's issues, and what was fixed."""
+    """One verification round: the issues that it found, what became of the previous round's issues, and what was
+    fixed."""
 
     number: int
     issues: tuple[str, ...] = ()
@@ -69,8 +70,8 @@ def picture_names(work: PullRequestWork) -> dict[str, str]:
 
 
 def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
-    """Page → its pictures "before" (on the base, else the first failure on the head) and "after" (the last that passed
-    on the head)."""
+    """Page → its pictures. "before" was taken on the base; without a picture from the base, it is the first failure on
+    the head. "after" is the last picture that passed on the head."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})

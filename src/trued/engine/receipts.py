@@ -41,7 +41,7 @@ from trued.workspace.git.commit_lookup import NamedCommit
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCheck:
-    """The result of checking a receipt: `said` for people, the rest for programs."""
+    """The result of checking a receipt. `said` is for people, the other fields are for programs."""
 
     code: int
     said: tuple[str, ...]
@@ -79,7 +79,7 @@ async def check_receipt(
     home: Path,
     tell: Emit,
 ) -> ReceiptCheck:
-    """Check the receipt's digest and signature; with its bundle and a clone, prove its statement again. An invalid
+    """Check the receipt's digest and signature. With `bundle` and a clone, also prove its statement again. An invalid
     receipt gives a result with code 1. Raises BadInput for files that cannot be read."""
     wanted = signing.read_public(key) if key else None
     data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
@@ -155,7 +155,8 @@ async def prove_again(
 
 
 async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contract:
-    """The bundle's contract. Its cases count as visible if the history of either commit contains their file."""
+    """The bundle's contract. Its cases count as visible if the history of base or head contains the requirements
+    file."""
     if (
         not sealed.contract.held_out
         or not (names := _cases_of(sealed))
@@ -167,8 +168,8 @@ async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contr
 
 
 def _cases_of(sealed: Bundle) -> set[str]:
-    """Git's blob ids of the bundle's requirements file. Empty if the bundle has no such file, if it cannot be read, or
-    if it has checks that were not sealed."""
+    """Git's blob ids of the bundle's requirements file. Empty if the bundle has no requirements file, or if the file
+    cannot be read or has checks that were not sealed."""
     sealed_checks = {
         requirement.id: set(map(check_hash, requirement.checks)) for requirement in sealed.contract.requirements
     }
@@ -191,7 +192,7 @@ def _requirements_of(sealed: Bundle) -> tuple[Requirement, ...] | None:
 
 
 def _why_unchecked(sealed: Bundle) -> str:
-    """Why the bundle does not show whether the cases were held out; "" if it does."""
+    """Why the bundle does not show whether the cases were held out; "" if it shows that."""
     if not sealed.asked:
         return "their file is not in the bundle"
     asked = _requirements_of(sealed)
@@ -227,7 +228,8 @@ def _statement_lines(stated: Statement) -> list[str]:
 
 
 def _waits(account: Account) -> Iterator[str]:
-    """What the statement waits for, if a person's approval can still make requirements met."""
+    """A line for each requirement that a person's approval can still make met, and a last line if nothing else is
+    missing."""
     unmet = [requirement for requirement in account.requirements if requirement.grade < account.accept]
     waiting = [requirement for requirement in unmet if requirement.holds and requirement.lacks]
     for requirement in waiting:
@@ -271,7 +273,7 @@ def _code(stated: Statement, differing: tuple[str, ...] | None = None, new: Stat
 
 @dataclass(frozen=True, slots=True)
 class ReceiptRequest:
-    """Where to write receipt and bundle, and what to add to the verdict."""
+    """Where to write the receipt and the bundle, and what they contain besides the verdict."""
 
     receipt: Path | None = None
     bundle: Path | None = None
@@ -285,7 +287,7 @@ class ReceiptRequest:
 async def write_receipt(
     contract: Contract, verdict: Verdict, keeping: ReceiptRequest, *, repository: Path, home: Path
 ) -> None:
-    """Write receipt and bundle, or nothing if either cannot be made."""
+    """Write the receipt and the bundle. If one of them cannot be made, write neither."""
     beyond = ReceiptSurroundings(keeping.accept, keeping.approvals, keeping.owned, _engine_version())
     key = None if keeping.unsigned or not keeping.receipt else signing.own_key(home)
     data = encode_receipt(statement(contract, verdict, beyond), key)

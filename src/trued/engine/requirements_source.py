@@ -34,8 +34,8 @@ def load_named_requirements(path: Path) -> Requirements:
 
 
 def read_requirements(path: str, text: str) -> Requirements:
-    """Read the text of a requirements file or of a specification in Markdown. The folders that its checks take files
-    from are not read."""
+    """Read the text of a requirements file or of a specification in Markdown. Folders from which checks take files are
+    not read."""
     if PurePosixPath(path).suffix.lower() in MARKDOWN:
         from trued.inputs import specifications as sources  # imported here, because only Markdown needs it
 
@@ -46,15 +46,15 @@ def read_requirements(path: str, text: str) -> Requirements:
 
 
 def blobs_of(content: bytes) -> tuple[str, ...]:
-    """The ids that git gives this content, with SHA-1 and SHA-256, and with either line ending."""
+    """The ids that git may give this content: by SHA-1 or SHA-256, and with the line ends of Unix or Windows."""
     plain = content.replace(b"\r\n", b"\n")
     ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
     return tuple(name for way in ways for name in git_blob_names(way))
 
 
 async def refuse_missing_files(workspace: GitWorkspace, given: Requirements, head: str) -> None:
-    """Raise BadInput if a check names a file or folder that neither base nor head has: the verdict would be about a
-    typing error, not about the work. Tests checks with `from` are left out, because their files come with the
+    """Raise BadInput if a check names a file or folder that neither base nor head has. Otherwise the verdict would be
+    about a typing error, not about the work. Ignores checks that have `from`, because their files come with the
     requirements."""
     named = {
         name: requirement.source
@@ -78,11 +78,11 @@ async def refuse_missing_files(workspace: GitWorkspace, given: Requirements, hea
 async def find_requirements(
     workspace: GitWorkspace, head: str, within: str = ""
 ) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements in the repository itself, or in its folder `within`, and remarks on them; empty if base and head
-    have none.
+    """The requirements in the repository itself, or in its folder `within`, and remarks for people. Empty if neither
+    base nor head has requirements.
 
-    Requirements and checks of the base count, whatever the head changed in them or elsewhere. Requirements that the
-    head adds also count, but not their checks, which the implementer wrote. Raises BadInput if `within` is given and
+    Requirements and checks of the base count, even if the head changes or removes them. Requirements that the head adds
+    count without their checks, because the implementer wrote these checks. Raises BadInput if `within` is given and
     holds no requirements, and Untrusted if requirements of the base set up an environment or a server.
     """
     from trued.inputs import specifications as sources
@@ -119,8 +119,9 @@ async def find_requirements(
 
 
 def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]:
-    """A remark on files that this change does not touch although their requirements are due. They stay due: otherwise
-    the author of the change would choose what it is judged by. The user can name the files to judge."""
+    """A remark on files that this change does not touch, although their requirements are judged. These requirements are
+    not left out, because then the author of the change would choose what it is judged by. The user can name the files
+    to judge."""
     files = dict.fromkeys(requirement.source.file for requirement in due)
     rest = [file for file in files if file not in touched]
     if not rest or len(files) == 1:
@@ -133,7 +134,8 @@ def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]
 
 
 def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
-    """Path → format of each file with requirements. If the base has such files, only their formats count."""
+    """Path → format of each file with requirements. If the base has files with requirements, the head's files count
+    only if they have one of the same formats."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):

@@ -1,5 +1,8 @@
-"""Continues an earlier run from its branch. Files there are not trusted: what they mark as passed is proven
-again, and the base comes from the user, the journal or git."""
+"""Continues an earlier run from its branch.
+
+The files on the branch are not trusted. What they mark as passed is proven again. The base comes from the user, the
+journal or git.
+"""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -33,7 +36,7 @@ class KnownRuns:
 
     @classmethod
     def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
-        """Build from the records of runs, given newest first; if several runs share a branch, the newest counts."""
+        """Build from the records of runs, newest first. Of several runs with the same branch, the newest counts."""
         bases = {run.branch: run.base for run in reversed(runs) if run.repository == str(root)}
         return cls({run.branch for run in runs if run.state != "cancelled"}, bases)
 
@@ -59,13 +62,14 @@ class ContinuedBranch:
 def find_branch_to_continue(
     root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
 ) -> ContinuedBranch | None:
-    """The branch to continue; None to start at HEAD. If the user named a branch, it is that one. Otherwise it is the
-    first branch of an earlier run with the same specification that was cancelled, or that the journal does not know and
-    that has not landed.
+    """The branch to continue; None to start at HEAD.
 
-    `state`: describes the file that the workflow keeps on its branches. The base is the user's `base`, else the
-    journal's, else what git shows (`find_branch_start`). Raises BadInput if the named branch is not an earlier run's,
-    or if the base is not known or not an ancestor of the branch.
+    If the user named no branch, the branch of an earlier run with the same specification is continued, if there is one.
+    That run was cancelled, or the journal does not know the run and it has not landed.
+
+    `state`: describes the file that the workflow keeps on its branches. `base`: the commit that the user named as the
+    branch's base. If it is "", the base comes from the journal or else from git (`find_branch_start`). Raises BadInput
+    if the named branch is not an earlier run's, or if its base is unknown or not an ancestor of the branch.
     """
     if base and named in ("", "HEAD"):
         raise BadInput(
@@ -105,8 +109,8 @@ def _continued_branch(root: Path, left: EarlierRunBranch, known: KnownRuns, base
 
 
 def _find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """What an earlier run left on this branch. None if no run left anything there, if the branch is the user's own, or
-    if it keeps work that a run set aside."""
+    """What an earlier run left on this branch. None if no run left anything on it, if the branch is the user's own, or
+    if the branch keeps work that a run set aside."""
     return find_earlier_run(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 

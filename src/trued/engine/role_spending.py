@@ -48,8 +48,8 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
 
 
 def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[RoleSpending]:
-    """An estimate of the context of a ticket's orchestrator, which is the engine itself: the ticket's summary, the
-    agents' summaries and the open issues. Yields nothing if there is no ticket."""
+    """An estimate of how much text a ticket's orchestrator has read: the ticket's summary, the agents' summaries and
+    the open issues. The orchestrator is the engine itself. Yields nothing if there is no ticket."""
     if ticket is None:
         return
     replies = [answer.reply for _, answer in of_kind(events, CallAnswered) if answer.reply is not None]

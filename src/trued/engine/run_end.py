@@ -28,7 +28,7 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
     """Grade a run whose workflow has finished, with the approvals that apply, and record its end.
 
     The verdicts in the journal decide, not what the workflow returned: a workflow is a plug-in, and may claim that it
-    is done without having proven anything. Only that a person stopped the run, and why, is taken from the workflow.
+    is done without having proven anything. The workflow is only trusted to say that a person stopped the run, and why.
     """
     if outcome.state != "stopped":
         final = store.final_verdict(record.id)
@@ -48,11 +48,11 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
 def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
     """Conclude a run that nobody drives, after a person's decision or amendment. Three kinds of runs are not concluded:
 
-    - A run that continued to work after its final verdict, and halted, is left as it is: its newer work and the
-      objections to it are judged only when it is resumed.
-    - A run whose workflow has to process a decision first waits until it is resumed.
-    - A run that would become done also waits if it has not read a person's edit of its file: a run that is done reads
-      no edits.
+    - A run that continued to work after its final verdict, and halted, is left as it is. Its newer work, and objections
+      to that work, are judged only when the run is resumed.
+    - A run whose workflow still has to process a decision is left waiting until it is resumed.
+    - A run that would become done, but has not read a person's edit of its file, is left waiting, too: a run that is
+      done reads no edits.
     """
     from trued.engine.continuations import has_unread_edit  # imported here, because only decisions need it
 

@@ -30,11 +30,11 @@ class RunPreview(Value):
 
 @asynccontextmanager
 async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: str = "") -> AsyncIterator[RunPreview]:
-    """Run the project at a commit of the run during the `async with` block; everything is removed afterwards. A running
-    run is not disturbed: the preview has its own folder.
+    """Run the project at a commit of the run during the `async with` block, and remove everything afterwards. The
+    preview has its own folder, so it does not disturb a running run.
 
-    `port`: on this machine; 0 takes a free one. `commit`: "" is the recorded head. Raises BadInput if nothing says
-    how to start the project, CannotJudge if it does not start.
+    `port`: a port of this machine; 0 takes a free one. `commit`: the commit to run; "" is the run's head. Raises
+    BadInput if nothing says how to start the project, and CannotJudge if the project does not start.
     """
     record = store.journal.run(run_id)
     inputs, contract = store.inputs(run_id), store.sealed_contract(run_id)
@@ -56,8 +56,8 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
 
 
 async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, configured: str) -> Serve:
-    """How to start the project, found in the base's files, as for a check. If they do not show how, the commit's own
-    files are used, since only a person looks at the result. Raises BadInput if the files of neither commit show how."""
+    """How to start the project, according to the files of the base, as for a check. If these files do not show how, the
+    files of `commit` decide, because only a person looks at the result. Raises BadInput if neither commit shows how."""
     found = await find_server(workspace, contract.environment, configured=configured, emit=discard_event)
     if found.serve is None and commit != workspace.base:
         work = copy(workspace)

@@ -56,8 +56,8 @@ class RunStore:
     verdicts, approvals, amendments.
 
     `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
-    `watches`: for a caller that reads the same runs again and again. To save memory, the evidence of contracts and of
-    newest verdicts is then a `StoredEvidence`.
+    `watches`: the caller reads the same runs again and again. To save memory, contracts and the newest verdicts then
+    have their evidence as a `StoredEvidence`.
     """
 
     def __init__(
@@ -101,13 +101,13 @@ class RunStore:
         return Inputs.model_validate_json(self.journal.inputs(run_id))
 
     def stored_inputs(self, run_id: str) -> dict[str, Any]:
-        """The inputs as JSON, for callers that need few of them: validating all takes longer than the rest of a short
-        command. `settings` is always there, perhaps empty."""
+        """The inputs as JSON, without validation, which would take longer than the rest of a short command. The key
+        `settings` is always there, perhaps with an empty value."""
         found: dict[str, Any] = json.loads(self.journal.inputs(run_id) or "{}")
         return {**found, "settings": found.get("settings", {})}
 
     def has_limits(self, run_id: str) -> bool:
-        """Whether a limit was given to the run or changed since; `limits_in_force` says which are in force."""
+        """Whether the run was started with a limit, or people changed its limits since."""
         given = self.stored_inputs(run_id)["settings"].get("limits", {})
         limits = [value for name, value in given.items() if name not in ESTIMATES]
         return any(map(_is_set, limits)) or bool(self.journal.limit_changes(run_id))
@@ -126,7 +126,8 @@ class RunStore:
         return TravellingJournal.of(journal, travel)
 
     def travel(self, record: RunRecord) -> "Travel | None":
-        """How the run's work gets to other machines; None if it stays here. Raises BadInput for a wrong address."""
+        """The object that moves the run's work between machines; None if the hub has no store. Raises BadInput if the
+        store's address is invalid."""
         if not self.hub_store:
             return None
         if record.id not in self._travels:
@@ -136,7 +137,7 @@ class RunStore:
         return self._travels[record.id]
 
     def open_hub_store(self) -> "HubStore":
-        """The store through which work travels. Raises BadInput for a wrong address."""
+        """The store through which work travels. Raises BadInput if its address is invalid."""
         from trued.workspace.git.hub_store import HubStore  # imported here, because few users have a store
 
         return HubStore(self.hub_store, self.environ)
@@ -192,8 +193,8 @@ class RunStore:
     # -- contract and verdicts -----------------------------------------------------------------------------------------
 
     def contract(self, run_id: str) -> "Contract | None":
-        """The contract in force: as first sealed, or as later changed by an amendment or a replaced case. None before
-        sealing."""
+        """The contract in force: the sealed contract, with later amendments and replaced cases. None if no contract is
+        sealed yet."""
         keys = [key for key, _, _ in self.journal.steps(run_id, *CONTRACTS) if is_contract(key)]
         found = self.journal.step(run_id, keys[-1]) if keys else None
         if not found:
@@ -205,7 +206,7 @@ class RunStore:
         return kept
 
     def sealed_contract(self, run_id: str) -> "Contract":
-        """The contract in force. Raises BadInput if none is sealed yet."""
+        """The contract in force. Raises BadInput if no contract is sealed yet."""
         if (contract := self.contract(run_id)) is None:
             raise BadInput(f"run {run_id} has no contract yet", then=f"`trued resume {run_id}` seals one")
         return contract
@@ -219,8 +220,8 @@ class RunStore:
         return read if facts is None else read.model_copy(update={"base_facts": facts})
 
     def _parted(self, text: str, *place: str) -> "tuple[str, StoredEvidence | None]":
-        """A step's result in two pieces: the JSON without the evidence at `place`, and that evidence. A store that does
-        not watch returns the whole text and None."""
+        """Split a step's result into the JSON without the evidence at `place`, and that evidence. If the store does not
+        watch, return the whole text and None."""
         from trued.engine.stored_evidence import StoredEvidence
 
         return StoredEvidence.taken_out_of(text, *place) if self._watches else (text, None)
@@ -233,8 +234,8 @@ class RunStore:
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> "Verdict | None":
-        """The verdict on the finished work; before there is one, the newest verdict on each requirement; None if there
-        is none at all. Approvals are applied."""
+        """The verdict on the finished work, with approvals applied. Until the work is finished, this verdict has the
+        newest judgement of each requirement. None if nothing has been judged."""
         from trued.proof.verdict.conclusion import apply_approvals
 
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
@@ -251,7 +252,7 @@ class RunStore:
         return None
 
     def _read_verdict(self, key: str, found: str) -> "Verdict | None":
-        """The verdict in the result of a final step or an amendment; None if the amendment judged nothing again."""
+        """The verdict in the result of a final step or an amendment; None if the amendment judged nothing."""
         from trued.engine.stored_amendment import Amendment
         from trued.model import Verdict
 
@@ -264,14 +265,14 @@ class RunStore:
         return self._task_verdicts(run_id, [key for key, _, _ in self.journal.steps(run_id, PROOF)])
 
     def task_verdicts_since_finish(self, run_id: str) -> "list[Verdict]":
-        """Verdicts on single tasks since the run last finished, oldest first: all, if it has never finished."""
+        """Verdicts on single tasks since the run last finished, oldest first. All of them if it has never finished."""
         keys = [key for key, _, _ in self.journal.steps(run_id, PROOF, FINISH)]
         finished = [number for number, key in enumerate(keys, 1) if is_final_verdict(key)]
         return self._task_verdicts(run_id, keys[finished[-1] :] if finished else keys)
 
     def is_halted_at_work(self, run_id: str) -> bool:
-        """Whether the run finished, continued to work, and halted during that work, for example at an agent's question.
-        Then an agent has answered since the final verdict, and may have objected."""
+        """Whether the run finished, continued to work, and halted before it finished again, for example at an agent's
+        question. If so, an agent has replied since the final verdict, and its reply may contain objections."""
         from trued.model.events.call import CallAnswered
         from trued.model.events.proof import VerdictReached
         from trued.model.events.run import RunEnded
@@ -296,8 +297,8 @@ class RunStore:
         return [Verdict.model_validate_json(verdict) for verdict in found]
 
     def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
-        """The evidence of all verdicts of the run, each piece once: first that of the verdicts on single tasks, then
-        that of all verdicts on the finished work, oldest first."""
+        """The evidence of all verdicts of the run, oldest first, each piece once. The verdicts on single tasks come
+        before the verdicts on the finished work."""
         keys = [key for key, _, _ in self.journal.steps(run_id, FINISH, AMENDMENT)]
         found = [(key, self.journal.step(run_id, key)) for key in keys if is_final_verdict(key) or is_amendment(key)]
         whole = [self._read_verdict(key, text) for key, text in found if text]
@@ -305,8 +306,8 @@ class RunStore:
         return tuple({fact.id: fact for verdict in verdicts for fact in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
-        """Requirement → the final verdict; before there is one, the newest verdict on a task that judged this
-        requirement."""
+        """Requirement → the final verdict. If there is no final verdict, requirement → the newest verdict on a task
+        that judged this requirement."""
         if final := self.final_verdict(run_id):
             return {requirement.id: final for requirement in final.requirements}
         return {
@@ -361,7 +362,7 @@ class RunStore:
         return current_decisions(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)
 
     def unprocessed_approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections under the contract in force that the run's workflow still has to process."""
+        """Approvals and rejections that the run's workflow still has to process, under the contract in force."""
         given = self.journal.approvals(run_id)
         contract = self.contract(run_id) if given else None
         if contract is None:
@@ -383,7 +384,7 @@ Kept = TypeVar("Kept")
 
 
 def _is_set(limit: Any) -> bool:
-    """Whether a stored limit is set, which means: not 0. For a dict of limits: whether at least one of them is set."""
+    """Whether a stored limit is set, that is, not 0; for a dict of limits, whether one of them is set."""
     return any(map(_is_set, limit.values())) if isinstance(limit, dict) else bool(limit)
 
 

@@ -1,5 +1,7 @@
-"""Finds changes to files that tools execute or trust automatically, and to existing tests; a person consents to them
-by digest."""
+"""Finds changes to existing tests, and to files that tools execute or trust automatically.
+
+A person consents to exactly these changes by naming their digest.
+"""
 
 import hashlib
 import posixpath
@@ -64,8 +66,8 @@ def _kinds() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Whether the path matches the pattern, or is a folder in the pattern, such as `.github` in `.github/workflows/*`:
-    a file or link at that path replaces the folder."""
+    """Whether the path matches the pattern, or is a folder in the pattern. For example, `.github` is a folder in
+    `.github/workflows/*`, and a file or link called `.github` would replace that folder."""
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 
@@ -76,9 +78,12 @@ async def sensitive_changes(
     used_by_git: Collection[str] = (),
     contract: Contract | None = None,
 ) -> SensitiveChanges:
-    """The sensitive files that differ between two commits, and the files with existing tests that are removed or
-    altered. `used_by_git`: files and folders that the user's own git runs or reads by itself. `contract`: knows which
-    files hold tests, and which tests need not stay because a requirement says so."""
+    """The sensitive files that differ between two commits, and the files in which existing tests are removed or
+    altered.
+
+    `used_by_git`: files and folders that the user's own git runs or reads by itself. `contract`: shows which files hold
+    tests, and which tests requirements supersede.
+    """
     # imported here, because it loads all roles, which `sensitivity_of` does not need
     from trued.engine.trust import TABLE, settings_table
 
@@ -111,7 +116,7 @@ async def sensitive_changes(
 async def _tests(
     workspace: "GitWorkspace", before: str, after: str, changed: Collection[str], contract: Contract | None
 ) -> dict[str, str]:
-    """Path → what the change did to the existing tests in it; only files in which tests are removed or altered."""
+    """Path → ALTERED or REMOVED, for each changed file whose existing tests are altered or removed."""
     facts = contract.base_facts if contract else ()
     ids = {test.id for fact in facts if fact.kind == "tests" for test in fact.tried}
     # The id of a doctest, such as `kit.py::kit.double`, does not show that its module is a file of tests.
@@ -131,8 +136,8 @@ def _texts(contents: Mapping[str, bytes], paths: Collection[str]) -> dict[str, s
 
 
 async def _behind_links(workspace: "GitWorkspace", commit: str) -> dict[str, str]:
-    """Target of a symbolic link at a sensitive path → why that path is sensitive. If CLAUDE.md is a link, tools read
-    its target, so the target is sensitive, too."""
+    """Target → why it is sensitive, for each symbolic link at a sensitive path. For example, if CLAUDE.md is a link,
+    tools read its target, so the target is sensitive, too."""
     entries = await workspace.store.entries(commit)
     links = {path: "" for path, (mode, _) in entries.items() if mode == LINK}
     if not any(map(sensitivity_of, links)):
@@ -143,8 +148,7 @@ async def _behind_links(workspace: "GitWorkspace", commit: str) -> dict[str, str
 
 
 def _resolved(path: str, links: Mapping[str, str]) -> str:
-    """The path that is read instead of this one when symbolic links are followed. `links`: path of each link → its
-    target."""
+    """The path to which `path` leads when symbolic links are followed. `links`: path of each link → its target."""
     for _ in range(MOST_LINKS):
         parts = path.split("/")
         above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
@@ -156,8 +160,8 @@ def _resolved(path: str, links: Mapping[str, str]) -> str:
 
 
 def _kind_below(path: str, places: Mapping[str, str]) -> str:
-    """Why a changed path is sensitive because of these places: it is one of them, lies below one, or replaces a folder
-    that contained one. "" if none of this is so."""
+    """Why a changed path is sensitive, if it is one of `places`, lies below one, or replaces a folder that contained
+    one; else "". `places`: sensitive place → the reason."""
     for place, kind in places.items():
         if place in (path, ".") or path.startswith(f"{place}/") or place.startswith(f"{path}/"):
             return kind

@@ -17,8 +17,8 @@ def stop_on_signals(
     must_end: asyncio.Event | None = None,
     signals: Sequence[signal.Signals] = STOPPING,
 ) -> Iterator[None]:
-    """Cancel the current task on SIGINT and SIGTERM, and when `must_end` is set. Then raise Cancelled if a person
-    cancelled the run (`is_cancelled`), else Interrupted."""
+    """Cancel the current task on SIGINT and SIGTERM, and when `must_end` is set. The cancelled task raises Cancelled if
+    a person cancelled the run (`is_cancelled`), and Interrupted otherwise."""
     task = asyncio.current_task()
     watching = asyncio.create_task(_cancel_when(must_end, task)) if must_end and task else None
     with call_on_signals(lambda: task and task.cancel(), signals):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def spending_lines(store: RunStore, run_id: str) -> Iterator[str]:
-    """One line for the run, for each task, for each feature (if features have a limit) and for each role: what it used,
-    and its limit. No line before the first call."""
+    """What was used, and the limit: a line for the run, each task, each feature (if features have a limit) and each
+    role. No line before the first call."""
     rows, allowed = store.journal.spends(run_id), limits_in_force(store, run_id)
     if not rows:
         return

@@ -118,8 +118,8 @@ def prepare_inputs(
 def _of_chosen_parts(
     requirements: Requirements | None, goal: Goal, settings: Settings, workflow: WorkflowDescriptor
 ) -> Requirements | None:
-    """The requirements about the parts of the plan that the user chose (--chunk, --phase); all if none was chosen; None
-    without a requirements file. Raises BadInput if the workflow cannot work on parts."""
+    """The requirements about the parts of the plan that the user chose (--chunk, --phase). If the user chose no part:
+    all requirements. None without a requirements file. Raises BadInput if the workflow cannot work on parts."""
     if not settings.chunks and not settings.phases:
         return requirements
     option = "--chunk" if settings.chunks else "--phase"
@@ -135,7 +135,8 @@ def _of_chosen_parts(
 
 
 def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowDescriptor:
-    """The workflow that the user named, else the default for this input; for a ticket always one that takes tickets."""
+    """The workflow that the user named, else the default for this input. A ticket always gets a workflow that takes
+    tickets."""
     if ticket and (not wanted or descriptor(wanted).takes is not Input.TICKET):
         return default_workflow(Input.TICKET)
     return descriptor(wanted) if wanted else default_workflow(input_kind(goal))
@@ -221,7 +222,7 @@ def _title(goal: Goal) -> str:
 
 
 def _goal(given: str, root: Path, takes: Input | None) -> Goal:
-    """The goal: the file at this path, or the words themselves."""
+    """The goal: the text of the file at the path `given`, or `given` itself if it is no path."""
     if not given.strip():
         raise BadInput("the goal is empty", then="name a plan file, or write the goal in words")
     path = Path(given)
@@ -246,7 +247,8 @@ def _looks_like_a_file(given: str) -> bool:
 
 
 def _agents(settings: Settings, environ: Mapping[str, str], needed: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Role → agent, each known and able to start; and a sentence about the detected agents."""
+    """Role → agent, and a sentence about the detected agents. Raises BadInput if an agent is unknown or not
+    installed."""
     for named_agent in settings.agents.values():
         capabilities_of(named_agent)
     agents, looked = select_agents(settings, environ, needed)
@@ -283,8 +285,8 @@ def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence
 def _check_variables(settings: Settings) -> None:
     """Raise BadInput if variables would give agents access to the person's session or to the hub.
 
-    A token of the forge or tracker is also refused if the workflow offers pull requests: the engine itself pushes and
-    opens them.
+    If the workflow offers pull requests, a token of the forge or tracker is refused, too: agents do not need the token,
+    because the engine itself pushes, and opens the pull requests.
     """
     if session := [name for name in settings.variables if name in SESSION]:
         what = f"`variables` would give agents access to your own session: {session[0]}"

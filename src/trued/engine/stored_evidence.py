@@ -21,7 +21,8 @@ class StoredEvidence(Sequence[Evidence]):
 
     @classmethod
     def taken_out_of(cls, text: str, *place: str) -> "tuple[str, StoredEvidence]":
-        """The JSON without the list of evidence at `place` (the keys that lead to it), and that list."""
+        """Take a list of evidence out of the JSON `text`. Returns the JSON without the list, and the list. `place`: the
+        keys that lead to the list."""
         value = within = json.loads(text)
         for name in place[:-1]:
             within = within.get(name) or {}

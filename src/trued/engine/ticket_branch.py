@@ -49,8 +49,8 @@ def ticket_from_file(goal: Goal, root: Path) -> Ticket:
 
 
 def _picture(name: str, beside: Path) -> str:
-    """The picture's absolute path, with links resolved, if that file exists and has the suffix of a picture. Otherwise
-    "" if `name` is an absolute path, else `name` itself."""
+    """The picture's absolute path, with links resolved. If there is no picture file at this path: "" for an absolute
+    `name`, and `name` itself otherwise."""
     try:
         place = (beside / name).resolve()
         there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
@@ -72,8 +72,8 @@ class TicketBranch:
 
 
 async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
-    """The inputs with the ticket's branch, after checking it locally, at the remote and at the forge. Raises BadInput
-    if no branch can be used."""
+    """The inputs with the ticket's branch, which is free to use here, at the remote and at the forge. Raises BadInput
+    if the run can use no branch."""
     assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
     folder = store.home / "pull-requests"
     forge = forge_of(inputs.settings.forge, store.environ, repository.root, folder)

@@ -67,15 +67,15 @@ class Travel:
 
     @property
     def is_origin(self) -> bool:
-        """Whether the run was begun here, so that its branch is in a repository of this machine. Also true as long as
-        no work has been sent to the store."""
+        """Whether the run was begun on this machine, which then has the repository with the run's branch. Also true as
+        long as no work has been sent to the store."""
         return (self.folder / ORIGIN).exists() or not self.sent()
 
     # -- fetching ------------------------------------------------------------------------------------------------------
 
     async def bring(self, store: Store) -> None:
-        """Fetch sent work that this machine lacks, by hash. If nothing was sent yet, mark this machine as the one where
-        the run was begun. Raises StateFailed if the store does not have the work."""
+        """Fetch the sent work that this machine lacks, by its hashes. If no work was sent yet, mark this machine as the
+        one where the run was begun. Raises StateFailed if the store lacks the work."""
         sent = self.sent()
         if not sent:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -120,8 +120,8 @@ class Travel:
             await journal.once(f"{SENT}{digest(value)[:16]}", digest(value), step)
 
     async def _send_again(self, commits: set[str]) -> None:
-        """Push again the commits that the store has lost, if this machine has them. Done only once: later calls do
-        nothing."""
+        """Push again each of `commits` that the store has lost and this machine still has. Only the first call does
+        this."""
         if self._looked or not commits:
             return
         listed, here = await self.hub.refs(self._run), set((await self.store.refs("")).values())
@@ -132,8 +132,8 @@ class Travel:
         self._looked = True
 
     async def _kept_files(self, sent: Sequence[SentWork]) -> str:
-        """A commit of the kept files that were not sent yet; "" if there are none. Kept files may show held-out cases,
-        so no agent's clone has this commit in its history."""
+        """Make a commit of the kept files that were not sent yet, and return it; "" if all were sent. The commit has no
+        history and is in no agent's clone, because kept files may show held-out cases."""
         folder = self.folder / ARTIFACTS
         names = {artifact.name for artifact in folder.iterdir()} if folder.is_dir() else set()
         for commit in (work.artifacts for work in sent if names and work.artifacts):
@@ -154,8 +154,8 @@ class Travel:
     def level(self, inputs: Inputs) -> str:
         """The sandbox level on this machine: the recorded one if the run was begun here, else one that works here.
 
-        Permission to work without a sandbox is valid only on the machine where it was given; on another machine, the
-        settings of its user decide. Raises BadInput if no level can be used.
+        Permission to work without a sandbox is valid only on the machine where a person gave it. On another machine,
+        the settings of that machine's user decide. Raises BadInput if no level can be used.
         """
         if self.is_origin:
             return inputs.level
@@ -200,8 +200,8 @@ class Travel:
 
 
 class TravellingJournal:
-    """A run's journal that sends the work to the store before it records a step that may name it. Everything else is
-    left to the journal."""
+    """A run's journal that sends new work to the store before it records a step, because the step may name that work.
+    All other calls go to the run's journal unchanged."""
 
     def __init__(self, journal: "Journal", travel: Travel) -> None:
         self._journal, self._travel = journal, travel
@@ -266,7 +266,7 @@ async def _tree_entries(git: Git, base: str) -> dict[str, tuple[str, str]]:
 
 
 async def _sizes(git: Git, files: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """Path → length of every file whose content is in this clone: a partial clone lacks some."""
+    """Path → length of every file whose content is in this clone. A partial clone lacks the content of some files."""
     blobs = batch_input(blob for _, blob in files.values())
     output = (await git("cat-file", "--batch-check=%(objectsize)", stdin=blobs)).splitlines()
     return {path: int(size) for path, size in zip(files, output, strict=True) if size.isdigit()}
@@ -283,7 +283,7 @@ async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[s
 
 
 async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
-    """The content of each of these blobs, which must exist, with one call of git."""
+    """The contents of these blobs, read with one call of git. All of the blobs must exist."""
     output = await git("cat-file", "--batch", stdin=batch_input(blobs)) if blobs else b""
     return [answer.content or b"" for answer in parse_batch(output)]
 

@@ -51,8 +51,8 @@ def is_trusted(home: Path, repo: Path, digest: str) -> bool:
 
 
 def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[str]:
-    """The files that the user trusts with exactly their present content, whether they trusted a file alone or with
-    others."""
+    """The files that the user trusts with exactly their present content. It does not matter which other files the user
+    trusted together with a file."""
     contents = _trusted_contents(home).get(str(repo.resolve()), {})
     if what.digest in contents:
         return frozenset(what.files)
@@ -108,8 +108,8 @@ def _roles_of_other_tools(repo: Path) -> Iterator[Path]:
 
 
 def settings_table(data: bytes) -> bytes | None:
-    """The table [tool.trued] of a pyproject.toml, the only part that needs trust; None if there is none. If the file
-    cannot be parsed, the whole file."""
+    """The table [tool.trued] of a pyproject.toml, the only part that needs trust; None if there is no such table. If
+    the file cannot be parsed, returns the whole file."""
     if b"trued" not in data:
         return None
     try:

@@ -8,7 +8,7 @@ from trued.model import Judged, Verdict
 
 
 class VerdictSoFar:
-    """Folds the verdicts on single tasks, oldest first. A step never changes, so each is read only once.
+    """Folds the verdicts on single tasks, oldest first. Each is read only once, because a recorded step never changes.
 
     Judgements stay JSON until they are needed, because newer verdicts replace most of them.
     """

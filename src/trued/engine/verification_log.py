@@ -43,7 +43,8 @@ class VerificationLog:
         self.file = home / FILE
 
     def add(self, record: VerificationRecord) -> None:
-        """Append a record; if there are too many, drop the oldest. Raises StateFailed if the file cannot be written."""
+        """Append a record, and drop the oldest records if there are too many. Raises StateFailed if the file cannot be
+        written."""
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _locked(self.file.parent):  # the folder, because the file itself is replaced when it is shortened

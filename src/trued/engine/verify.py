@@ -109,7 +109,8 @@ async def _probe_machine(request: VerifyRequest) -> AsyncIterator[None]:
 
 
 async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
-    """Seal the contract only; `head` is ignored. Raises BadInput if the request names no requirements."""
+    """Seal the contract without judging anything: the request's `head` is ignored. Raises BadInput if the request names
+    no requirements."""
     given = _callers_requirements(request)
     if given is None:
         raise BadInput("no file with requirements is named", then="--requirements FILE")
@@ -122,8 +123,8 @@ async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Co
 async def verify_against(
     contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> VerifyResult:
-    """Prove a head against a sealed contract. The contract's cases count as visible if the history of base or head has
-    their file. Raises BadInput if the contract was sealed on another base."""
+    """Prove a head against a sealed contract. The contract's cases count as visible if the history of base or head
+    contains the requirements file. Raises BadInput if the contract was sealed on another base."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
         what = f"the contract was sealed on {contract.base[:12]}, but the base is {base.commit[:12]}"
@@ -138,7 +139,8 @@ async def verify_against(
 
 
 async def resolve_commits(request: VerifyRequest) -> tuple[NamedCommit, NamedCommit]:
-    """Base and head as commits. If no base is given, it is the commit from which the head branched off."""
+    """The commits of base and head. If the request names no base, the base is the commit from which the head branched
+    off."""
     head = await _side(request.head or "@HEAD", request)
     return (await _side(request.base, request) if request.base else await commit_lookup.find_branch_point(head)), head
 
@@ -151,7 +153,8 @@ async def _side(given: str, request: VerifyRequest) -> NamedCommit:
 
 
 def _callers_requirements(request: VerifyRequest) -> Requirements | None:
-    """The caller's requirements; None if they are to be found in the repository, or in a folder of it."""
+    """The requirements that the caller gave; None if `verify` has to look for them in the repository or a folder of
+    it."""
     file = request.requirements_file
     if request.requirements is not None:
         return request.requirements
@@ -161,8 +164,8 @@ def _callers_requirements(request: VerifyRequest) -> Requirements | None:
 async def _due(
     workspace: GitWorkspace, request: VerifyRequest, given: Requirements | None, base: NamedCommit, head: NamedCommit
 ) -> tuple[Requirements, tuple[str, ...]]:
-    """The requirements to judge (the caller's, or those in the repository), and remarks on them. The head never takes
-    away requirements of the base. Raises BadInput if the caller's checks name a file that neither commit has."""
+    """The requirements to judge (the caller's, or those in the repository), and remarks for people. The head cannot
+    take away requirements of the base. Raises BadInput if the caller's checks name a file that neither commit has."""
     file = request.requirements_file
     if given is None:
         within = await folder_in_commits(workspace, head.commit, file, (head.root, base.root)) if file else ""
@@ -174,7 +177,8 @@ async def _due(
 
 
 async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, str]:
-    """Whether the cases count as held out, and why: they do if their file is in neither commit's history."""
+    """Whether the cases count as held out, and why. They do if no version of the requirements file is in the history of
+    base or head."""
     file = request.requirements_file
     if file is None or file.is_dir():
         return False, "the requirements are not in a separate file: their cases are visible"
@@ -206,7 +210,7 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
 
 
 async def _lacking_commits(base: NamedCommit, head: NamedCommit) -> str:
-    """A sentence for a head that lacks commits of its base, with what to do; "" if it has them all."""
+    """If the head lacks commits of the base, a sentence that says so and what to do; else ""."""
     if await commit_lookup.is_descendant(head, base) is not False:
         return ""
     began = await commit_lookup.common_ancestor(head, base)
@@ -215,8 +219,9 @@ async def _lacking_commits(base: NamedCommit, head: NamedCommit) -> str:
 
 
 def _because_tests_fail(verdict: Verdict, why: str) -> Verdict:
-    """The verdict, with the reason `why` (unless it is "") wherever existing tests fail: in the suites that fail, and
-    in the requirements that only these refute. The tests may belong to commits of other people that the head lacks."""
+    """Add the reason `why` wherever existing tests fail: to the suites that fail, and to the requirements that only
+    existing tests refute. The tests may belong to other people's commits that the head lacks. If `why` is "", the
+    verdict stays as it is."""
     if not why:
         return verdict
 
@@ -292,8 +297,8 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
 
 
 def hold_lock(path: Path) -> IO[str]:
-    """Create this file, lock it and return it open. If another process takes the file for a leftover and removes it
-    before it is locked, it is created again."""
+    """Create this file, lock it and return it open. Another process may take the file for a leftover, and remove it
+    before it is locked. Then the file is created again."""
     while True:
         lock = path.open("w")
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -56,7 +56,7 @@ class Checkout:
         return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def named_commit(self, name: str) -> str:
-        """As `commit`, for a name that a person wrote. Raises BadInput if it could mean different commits."""
+        """Like `commit`, for a name that a person wrote. Raises BadInput if the name could mean different commits."""
         words = ("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs_called(name))
         rows = [line.split(" ") for line in self._git_output(*words).splitlines()] if len(words) > 2 else []
         found = {row[0]: row[-1] or row[1] for row in rows if row[0] in words}
@@ -85,8 +85,8 @@ class Checkout:
         return [name.decode(errors="replace") for name in out.split(b"\0") if name] if code == 0 else []
 
     def is_pushed_by(self, hook: Mapping[str, str]) -> bool:
-        """Whether a hook with this environment was started by a git that works on this repository. With `--work-tree`,
-        git starts hooks in a folder that may belong to another repository."""
+        """Whether the git that started a hook works on this repository. `hook`: the hook's environment. With
+        `--work-tree`, git may start a hook in a folder of another repository."""
         if not (given := hook.get("GIT_DIR", "")):
             return True
         words = (f"--git-dir={Path(given).absolute()}", "rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -105,7 +105,7 @@ class Checkout:
 
     def start(self) -> str:
         """The commit at which the work on this branch began: the merge base of HEAD with the branch's upstream or with
-        a main branch, whichever comes first in the order that `verify` uses; HEAD if there is none."""
+        a main branch. These branches are tried in the order that `verify` uses. HEAD if there is no merge base."""
         branch, above = (self._full_name(name) for name in ("HEAD", "@{upstream}"))
         for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
@@ -117,8 +117,8 @@ class Checkout:
         return "".join(named.splitlines()[-1:])
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
-        """A snapshot of what would be committed now. `own`: the engine's own files (path → content), left out while
-        they have this content. `ignored`: ignore rules to use instead of the current ones."""
+        """A snapshot of what would be committed now. `own`: the engine's own files (path → content); a file is left out
+        as long as it has this content. `ignored`: ignore rules to use instead of the current ones."""
         return await take_snapshot(replace(self.worktree, engine_files=own, ignored=ignored), private)
 
     async def merged(self, private: Path, ours: str, theirs: str) -> str:
@@ -152,7 +152,8 @@ class Checkout:
         return {row[1]: row[0] for row in rows if len(row) == 2}
 
     def pushed(self, before: Collection[str]) -> set[str]:
-        """The commits of remote-tracking branches that are not among `before`, and that no fetch brought."""
+        """The commits of remote-tracking branches that were pushed from this repository, not fetched, and are not in
+        `before`."""
         fetched = _words(self.common / "FETCH_HEAD")
         found = set[str]()
         for ref, commit in self.remote_branches().items():
@@ -163,8 +164,8 @@ class Checkout:
         return found
 
     def left(self, before: Collection[str], busy: Collection[str] = ()) -> tuple[str, ...]:
-        """The commits that were made and then left by checking out something else, without those of `before`, oldest
-        first. `busy`: worktrees to leave out."""
+        """The commits that were made in a worktree and then left by a checkout, except those in `before`, oldest first.
+        `busy`: worktrees to leave out."""
         made = [made_commit for moves in self._moves_of_heads(busy) for made_commit in _left(moves)]
         return tuple(made_commit for made_commit in dict.fromkeys(made) if made_commit not in before)
 
@@ -178,7 +179,7 @@ class Checkout:
         return [_moves(log) for root, log in logs if root not in busy]
 
     def not_on_a_remote(self, commits: Collection[str]) -> set[str]:
-        """Those of the commits that no remote-tracking branch contains."""
+        """Those of `commits` that no remote-tracking branch contains."""
         if not commits:
             return set()
         code, out = _ask_git(self.root, self.environ, "rev-list", *commits, "--not", "--remotes")
@@ -198,16 +199,16 @@ class Checkout:
         return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
-        """Path → hash of the present tree, for each repository inside this one (a submodule or any other) whose files
-        differ from the commit that this repository names for it. The hash is "" if that repository cannot be read, or
-        is not among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
+        """Path → hash of the present tree, for each repository inside this one whose files differ from the commit that
+        this repository names for it. Includes submodules. The hash is "" if the inner repository cannot be read, or is
+        not among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
         there = [path for path in taken.inner if os.path.lexists(self.root / path / ".git")]
         trees = {path: await self._tree_inside(path, taken.inner[path], private) for path in there[:MOST_INSIDE]}
         return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")
 
     async def _tree_inside(self, path: str, named: str, private: Path) -> str | None:
-        """The nested repository's tree; None if it is at commit `named` or is another worktree of this repository, ""
-        if it cannot be read."""
+        """The tree of the repository at `path`; "" if it cannot be read. None if its files are those of the commit
+        `named`, or if `path` is another worktree of this repository."""
         place = private / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.git"
         try:
             inside = open_checkout(self.root / path, self.environ)
@@ -226,7 +227,7 @@ class Checkout:
 
 
 def _words(file: Path, *, lines: bool = False) -> list[str]:
-    """The words, or lines, of a file of git; none if there is no such file."""
+    """The words of a file of git, or its lines if `lines` is true. Empty if there is no such file."""
     try:
         text = file.read_bytes().decode(errors="surrogateescape")
     except OSError:
@@ -241,8 +242,11 @@ def _moves(log: Path) -> list[Move]:
 
 
 def _left(moves: list[Move]) -> Iterator[str]:
-    """The commits that were made here and that HEAD then left by a checkout. A commit that HEAD reached by a checkout,
-    reset, clone or fast-forward was not made here; one that was amended or undone was not left by a checkout."""
+    """The commits that were made here, and that HEAD then left by a checkout.
+
+    A commit was not made here if HEAD reached it by a checkout, reset, clone or fast-forward. A commit that was amended
+    or undone was not left by a checkout.
+    """
     for move, after in itertools.pairwise(moves):
         is_made = not move.why.startswith(("checkout:", "reset:", "clone:")) and not move.why.endswith("Fast-forward")
         if is_made and after.why.startswith("checkout:") and move.commit != after.commit:
@@ -255,8 +259,9 @@ def _entries(listed: bytes) -> list[str]:
 
 
 def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
-    """The working tree that contains the folder. A branch without a commit is accepted, because checking one out must
-    not hide the working tree from the gate. Raises BadInput if the folder is in no working tree."""
+    """The working tree that contains the folder. A branch without a commit is accepted: otherwise an agent could hide
+    the working tree from the gate by checking out an empty branch. Raises BadInput if the folder is in no working
+    tree."""
     found = open_repository(folder, status=False, empty=True)
     paths = ("--path-format=absolute", "--absolute-git-dir", "--git-path", "hooks")
     code, out = _ask_git(found.root, environ, "rev-parse", *paths)

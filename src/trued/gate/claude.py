@@ -47,8 +47,8 @@ def install(
 
 
 def remove(installed: InstalledFile) -> None:
-    """Put the settings file back as it was before the installation if it is unchanged since; otherwise remove
-    only our entries from it."""
+    """Remove the gate's hooks. If the settings file is unchanged since the installation, put the former file back;
+    otherwise remove only our entries from it."""
     path = Path(installed.path)
     current = files.read(path)
     if current is None:
@@ -64,7 +64,7 @@ def remove(installed: InstalledFile) -> None:
 
 
 def problem(installed: InstalledFile) -> str:
-    """One sentence on what keeps Claude Code from calling the gate as it was installed; "" if nothing does."""
+    """Why Claude Code does not call the gate as it was installed, as one sentence; "" if it does."""
     file, path = name(installed), Path(installed.path)
     current = files.read(path)
     if current is None:
@@ -114,7 +114,7 @@ def _with_group(text: JsonText, event: str, group: dict[str, Any], file: str) ->
 
 
 def _without_groups(text: JsonText, known: InstalledFile | None) -> JsonText:
-    """The text without our entries and without the lists that the installation added for them."""
+    """The text without our entries, and without the lists that the installation added to hold our entries."""
     former = JsonText((known.before or b"{}").decode()) if known else JsonText("{}")
     for event in EVENTS:
         groups = text.at("hooks", event)

@@ -85,7 +85,7 @@ def parse_hook_call(data: bytes) -> HookCall:
 
 
 def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool) -> StopDecision:
-    """Block the stop if the requirements are not met, but not if only a person can add what is missing.
+    """Block the stop if the requirements are not met, unless only a person can add what is missing.
 
     At most `gate.attempts` stops in a row are blocked. Then the agent may stop, and the user reads what is not proven.
     After that, the session is blocked again only in a new turn with new work.
@@ -116,9 +116,9 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
 
     A turn may be blocked if it changed files or if its beginning is unknown.
 
-    A turn that changed nothing is never blocked. Its tree is still judged, to inform the user, because something else
-    may have changed it: an interrupted turn, or a process that outlived its turn. The checks do not run if the tree is
-    still as the user handed it to the session; then only a verdict that is already known is reported.
+    A turn that changed nothing is never blocked. The tree is still judged, to inform the user, because an interrupted
+    turn or a process that outlived its turn may have changed it. If the tree is still as the user handed it to the
+    session, the checks do not run: only an earlier verdict on this tree is reported.
 
     A subagent may be blocked if its beginning is known, it changed files, and no other subagent worked at the same
     time. Otherwise its work is judged at the end of the turn.
@@ -194,7 +194,7 @@ def _persons_part(judged: JudgedTree) -> str:
 
 
 def join_answers(answers: Sequence[dict[str, str]]) -> dict[str, str]:
-    """The answers of several gates as one: it blocks if one of them does."""
+    """The answers of several gates as one answer, which blocks if one of the gates blocks."""
     blocked = {"decision": "block"} if any("decision" in answer for answer in answers) else {}
     told = {
         name: "\n".join(answer[name] for answer in answers if answer.get(name)) for name in ("reason", "systemMessage")
@@ -203,7 +203,7 @@ def join_answers(answers: Sequence[dict[str, str]]) -> dict[str, str]:
 
 
 def answer_settings_change(problems: list[str]) -> dict[str, Any]:
-    """The answer to a settings change: blocked if it would remove the gate from the running session."""
+    """The answer to a settings change. It blocks a change that would remove the gate from the running session."""
     message = f"trued gate: {'; '.join(problems)}; to remove the gate, a person runs `trued gate remove claude`"
     return {"decision": "block", "reason": message, "systemMessage": message} if problems else {}
 

@@ -24,7 +24,7 @@ def read(path: Path) -> bytes | None:
 
 def write(path: Path, content: bytes, mode: int | None = None) -> tuple[str, ...]:
     """Write the file atomically; return the folders that were created for it. `mode`: the permissions of the file; None
-    keeps those of an existing file. Raises BadInput if the file cannot be written."""
+    keeps the permissions of an existing file. Raises BadInput if the file cannot be written."""
     made = [str(folder) for folder in (*reversed(path.parents), path.parent) if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

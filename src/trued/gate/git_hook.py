@@ -37,8 +37,8 @@ def script(command: str) -> bytes:
 
 
 def install(hooks: Path, command: str, known: InstalledFile | None) -> InstalledFile:
-    """Write the hook into the folder `hooks`, and return what was written. A hook of somebody else is renamed to ASIDE
-    first; raises BadInput if a file of that name is there already."""
+    """Write the hook into the folder `hooks`, and return what was written. If somebody else's hook is there, it is
+    first renamed to ASIDE. Raises BadInput if there is a file ASIDE already."""
     path, aside = hooks / NAME, hooks / ASIDE
     after = script(command)
     content = files.read(path)

@@ -22,9 +22,9 @@ REQUIREMENTS = "TRUED_REQUIREMENTS"  # the name of the repository secret
 def workflow(*, source: str, accept: str, terms: str, requirements: str, within_s: float, node: bool) -> bytes:
     """The workflow file.
 
-    `source`: what pip installs. `terms`: the hash that the requirements must have. `requirements`: the path of their
-    file in the repository; "" if it is outside. `node`: whether the project needs Node. Raises BadInput for a path that
-    no workflow can name.
+    `source`: what pip installs. `terms`: the hash that the requirements must have. `requirements`: the path of the
+    requirements file in the repository; "" if the file is outside. `node`: whether the project needs Node. Raises
+    BadInput for a path that no workflow can name.
     """
     if not requirements.isprintable() or "${{" in requirements:  # GitHub replaces ${{ … }} even inside quotes
         raise BadInput(f"a workflow cannot name the file {requirements!a:.200}", then="rename the requirements file")
@@ -56,8 +56,8 @@ def to_do(requirements_file: str, *, in_repository: bool) -> list[str]:
 
 
 def install(root: Path, content: bytes, known: InstalledFile | None) -> InstalledFile:
-    """Write the workflow file, and return what was written. Raises BadInput if a file that trued did not write is
-    there."""
+    """Write the workflow file, and return what was written. Raises BadInput if the file exists and trued did not write
+    it."""
     path = files.resolve_link(root / FILE, root)
     now = files.read(path)
     if now is not None and OURS.encode() not in now:

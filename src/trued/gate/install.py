@@ -250,8 +250,8 @@ def _describe_changes(before: Gate, after: Gate) -> str:
 
 
 def _in_order(places: Iterable[str]) -> list[str]:
-    """The places in the order of their installation. GitHub comes first, because its workflow may be refused, and then
-    nothing has been written yet."""
+    """The places in the order of their installation. GitHub comes first: if its workflow is refused, nothing has been
+    written yet."""
     return sorted(places, key=lambda place: place != "github")
 
 

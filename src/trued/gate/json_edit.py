@@ -15,8 +15,8 @@ MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class JsonPart:
-    """One member of an object or one element of an array, by its positions in the text: where it starts, where its
-    value starts, and where both end."""
+    """One member of an object or one element of an array. `start`, `value` and `end` are positions in the text: where
+    the part starts, where its value starts, and where the part ends."""
 
     name: str | int
     start: int

@@ -70,7 +70,7 @@ async def seal(
 ) -> Contract:
     """Run the checks of the requirements on `base`, and return the sealed contract without saving it.
 
-    `named`: the user's own file. `requirements` may be the gate's copy of it, if the user's is gone.
+    `named`: the user's own requirements file. `requirements`: the same file, or the gate's copy if that file is gone.
     """
     request = _request(checkout, base, requirements, strictness)
     contract = await seal_contract(request, home=store.home, tell=emit)
@@ -161,8 +161,8 @@ class Judge:
 
     def _lacks_machine(self, verdict: Verdict) -> bool:
         """Whether only this machine keeps the requirements from being judged: nothing failed, and everything that is
-        missing was already missing for the checks on the base. What only this work lacks (a package that it declares,
-        for example) does not count: otherwise an agent could avoid a failure by making the checks impossible."""
+        missing was also missing when the checks ran on the base. False if something else is missing, for example a
+        package that this work declares: otherwise an agent could avoid a failure by making the checks impossible."""
         if not verdict.lacks_only_environment:
             return False
         on_base = self.checkout.paths(self.gate.base)
@@ -198,8 +198,8 @@ class Judge:
             return verdict
 
     def _requirements_file(self) -> Path | None:
-        """The requirements file, or the gate's copy of it if the file is gone; None if there is neither. Judging looks
-        for the file's text in git's history, where agents could read the held-out cases."""
+        """The user's requirements file, or the gate's copy if that file is gone; None if both are gone. Judging looks
+        for the file's text in git's history, because agents could read the held-out cases there."""
         named = Path(self.gate.requirements_file)
         return next((path for path in (named, self.store.folder / "requirements") if path.is_file()), None)
 

@@ -1,6 +1,6 @@
-"""The lines of the gate's messages: reasons, headline and what a person can add. They are short, and contain nothing
-that is held out from the implementer.
+"""The lines of the gate's messages: reasons, headline and what a person can add.
 
+The lines are short, and contain nothing that is held out from the implementer.
 The text around the reasons is elsewhere: for a blocked agent `_block_reason` in `claude_stop.py`, for a refused push
 `hook_git` in `cli/gate.py`. How one failed case is worded is decided in `proof/verdict/failed_cases.py`.
 """

@@ -21,7 +21,8 @@ class PushedRef:
 
 
 def parse_pushed_refs(data: bytes) -> list[PushedRef]:
-    """Parse the lines that git writes to a pre-push hook; raises BadInput for any other input, or too much of it."""
+    """Parse the lines that git writes to a pre-push hook. Raises BadInput if the input is anything else, or too
+    long."""
     if len(data) > MOST_BYTES:
         raise BadInput("the push has too many refs", then="push them in several parts")
     refs = []
@@ -37,7 +38,7 @@ def parse_pushed_refs(data: bytes) -> list[PushedRef]:
 
 
 def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tuple[dict[str, list[str]], list[str]]:
-    """Commits to judge → the refs they are pushed to; and one sentence for each ref that passes without a check.
+    """Commit to judge → the refs that it is pushed to. Also one sentence for each ref that passes without a check.
 
     Raises BadInput for an object that is not in the repository itself: git can also push objects that the repository
     borrows from another one.

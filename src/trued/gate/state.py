@@ -128,8 +128,8 @@ class GateStore:
         atomic_files.write(self.folder / "gate.json", gate.model_dump_json(indent=1))
 
     def sealed_requirements(self, suffix: str) -> Path | None:
-        """The gate's copy of the requirements file, copied to a name with this suffix, which tells its format; None if
-        there is no copy."""
+        """The gate's copy of the requirements file, under a name with this suffix, because the suffix shows the format.
+        None if the gate has no copy."""
         copy = self.folder / "requirements"
         if not copy.is_file():
             return None

@@ -1,5 +1,7 @@
-"""Finds the files that a turn changed, including those in its commits and in other worktrees. A turn that changed none
-is not blocked."""
+"""Finds the files that a turn changed: in the working tree, in its commits and in other worktrees.
+
+A turn that changed no file is not blocked.
+"""
 
 import time
 from collections.abc import Collection
@@ -52,12 +54,12 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
 
 
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Collection[str] = ()) -> TurnWork:
-    """What to judge: the worktree in which the turn ends and the one in which it began, if they changed; nothing if the
-    turn changed no file.
+    """What to judge: the worktree in which the turn ends and the worktree in which it began, if they changed. Nothing
+    if the turn changed no file.
 
-    If neither of the two has new files, the work may be elsewhere: then other worktrees that changed, and commits with
-    new files, are judged, too. `busy`: worktrees in which other sessions work. These are left out, because they are
-    judged when the turns of those sessions end.
+    If neither worktree has new files, the work may be elsewhere. Then other worktrees that changed, and commits with
+    new files, are judged, too. `busy`: worktrees in which other sessions work. They are left out here, and judged when
+    the turns of those sessions end.
     """
     root_here = str(judge.checkout.root)
     started = judge if began.root == root_here else _judge_at(began.root, judge)
@@ -104,7 +106,7 @@ async def _has_changed(began: Beginning, judge: Judge, snapshot: Snapshot) -> bo
 
 
 async def _hides_files(began: Beginning, judge: Judge, snapshot: Snapshot) -> bool:
-    """Whether there are new files that git ignores only by rules which the turn added."""
+    """Whether there are new files that git ignores only because the turn added ignore rules."""
     rules = began.ignored.encode("latin-1")
     return rules != judge.checkout.ignore_rules and (await judge.snapshot(rules)).tree != snapshot.tree
 
@@ -130,12 +132,11 @@ async def _tree_at(root: str, judge: Judge) -> str:
 
 
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
-    """The new commits of the turn: tips of local branches, tags, stashed commits and pushed commits that contain a file
-    whose content did not exist when the turn began. If there are none: the last commit that was left by a checkout, if
-    it contains such a file.
+    """The turn's new commits: they contain a file whose content did not exist when the turn began.
 
-    Left out are branches of worktrees in which other sessions worked when the turn began, and tags of commits that a
-    remote has. Committing existing content is not new work.
+    Such commits are looked for among the tips of local branches, tags, stashed commits and pushed commits. If there are
+    none, the last commit that was left by a checkout is looked at. Left out are branches of worktrees in which other
+    sessions worked when the turn began, and tags of commits that a remote has.
     """
     checkout = judge.checkout
     tags = {tree: commit for tree, commit in checkout.tags().items() if tree not in began.known}
@@ -153,7 +154,7 @@ async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
 
 
 async def _with_new_files(commits: dict[str, str], began: Beginning, judge: Judge) -> list[str]:
-    """Those of `commits` (tree → commit) with a file whose content did not exist at the beginning."""
+    """Those of `commits` (tree → commit) that contain a file whose content did not exist when the turn began."""
     new = {tree: commit for tree, commit in commits.items() if tree and tree not in began.known}
     if not new:
         return []

@@ -59,9 +59,9 @@ def roots_of_others(folder: Path, session: str) -> set[str]:
 
 
 class TurnLog:
-    """How the turns and subagents of one session began: a file for each, in a folder of private state.
+    """How the turns and subagents of one session began: one file for each, in a folder of private state.
 
-    With a prompt id, a turn's beginning is written only once: an agent cannot change it by sending the prompt event
+    If a turn has a prompt id, its beginning is written only once: an agent cannot change it by sending the prompt event
     again.
     """
 
@@ -69,8 +69,8 @@ class TurnLog:
         self.folder = folder / _hashed_name(session)
 
     def begin_turn(self, prompt: str, beginning: Beginning) -> None:
-        """Record a turn's beginning. Older versions of Claude Code send no prompt id: then the beginning replaces that
-        of the previous turn."""
+        """Record a turn's beginning. Older versions of Claude Code send no prompt id; then this beginning replaces the
+        beginning of the previous turn."""
         self._write("first", beginning, again=False)
         self._write(f"turn-{_hashed_name(prompt)}", beginning, again=not prompt)
 
@@ -92,7 +92,8 @@ class TurnLog:
         return self._read_beginning(f"agent-{_hashed_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
-        """Whether all changes are this subagent's own: no other subagent of the session has worked since it began."""
+        """Whether this subagent made all changes since it began: no other subagent of the session has worked in that
+        time."""
         beginning = self.agent(agent)
         others = [
             self._read_beginning(path.stem)

@@ -1,5 +1,6 @@
-"""Attempts at paid calls: each is a row that is written before the call is made. A call has at most one open attempt;
-its first result counts, and of later results only the cost is recorded.
+"""Attempts at paid calls: each attempt is a row that is written before the call is made.
+
+A call has at most one open attempt. The call's first result counts. Of later results, only the cost is recorded.
 
 A row's state is `open`, `lost`, `late`, or how the call ended. `lost`: the attempt's lease has expired, or its driver
 has given the run back or is gone; how the attempt ended may still be reported. `late`: the attempt ended after its
@@ -29,11 +30,11 @@ class Driver:
 
 
 def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: UUID) -> None:
-    """Open an attempt at this call; if one is already open in this driver's state folder, keep it. The transaction `db`
-    also reserves the budget.
+    """Open an attempt at this call, or keep the attempt that is already open in this driver's state folder. The
+    transaction `db` also reserves the budget.
 
-    Raises Postponed while the agent's cap is reached, or while an attempt in another state folder may be running: then
-    the call must not be made yet. The caller must hold the run's newest epoch and have locked the run's row.
+    Raises Postponed if the call must not be made yet, because the agent's cap is reached, or because an attempt in
+    another state folder may be running. The caller must hold the run's newest epoch and have locked the run's row.
     """
     values = (
         run,
@@ -52,12 +53,12 @@ def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: 
 
 
 def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late: bool = False) -> None:
-    """Record how an attempt ended and what it cost, in the transaction `db` that also settles its budget. The step's
+    """Record how an attempt ended and what it cost. The transaction `db` also settles the attempt's budget. The step's
     result is recorded elsewhere.
 
-    `late`: this driver has lost the run, so the result does not count, and the attempt is recorded as late. If this
-    machine gets the run back before another machine has made the call, the result counts after all: a second call of
-    this function, without `late`, replaces the record.
+    `late`: this driver has lost the run, so the attempt is recorded as late, and its result does not count. If this
+    machine gets the run back before another machine has made the call, the result counts after all. Then a second call
+    of this function, without `late`, replaces the record.
     """
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
     newest = """select max(number) from attempt where run = %s and key = %s and call = %s

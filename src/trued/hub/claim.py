@@ -14,8 +14,8 @@ LOOK_S = 1.0  # how often a driver checks whether its run was cancelled
 
 
 class Claim:
-    """While the claim is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing. When
-    its lease has expired, another driver may take the next epoch. Then the database refuses the old driver's writes."""
+    """Renews the lease of a run while the claim is open. If the driver is killed, frozen or cut off, the lease expires.
+    Then another driver may take the next epoch, and the database refuses the old driver's writes."""
 
     def __init__(
         self,
@@ -27,10 +27,10 @@ class Claim:
         end_driver: Callable[[], None] | None = None,
         lease_file: LeaseFile | None = None,
     ) -> None:
-        """`database`: connections for this claim only, which it closes. `place`: the name of the state folder in which
-        this driver's agents work. The claim renews the leases of attempts there, and of no others. `end_driver`: called
-        when the run was cancelled, and when another driver has taken it. `lease_file`: where supervisors read how long
-        this driver's agents may work."""
+        """`database`: connections that only this claim uses, and that `close` closes. `place`: the name of the state
+        folder in which this driver's agents work. The claim also renews the leases of attempts in this folder.
+        `end_driver`: called when the run was cancelled, and when another driver has taken the run. `lease_file`: tells
+        supervisors how long this driver's agents may work."""
         self.epoch, self._database, self._run, self._lease_s, self._place = epoch, database, run, lease_s, place
         self._end_driver, self._lease_file = end_driver or (lambda: None), lease_file
         self._over = threading.Event()
@@ -57,8 +57,8 @@ class Claim:
         self._database.close()
 
     def allow(self, asked: float) -> None:
-        """Let agents work until shortly before the end of the lease that was requested at `asked`. No other driver may
-        take the run before that lease ends."""
+        """Let agents work until shortly before the lease ends. `asked`: when the lease was requested. No other driver
+        may take the run before the lease ends."""
         if self._lease_file:
             self._lease_file.extend(asked + self._lease_s * (1 - MARGIN))
 

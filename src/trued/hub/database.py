@@ -116,8 +116,8 @@ class Database:
             return None
 
     def try_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """Like `rows_unsynced`, without waiting; None if the database is unavailable. If it is already known to be
-        unavailable (`is_away`), nothing is sent."""
+        """Like `rows_unsynced`, but without waiting: returns None if the database is unavailable. If the database is
+        already known to be unavailable (`is_away`), nothing is sent."""
         for _ in range(0 if self.is_away else 2):  # twice: if the connection was cut, the second try makes a new one
             try:
                 return self._send(lambda db: _rows(db, statement, values), synced=False)
@@ -152,9 +152,9 @@ class Database:
         return True
 
     def migrate(self, then: Callable[[Connection], None] | None = None) -> None:
-        """Create the tables, or migrate them if they have an older format. `then` is called after migrating older
-        tables, in the same transaction, but not after creating tables. If `read_only`, only check that the tables have
-        the format of this version. Raises StateFailed for tables of another version that cannot be migrated."""
+        """Create the tables, or migrate tables of an older format. If older tables are migrated, `then` is called in
+        the same transaction. If `read_only`, only check that the tables have the format of this version. Raises
+        StateFailed if the tables do not fit this version and cannot be migrated."""
         if self.read_only:
             self._check(self._version_found())
             return
@@ -218,8 +218,8 @@ class Database:
             time.sleep(AGAIN_S)
 
     def _send(self, send: Callable[[Connection], T], *, synced: bool) -> T:
-        """Send once. The lock is held only for this one try, so that other threads can send while this one waits to
-        retry."""
+        """Call `send` once, without retrying. The lock is held only for this one try, so other threads can send before
+        this thread tries again."""
         with self._turn:
             db = None
             try:

@@ -42,11 +42,11 @@ WAITS = f"{WILL_BE_DRIVEN} and (until is null or until <= clock_timestamp())"  #
 
 
 class PostgresJournal(JournalQueries):
-    """All runs of one hub. `of(run)` is the part that one run may write.
+    """The journal of all runs of one hub. `of(run)` is the part that this run may write.
 
-    A run is driven under an epoch: `claim` takes the next one. Steps, questions and spending are written only while
-    this epoch is the newest, which the writing statement itself checks. After a claim is lost, all writes about the run
-    through this object raise Fenced.
+    A run is driven under an epoch. `claim` takes the next epoch. Steps, questions and spending are written only while
+    the driver's epoch is the newest: each writing statement checks that. After a claim is lost, all writes about the
+    run through this object raise Fenced.
     """
 
     _dialect = Dialect(number="n", position="strpos", role="role", lean="coalesce(lean, data)", bare="bare")
@@ -65,9 +65,9 @@ class PostgresJournal(JournalQueries):
     ) -> None:
         """`name`: the name of this machine or worker, for people.
 
-        `home`: the state folder, with the work of runs. A run that was added with a home is driven only with the same
-        home, unless its work can be fetched from the hub's store. If the driver of a run died in this home, the run can
-        be taken over at once, before its lease expires.
+        `home`: the state folder, with the work of runs. A run that was added with a state folder is driven only with
+        the same folder, unless the run's work can be fetched from the hub's store. If a driver with this folder died,
+        its run can be taken over at once, before the lease expires.
 
         `retry_s`: how long to retry while the database is unavailable; a driver of a run retries for a whole lease.
 
@@ -106,8 +106,8 @@ class PostgresJournal(JournalQueries):
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
-        """Add a run with all its inputs, in one write. `queue`: the queue into which `put` will put the run. Raises
-        Busy if another process has just added a run with this id."""
+        """Add a run with all its inputs, in one write. `queue`: the queue into which `put` will put the run; "" for
+        none. Raises Busy if another process has just added a run with this id."""
         now = self.clock()
         if queue:
             given = record.model_dump(mode="json")
@@ -129,15 +129,15 @@ class PostgresJournal(JournalQueries):
             raise Busy(f"there is a run {run} already: another process has just added it")
 
     def put(self, run: str) -> None:
-        """Put the run into its queue, unless it is there already; if it is being driven, it is driven again later."""
+        """Put the run into its queue, unless it is there already. A run that is being driven will be driven again."""
         self._rows("select ask_for_drive(%s)", (run,))
 
     def queue_of(self, run: str) -> str:
         return "".join(row["queue"] for row in self._rows("select queue from run where id = %s", (run,)))
 
     def queued(self, run: str = "") -> dict[str, str]:
-        """For every run that waits in a queue, or only for the named one: run → a sentence that says why no worker
-        drives it yet."""
+        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue. `run`: only this run;
+        "" for all."""
         where = f"queue <> '' and {WAITS} and %s in ('', id)"
         runs = self._rows(f"select id, queue from run where {where} order by id", (run,))  # noqa: S608
         if not runs:
@@ -166,8 +166,8 @@ class PostgresJournal(JournalQueries):
 
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
-        """Claim the run under its next epoch. Raises Busy while another driver is alive or its lease lasts, and
-        BadInput if the run's work is on another machine."""
+        """Claim the run under its next epoch. Raises Busy while another driver drives the run, or while that driver's
+        lease lasts. Raises BadInput if the run's work is on another machine."""
         with RunLock(self._home, run).hold() if self._home else nullcontext():
             asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
             claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, end_driver, self.lease_file(run))
@@ -190,15 +190,15 @@ class PostgresJournal(JournalQueries):
         self._announced[run] = (boot_time(), self._take(run))
 
     def lease_file(self, run: str) -> LeaseFile | None:
-        """The lease file of a run; None if the run's work stays on this machine, because no other machine can take such
-        a run over."""
+        """The lease file of a run; None if the run's work stays on this machine. Then the file is not needed, because
+        no other machine can take over the run."""
         if not self._home or not self.travels:
             return None
         return self._lease_files.setdefault(run, LeaseFile(self._home / "runs" / run / "lease"))
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven; 0 if nobody drives it: for example, its lease has expired, or its
-        driver died on this machine.
+        """The epoch under which the run is driven. 0 if nobody drives the run, for example because the lease has
+        expired, or because the driver died on this machine.
 
         A run that a worker will drive counts as driven: under its last epoch, or under 1 if it has none yet.
         """
@@ -220,8 +220,8 @@ class PostgresJournal(JournalQueries):
         return int(row["epoch"]) if row["holds"] and not is_dead else 0
 
     def cancel(self, run: str) -> None:
-        """Mark the run as cancelled; the claim of its current or next driver checks for this mark. If the run has a
-        queue, also ask for a drive, which ends the run."""
+        """Mark the run as cancelled. The run's current or next driver sees the mark and ends the run. If the run has a
+        queue, also ask for a drive, so that a worker ends it."""
 
         def say(db: Connection) -> None:
             db.execute("update run set cancelled = true where id = %s", (run,))
@@ -334,15 +334,16 @@ class PostgresJournal(JournalQueries):
         return ((row["n"], row["key"], row["ended"], row["value"]) for row in rows)
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless there is one of the same contract, or of the same requirement at the same commit.
-        With `instead`, record it anyway: the newest counts. Returns whether it was recorded."""
+        """Record an approval or rejection. Refuse it if the run already has a decision on the same contract, or on the
+        same requirement at the same commit. With `instead`, refuse nothing: the newest decision counts. Returns
+        whether the decision was recorded."""
         return self._decide(run, [(approval, None)], instead=instead) is None
 
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write. If `approve` would refuse any of them,
-        record nothing and return the first one that it would refuse. Returns None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write, and return None. If `approve` would refuse
+        one of them, record nothing and return the first that it would refuse."""
         return self._decide(run, decisions, instead=instead)
 
     def _decide(
@@ -373,7 +374,8 @@ class PostgresJournal(JournalQueries):
         return self._database.transaction(record)
 
     def add_comment(self, run: str, comment: Comment, event: "Callable[[int], JournalEvent]", key: str) -> int:
-        """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
+        """Record a comment, and the event that `event` makes from the comment's number, in one write. Returns the
+        comment's number."""
         now, token = self.clock(), uuid.uuid4()
         values = (run, comment.to, comment.text, comment.who, comment.way, comment.stops, now, token)
 
@@ -473,7 +475,7 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
         """Write an event for people, and pass it to the listener. If this process drives the run and the database is
-        unavailable, both happen later. Raises Fenced if another driver has the run."""
+        unavailable, write the event and pass it on later. Raises Fenced if another driver has the run."""
         now, epoch = self.journal.clock(), self.journal._epochs.get(self.run, 0)
         values = _event_values(self.run, epoch, now, key, event, uuid.uuid4())
 
@@ -507,8 +509,8 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         return None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """Record an answer unless there is one, and ask for a drive of the run if it has a queue. Returns whether the
-        answer was recorded."""
+        """Record an answer, unless the question has one already. After recording it, ask for a drive of the run if the
+        run has a queue. Returns whether the answer was recorded."""
         now = self.journal.clock()
         sets = "answer = %s, comment = %s, who = %s, answered_at = %s"
         given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # unanswered, or this answer is sent twice
@@ -525,9 +527,9 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         return self.journal._database.transaction(record)
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """Let `decide` reserve or settle the budget of a call, in one synced transaction, for which other writers of
-        this run wait. Returns the spend that was written; None if `decide` returned None. Raises Fenced if another
-        driver has the run; the cost of a call that has ended is recorded all the same."""
+        """Let `decide` reserve or settle the budget of a call, and write the spend that `decide` returns. Returns this
+        spend, or None if `decide` returned None. All of this is one synced transaction, and other writers of this run
+        wait for its end. Raises Fenced if another driver has the run, but still records the cost of an ended call."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 
@@ -595,8 +597,8 @@ def _event_values(
 
 
 def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
-    """This state folder's unique name, or None if it has none; with `create`, it gets one. Raises StateFailed if the
-    name cannot be read."""
+    """The unique name of this state folder; None if it has no name. With `create`, a folder without a name gets one.
+    Raises StateFailed if the name cannot be read."""
     file = home / PLACE
     if not file.exists() and create:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -629,8 +631,8 @@ def is_named_here(home: Path, *, create: bool) -> bool:
 
 
 def _why_queued(queue: str, refused: dict[str, str]) -> str:
-    """Why a run that waits in this queue is not driven yet. `refused`: each living worker of the queue → why that
-    worker does not drive the run, or "" if it would."""
+    """Why a run that waits in this queue is not driven yet. `refused`: living worker of the queue → why this worker
+    does not drive the run; "" if it would drive the run."""
     why = "; ".join(f"{name}: {why}" for name, why in refused.items() if why)
     if not refused:
         return f"no worker of the queue {queue} is running: the run waits for one"

@@ -35,10 +35,10 @@ NO_PICKLE = """
 
 
 def prepare_queue(database: Database, worker_role: str) -> None:
-    """Create or migrate DBOS's tables, for the owner and this role. The tables refuse pickled rows, because a row of
-    that kind could run any code in the worker that reads it.
+    """Create or migrate DBOS's tables, for the owner and this role. The tables refuse pickled rows, because a pickled
+    row could run any code in the worker that reads the row.
 
-    Safe to repeat. Raises StateFailed if it fails.
+    Safe to repeat. Raises StateFailed if DBOS cannot create or migrate its tables.
     """
     from dbos import DBOS  # slow to load
 
@@ -68,7 +68,7 @@ class DriveQueue:
         self._client: DBOSClient | None = None
 
     def listen(self, drive: Callable[[str, int], None]) -> None:
-        """Take drives from this queue: for each one, call `drive` with its run and number, in a thread of its own.
+        """Take drives from this queue. For each drive, call `drive` with its run and number, in a thread of its own.
 
         Raises StateFailed if DBOS cannot start, for example because its tables are of another version.
         """
@@ -104,7 +104,7 @@ class DriveQueue:
             raise StateFailed(f"{what}: run `trued hub init` as its owner, or upgrade trued") from error
 
     def move(self, drives: Sequence[str], queue: str) -> None:
-        """Move these drives to the queue with this name, where they start over, whichever worker had them."""
+        """Move these drives to the queue `queue`. They start over there, even if another worker had begun them."""
         if self._client is not None and drives:
             self._client.resume_workflows(list(drives), queue_name=queue)
 
@@ -137,8 +137,8 @@ def _client(database: Database) -> "DBOSClient":
 
 
 def _url(database: Database) -> str:
-    """The database's address as a SQLAlchemy URL. Parameters that have no place of their own in such a URL go into its
-    query string."""
+    """The database's address as a SQLAlchemy URL. Parameters for which such a URL has no field go into its query
+    string."""
     from sqlalchemy import URL
 
     given: Mapping[str, Any] = conninfo_to_dict(database.info)

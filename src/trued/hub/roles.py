@@ -1,5 +1,8 @@
-"""The three roles of a hub: the owner creates the tables, workers drive runs, and askers act for people: they ask for
-runs, read everything, answer and comment."""
+"""The three roles of a hub: owner, worker and asker.
+
+The owner creates the tables. Workers drive runs. Askers act for people: they ask for runs, read everything, answer and
+comment.
+"""
 
 from psycopg import sql
 

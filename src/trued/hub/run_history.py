@@ -56,7 +56,7 @@ def sealed(rows: Iterable[Row]) -> dict[str, int]:
 
 
 def accepted_grade(inputs: str) -> str:
-    """The grade that the user accepts, according to these inputs; "" if they do not say."""
+    """The grade that the user accepts, from a run's inputs as JSON; "" if the inputs name none."""
     try:
         found = json.loads(inputs)["settings"]["accept"]
     except (ValueError, LookupError, TypeError):

@@ -15,8 +15,8 @@ ESTIMATED = "estimated"  # stored beside the claims: false if the agent itself r
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
-    """An event's data as JSON, without its brief; of its reply, only the fields that claim a result and the beginning
-    of `summary`. None if nothing is left out."""
+    """An event's data as JSON, without its long texts. The brief is left out, and so is the reply, except the fields
+    that claim a result and the beginning of `summary`. None if nothing is left out."""
     if kind == "asked":
         return _compact({name: value for name, value in data.items() if name != "brief"})
     if kind != "answered":
@@ -37,7 +37,7 @@ def lean(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def bare(data: Mapping[str, Any]) -> str:
-    """Only those facts in an event's data that contain no text of an agent (FACTS), as JSON."""
+    """The facts in an event's data that contain no text of an agent (FACTS), as JSON."""
     return _compact({name: _number(data[name]) for name in FACTS if data.get(name) is not None})
 
 
@@ -57,7 +57,8 @@ def claims(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def folded(kind: str, data: str) -> str:
-    """The lean data for views that fold events: for `CallAsked`, only role, agent and whether it resumes a session."""
+    """Lean data, shortened once more for views that fold events. For `CallAsked`, only role, agent and whether the call
+    resumes a session stay."""
     if kind != CallAsked.KIND:
         return data
     whole = json.loads(data)
@@ -66,7 +67,7 @@ def folded(kind: str, data: str) -> str:
 
 
 def _number(value: object) -> object:
-    """The same value, but 1 and 0 for true and false, as in the embedded journal."""
+    """The value, with true and false as 1 and 0, as in the embedded journal."""
     return int(value) if isinstance(value, bool) else value
 
 

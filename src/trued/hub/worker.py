@@ -65,7 +65,8 @@ class Drive:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Whether this worker may drive a run. Checked again after `until`, or when `asked` or `settings` has changed."""
+    """The result of checking whether this worker may drive a run. The check is repeated after `until`, or when `asked`
+    or `settings` has changed."""
 
     why: str  # why the worker may not drive the run; "" if it may
     asked: float  # how many drives of the run had been asked for; infinite if a later request changes nothing
@@ -146,8 +147,8 @@ class Worker:
         return 0
 
     def _tell_systemd(self) -> None:
-        """If systemd watches this worker, report that the worker does not hang. systemd restarts a worker that hangs;
-        the new process adopts the agents of the old one while their lease lasts."""
+        """If systemd watches this worker, report that the worker does not hang. systemd restarts a worker that hangs.
+        Then the new process adopts the old one's agents, as long as their lease lasts."""
         if address := self._environ.get(NOTIFY):
             with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
                 said.sendto(b"WATCHDOG=1", address.replace("@", "\0", 1) if address.startswith("@") else address)
@@ -158,8 +159,8 @@ class Worker:
         self._clean_up()
 
     def _clean_up(self) -> None:
-        """Remove the folders that ended runs left in this state folder: a worker that lost a run to another one leaves
-        them behind."""
+        """Remove the folders that ended runs left in this state folder. A worker that lost a run to another worker
+        leaves such folders behind."""
         left = {path.parent.name for name in LEFT for path in self._home.glob(f"runs/*/{name}")} - self._drives.keys()
         if not left:
             return
@@ -170,8 +171,8 @@ class Worker:
                 asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Call `do`, and print an error instead of raising it: this worker and others soon call `do` again. An error is
-        not printed if the last call failed with the same one."""
+        """Call `do`, and print an error instead of raising it, because this worker or another soon does the same work
+        again. If several calls in a row fail with the same error, it is printed once."""
         failed = ""
         self._tell_systemd()  # before each call, since an unavailable database can block it for a minute
         try:
@@ -196,7 +197,7 @@ class Worker:
     # -- one drive -----------------------------------------------------------------------------------------------------
 
     def _drive(self, run: str, number: int) -> None:
-        """Drive a run until it ends, waits for a person, or this worker ends. Runs in a thread of DBOS."""
+        """Drive a run until it ends or waits for a person, or until this worker ends. Runs in a thread of DBOS."""
         if not self._workers.is_alive(self._offer.name, self.life):
             return  # the worker that declares this one dead gives the drive to another
         with self._open_store() as (store, journal):
@@ -317,8 +318,8 @@ class Worker:
         return f"{self._offer.name} may not use {lacking}" if lacking else ""
 
     def _put_into_queue(self, run: str, number: int, *, again: bool) -> None:
-        """Put the next drive of the run into its queue, if `again` is set, or if somebody asked for one after drive
-        `number` had begun."""
+        """Put the next drive of the run into the run's queue if `again` is set, or if somebody asked for a drive after
+        drive `number` had begun. Otherwise do nothing."""
         where = f"id = %s and (%s or {ASKED_FOR})"
         statement = f"select put_drive(id, %s, %s) from run where {where}"  # noqa: S608  (constants)
         self._database.rows(statement, (number, AGAIN_S if again and self._takes else 0.0, run, again))

@@ -1,4 +1,4 @@
-"""JournalQueries and RunQueries: the reads of `JournalStore` and `Journal` that all databases answer alike."""
+"""JournalQueries and RunQueries: the reads of `JournalStore` and `Journal` that are the same for all databases."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class Dialect:
 
 
 class JournalQueries(ABC):
-    """Reads from the tables of a journal; they have the same names and columns in every database.
+    """Reads from the tables of a journal, which have the same names and columns in every database.
 
     Statements mark their values with `?`, and contain neither `?` nor `%` otherwise.
     """
@@ -63,8 +63,8 @@ class JournalQueries(ABC):
         return str(self._select("select inputs from run where id = ?", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
-        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or
-        several."""
+        """The run with the id `name`, or the only run whose id begins with `name`. Raises BadInput if no run or several
+        runs fit."""
         return select_run(self.runs(), name)
 
     def runs_at_work(self) -> list[str]:
@@ -85,8 +85,7 @@ class JournalQueries(ABC):
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
         """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
 
-        `lean`: briefs are left out, and of a reply only the fields that claim a result and the beginning of its
-        `summary` stay.
+        `lean`: without briefs. A reply keeps only the fields that claim a result, and the beginning of its `summary`.
         """
         return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
 
@@ -100,16 +99,16 @@ class JournalQueries(ABC):
         return self._events(f"run = ? and kind in ({_marks(kinds)})", (run, *kinds), lean=lean)
 
     def events_of_call(self, run: str, key: str) -> list[Event]:
-        """The complete events under one key, oldest first: those of one call, with its brief and reply."""
+        """The complete events of the call with this key, oldest first. They contain its brief and reply."""
         return self._events("run = ? and key = ?", (run, key))
 
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> tuple[int, list[Event]]:
-        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
-        the newest of them before the id `before`, newest first.
+        """Find the events of a run that have all these words in kind, key or lean data. Returns their number, and at
+        most `limit` of them, newest first. `before`: returns only events before this id; 0 for all.
 
-        `silent`: roles whose texts stay hidden. Of events with such a role in their data or key, only facts that
+        `silent`: roles whose texts stay hidden. If an event has a silent role in its data or key, only its facts that
         contain no text of an agent are searched and returned.
         """
         sql = self._dialect
@@ -155,8 +154,8 @@ class JournalQueries(ABC):
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
-        around them, begins with one of these."""
+        """Key, begin and end of each step, oldest first. `names`: only steps that have one of these names at the
+        beginning of their key, or after a slash in it."""
         where, values = self._step_name_condition(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by {self._dialect.number}"  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in self._select(statement, (run, *values))]
@@ -165,8 +164,8 @@ class JournalQueries(ABC):
         return int(self._select("select count(*) as number from step where run = ?", (run,))[0]["number"])
 
     def _step_name_condition(self, names: Sequence[str]) -> tuple[str, list[str]]:
-        """A condition, and its values, for steps whose own name, or the name of a scope around them, begins with one of
-        `names`; without names, for all steps."""
+        """The SQL condition for steps that have one of `names` at the beginning of their key, or after a slash in it;
+        also the values for its `?`. Without names, the condition is true for all steps."""
         position = self._dialect.position
         condition = " or ".join([f"{position}(key, ?) = 1 or {position}(key, ?) > 0"] * len(names))
         return f"({condition or 'true'})", [value for name in names for value in (name, f"/{name}")]
@@ -182,7 +181,7 @@ class JournalQueries(ABC):
         return [(row["run"], spending_of(row)) for row in self._select(statement, (since, workflow))]
 
     def past(self, role: str, agent: str) -> "list[Spend]":
-        """What finished calls of this role and agent used, in all runs, newest first; at most PAST calls."""
+        """What the newest PAST finished calls of this role and agent used, in all runs, newest first."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._select(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [spend_of(row) for row in rows]
@@ -248,14 +247,16 @@ class RunQueries(Generic[Store]):
 
 
 def _marks(values: Sequence[object]) -> str:
-    """A `?` for each value, for use in `in (…)`; without values `null`, with which that condition is never true."""
+    """A `?` for each value, for use in `in (…)`. Without values: `null`, because `in (null)` is never true."""
     return ", ".join("?" * len(values)) or "null"
 
 
 def _in_lower_case(text: str, word: str) -> tuple[str, list[str]]:
-    """SQL that turns a text into lower case, so that it can be searched for `word`, and the values for the `?` in that
-    SQL. In SQLite, and in some locales of Postgres, `lower` folds only ASCII letters. So the SQL also replaces each
-    other letter that the word has."""
+    """An SQL expression for `text` in lower case, to be searched for `word`; also the values for its `?`.
+
+    In SQLite, and in some locales of Postgres, `lower` folds only ASCII letters. So the expression also replaces the
+    capitals of all other letters in `word`.
+    """
     others = [letter for letter in dict.fromkeys(word.lower()) if not letter.isascii()]
     letters = [(capital, other) for other in others if len(capital := other.upper()) == 1 and capital != other]
     folded = f"{'replace(' * len(letters)}lower({text}){', ?, ?)' * len(letters)}"

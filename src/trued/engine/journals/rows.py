@@ -18,7 +18,8 @@ _PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "
 
 
 def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
-    """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or several."""
+    """The run with the id `name`, or the only run whose id begins with `name`. Raises BadInput if no run or several
+    runs fit."""
     fitting = [run for run in runs if run.id == name] or [run for run in runs if run.id.startswith(name)]
     if len(fitting) == 1 and name:
         return fitting[0]
@@ -44,8 +45,8 @@ def event_of(row: Mapping[str, Any]) -> Event:
 
 
 def recorded_result(rows: Sequence[Mapping[str, Any]], run: str, key: str, inputs: str) -> str | None:
-    """The result in the row of the step `key`; None if there is no row. Raises Diverged if it was recorded for other
-    inputs."""
+    """The result in the row of the step `key`; None if there is no row. Raises Diverged if the step was recorded with
+    other inputs."""
     if rows and rows[0]["inputs"] != inputs:
         raise Diverged(f"step {key!r} of run {run} was recorded with other inputs: start a new run")
     return str(rows[0]["value"]) if rows else None
@@ -84,7 +85,7 @@ def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, 
 
 
 def spend_of(row: Mapping[str, Any]) -> "Spend":
-    """The spending in a row of the table `spend`."""
+    """The spend in a row of the table `spend`."""
     from trued.wire import Amount, Spend  # imported here, because only readers of calls need it
 
     def amounts(of: str) -> "Amount":
@@ -94,7 +95,7 @@ def spend_of(row: Mapping[str, Any]) -> "Spend":
 
 
 def spending_of(row: Mapping[str, Any]) -> "Spend":
-    """The spend in a row with only these columns of the table `spend`: step, role, agent, used amount, cost."""
+    """The spend in a row of the table `spend` that has only the columns for step, role, agent, used amount and cost."""
     from trued.wire import Amount, Spend
 
     spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])
@@ -104,9 +105,8 @@ def spending_of(row: Mapping[str, Any]) -> "Spend":
 class KnownSpends:
     """A cache of one run's spends, so that a long run reads only its new rows.
 
-    Rows are numbered in the order of writing, and a row that is written again gets a higher number. `read` notices rows
-    that were removed or renumbered by hand. The cache relies on a run having only one driver: no other process writes
-    rows.
+    Rows are numbered in the order of writing, and a row that is written again gets a higher number. `read` notices if
+    somebody removed or renumbered rows by hand. Only the run's driver writes rows, and a run has only one driver.
     """
 
     def __init__(self) -> None:
@@ -119,9 +119,10 @@ class KnownSpends:
     def read(self, query: Callable[[int], Iterable[Mapping[str, Any]]]) -> "list[Spend]":
         """All spends of the run, in the order of writing.
 
-        `query` returns the rows with a higher number (`n`) than the given one, in order. Each row also says how
-        many rows the run has (`size`), and the sum of their numbers (`total`). If no row has a higher number, `query`
-        returns one row whose `n` is None. If `size` and `total` do not fit the known rows, everything is read again.
+        `query` returns the rows whose number (`n`) is higher than the given number, in order. Each row also says how
+        many rows the run has (`size`), and the sum of all their numbers (`total`). If no row has a higher number,
+        `query` returns one row whose `n` is None. If `size` or `total` differs from what is known, all rows are read
+        again.
         """
         if not self._take(query(self._last)):
             self._forget()

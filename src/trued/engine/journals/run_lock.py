@@ -11,7 +11,7 @@ from trued.support import processes
 
 
 class RunLock:
-    """The lock of one run, as a file in its folder that names the process which holds it."""
+    """The lock of one run: a file in the run's folder that names the process which holds the lock."""
 
     def __init__(self, home: Path, run: str) -> None:
         self._run, self._file = run, home / "runs" / run / "lock"
@@ -43,7 +43,7 @@ class RunLock:
             os.close(handle)
 
     def holder(self) -> int:
-        """The id of the process that holds the lock, or announced that it will; 0 for none. Takes no lock."""
+        """The id of the process that holds the lock, or announced that it will take the lock; 0 if there is none."""
         try:
             who = self._file.read_text()
         except OSError:

@@ -96,7 +96,7 @@ MIGRATIONS = (
 
 
 class SqliteJournal(JournalQueries):
-    """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
+    """The journal of all runs of one TRUED_HOME. `of(run)` is the part that this run may write."""
 
     _dialect = Dialect(number="rowid", position="instr", role="json_extract(data, '$.role')", lean=LEAN, bare=BARE)
 
@@ -297,7 +297,7 @@ class SqliteJournal(JournalQueries):
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
         """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`.
 
-        Results are read one at a time: those of a long run are many megabytes.
+        Results are read one at a time, because a long run has many megabytes of results.
         """
         where, values = self._step_name_condition(names)
         statement = f"select rowid, key, ended from step where run = ? and rowid > ? and {where} order by rowid"  # noqa: S608
@@ -305,8 +305,9 @@ class SqliteJournal(JournalQueries):
             yield number, key, ended, self._rows("select value from step where rowid = ?", (number,))[0][0]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless there is one of the same contract, or of the same requirement at the same commit.
-        With `instead`, record it anyway: the newest counts. Returns whether it was recorded."""
+        """Record an approval or rejection. Refuse it if the run already has a decision on the same contract, or on the
+        same requirement at the same commit. With `instead`, refuse nothing: the newest decision counts. Returns
+        whether the decision was recorded."""
         now = self.clock()
         with self.writing(self._synced) as db:
             if not instead and _is_decided(db, run, approval):
@@ -317,8 +318,8 @@ class SqliteJournal(JournalQueries):
     def decide(
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
-        """Record all of these approvals, each with its event, in one write. If `approve` would refuse any of them,
-        record nothing and return the first one that it would refuse. Returns None if all were recorded."""
+        """Record all of these approvals, each with its event, in one write, and return None. If `approve` would refuse
+        one of them, record nothing and return the first that it would refuse."""
         now = self.clock()
         with self.writing(self._synced) as db:
             for approval, _ in () if instead else decisions:
@@ -330,7 +331,8 @@ class SqliteJournal(JournalQueries):
         return None
 
     def add_comment(self, run: str, comment: Comment, event: "Callable[[int], JournalEvent]", key: str) -> int:
-        """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
+        """Record a comment, and the event that `event` makes from the comment's number, in one write. Returns the
+        comment's number."""
         now, row = self.clock(), (comment.to, comment.text, comment.who, comment.way, comment.stops)
         with self.writing(self._synced) as db:
             statement = "insert into comment (run, sent_to, text, who, way, stops, at) values (?, ?, ?, ?, ?, ?, ?)"
@@ -422,7 +424,7 @@ class RunJournal(RunQueries[SqliteJournal]):
         return PersonAnswer(*rows[0]) if rows[0]["answer"] else None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """Record an answer unless there is one. Returns whether it was recorded."""
+        """Record an answer, unless the question has one already. Returns whether the answer was recorded."""
         values = (answer, comment, who, self.journal.clock(), self.run, key)
         sets = "answer = ?, comment = ?, who = ?, answered_at = ?"
         with self.journal.writing(self.journal._synced) as db:
@@ -430,8 +432,8 @@ class RunJournal(RunQueries[SqliteJournal]):
             return db.execute(statement, values).rowcount == 1
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """Call `decide` with the run's spends, and write the spend that it returns (None: nothing), all in one synced
-        transaction, for which other writers wait."""
+        """Call `decide` with the run's spends, write the spend that `decide` returns, and return it. If `decide`
+        returns None, nothing is written. All of this is one synced transaction, and other writers wait for its end."""
         with self.journal.writing(self.journal._synced) as db:
 
             def newer(number: int) -> list[dict[str, object]]:
@@ -454,7 +456,7 @@ class RunJournal(RunQueries[SqliteJournal]):
 
 
 def _is_decided(db: sqlite3.Connection, run: str, approval: Approval) -> bool:
-    """Whether there is an approval of the same contract, or of the same requirement at the same commit."""
+    """Whether the run already has a decision on the same contract, or on the same requirement at the same commit."""
     same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
     same += " and contract = :contract" if approval.is_of_contract else ""
     row = approval_columns(run, approval)

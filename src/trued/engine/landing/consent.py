@@ -14,8 +14,9 @@ OPTIONS = ("yes", "no")
 async def ask_consent(
     context: LandingContext, candidate: LandingCandidate, found: SensitiveChanges
 ) -> LandingResult | None:
-    """Ask a person, once, for consent to exactly these changes. Returns None if there are no changes or the person
-    agrees (or has agreed to them before); otherwise the result with which the landing ends."""
+    """Ask a person for consent to exactly these changes, unless a person has agreed to them before. Returns None if the
+    landing may continue: there are no changes, or a person agreed. Otherwise returns the refusal that ends the
+    landing."""
     journal, request = context.store.writer(context.record), context.request
     key = f"agreed to {found.digest[:SHORT]}"
     if not found or context.store.journal.step(context.record.id, key):

@@ -41,7 +41,7 @@ FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already
 
 
 async def land(store: RunStore, run_id: str, request: LandingRequest, person: Person) -> LandingResult:
-    """Land the run's work on the user's branch, or offer it as a pull request. `person` is asked for consent if needed.
+    """Land the run's work on the user's branch, or offer it as a pull request. `person` is asked if consent is needed.
 
     No branch of the user changes unless the result says `landed`. Raises BadInput for a request that cannot be carried
     out.
@@ -94,7 +94,8 @@ def refusal_of_unproven(store: RunStore, record: RunRecord) -> LandingResult | N
 
 
 def _what_waits(store: RunStore, record: RunRecord) -> tuple[str, str]:
-    """The command that helps, and what the run waits for. If it waits for several things, the command lists them."""
+    """The command that helps, and what the run waits for. If the run waits for several things, the command lists
+    them."""
     found = waits(store, record)
     if len(found) == 1:
         return f"`{found[0].command}`", found[0].what
@@ -123,8 +124,8 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
 
 
 async def _move_local_branch(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> None:
-    """Move the run's local branch to its newest commit, which another machine may have made, unless somebody else moved
-    the branch."""
+    """Move the run's local branch to the run's newest commit, which another machine may have made. If somebody else
+    moved the branch, it stays where it is. Raises BadInput if the run's repository is not on this machine."""
     if not store.travel(record):
         return
     if not Path(record.repository).exists():
@@ -149,9 +150,12 @@ async def _branch_hint(context: LandingContext) -> str:
 
 
 async def _landed_before(context: LandingContext, tip: str) -> LandingResult | None:
-    """The result if the target branch already contains the work, from an earlier `land` (even a killed one) or merged
-    by hand; otherwise None. The result is a refusal if the work was undone since, or if only a part of an unproven run
-    was to land and nothing has proven that part."""
+    """The result if the target branch already contains the work; None if it does not. An earlier `land`, even a killed
+    one, or a merge by hand may have put the work there.
+
+    The result is a refusal if the work was undone since. It is also a refusal if only a part of an unproven run should
+    land, and nothing has proven this part.
+    """
     store, head = context.workspace.store, context.record.head
     for landing in reversed(begun_landings(context.store, context.record.id)):
         same = (landing.onto, landing.head) == (context.onto, head) and await store.has_commit(landing.commit)
@@ -170,8 +174,8 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
 
 
 async def _undone(context: LandingContext, landing: LandingRecord, tip: str) -> LandingResult | None:
-    """The refusal if the branch contains the run's commit, but every file that the run changed has its old content;
-    else None."""
+    """The refusal if the target branch contains the landed commit, but every file that this commit changed has its old
+    content again; else None."""
     store = context.workspace.store
     before = landing.before if landing.how in (REBASED, MERGED) else context.record.base
     changed = await store.changed_files(before, landing.commit)
@@ -245,8 +249,8 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
 
 
 async def _views(context: LandingContext) -> rebase.HeadViews:
-    """The run's files in folders that every run rewrites completely. At landing they replace an earlier run's files
-    there."""
+    """The run's files in folders that every run rewrites completely. When the run lands, these files replace the files
+    of an earlier run in the same folders."""
     owned = context.store.owned_files(context.record.id)
     whole = [path for path in descriptor(context.record.workflow).rewritten_folders if path in owned]
     record, workspace = context.record, context.workspace
@@ -272,9 +276,12 @@ def _landing_candidate(context: LandingContext, commit: str, tip: str, how: str)
 
 
 async def _prove_landed_commit(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
-    """Prove the commit that will land: the run's verdict is about another commit, and what a check shows depends on the
-    base. If only approvals of single requirements are missing, they are carried over with `--carry`, or if a person
-    confirms that they also apply to this commit."""
+    """Prove the commit that will land. The run's verdict is about another commit, and what a check shows depends on the
+    base.
+
+    If only approvals of single requirements are missing, the run's approvals are carried over. This needs `--carry`, or
+    a person who confirms that the approvals also apply to this commit.
+    """
     known = context.store.evidence(context.record.id) if context.request.through else ()
     proof = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)
     sealed, verdict, key = await proof.seal_and_prove(context.contract, candidate.tip, candidate.commit, candidate.part)

@@ -17,7 +17,8 @@ HOW = "pull request"
 
 
 def is_offered(context: LandingContext) -> bool:
-    """Whether this work is offered as a pull request by default: its workflow does so, and there is a remote forge."""
+    """Whether this work is offered as a pull request by default: the workflow offers pull requests, and there is a
+    remote forge."""
     return descriptor(context.inputs.settings.workflow).offers_pull_request and bool(_forge(context).remote)
 
 

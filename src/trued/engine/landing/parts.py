@@ -1,5 +1,7 @@
-"""Lands the first chunks of a plan without the later ones: takes the commit on which the last of these chunks was
-judged, and proves it again."""
+"""Lands the first chunks of a plan without the later ones.
+
+The commit on which the last of these chunks was judged is proven again.
+"""
 
 from dataclasses import replace
 
@@ -19,11 +21,11 @@ from trued.workspace.git import rebase
 
 
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
-    """The context for landing the plan up to this chunk. The head of its record is the commit on which the chunk was
-    judged last. Its contract has only the requirements of these chunks, and its objections are those against them.
+    """The context for landing the plan's chunks up to this one. The head of the context's record is the commit on which
+    this chunk was judged last. The context's contract and objections leave out the requirements of later chunks.
 
-    Raises BadInput if the plan has no such chunk, if nothing was built for it, if its commit also holds work on other
-    chunks, or if no requirement covers one of the chunks and criteria that would land.
+    Raises BadInput if the plan has no such chunk, if nothing was built for the chunk, if the commit also holds work on
+    chunks that would not land, or if no requirement covers one of the chunks and criteria that would land.
     """
     record, plan = context.record, _plan(context)
     ids = [task.id for task in plan.tasks]
@@ -65,7 +67,7 @@ def _judged_at(store: RunStore, record: RunRecord, chunk: str) -> str:
 
 
 async def _work_on_others(context: LandingContext, commit: str, chunks: list[str]) -> str:
-    """The id of a chunk outside `chunks` whose work the commit also contains; "" if there is none."""
+    """The id of a chunk that is not in `chunks`, but whose work the commit contains; "" if there is none."""
     store = context.workspace.store
     for stored, answered in of_kind(context.store.journal.events(context.record.id), CallAnswered):
         scope = stored.key.partition("/")[0]
@@ -78,8 +80,8 @@ async def _work_on_others(context: LandingContext, commit: str, chunks: list[str
 
 
 async def _open_objections(context: LandingContext, part: Contract, chunks: list[str]) -> tuple[Finding, ...]:
-    """The unsettled objections against requirements of this part. An objection with a case is run again on the part's
-    commit; any other stands until a person accepts the requirement."""
+    """The unsettled objections, except objections to requirements outside `part`. The case of an objection is run again
+    on the part's commit. An objection without a case stands until a person accepts the requirement."""
     store, run = context.store, context.record.id
     kept = {requirement.id for requirement in part.requirements}
     others = {requirement.id for requirement in context.contract.requirements} - kept
@@ -95,7 +97,7 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
 
 
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
-    """An objection to each requirement of a chunk for which nothing was changed; none for chunks that were skipped."""
+    """An objection to each requirement of a chunk for which nothing was changed, unless the chunk was skipped."""
     record, found = context.record, list[Finding]()
     events = context.store.journal.events(record.id)
     skipped = {event.task for _, event in of_kind(events, TaskSkipped)}
@@ -118,7 +120,7 @@ async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str
 
 
 def _narrowed(contract: Contract, plan: Plan, chunks: list[str]) -> Contract:
-    """The contract of only these chunks. Requirements that also need other chunks are dropped; `undecided` names the
+    """The contract of only these chunks, without requirements that also need other chunks. Its `undecided` names the
     chunks and the plan's criteria that are left out."""
     part = chosen_parts(plan, chunks, (), [requirement.covers for requirement in contract.requirements])
     kept = tuple(requirement for requirement in contract.requirements if stands_for_part(requirement, plan, part))

@@ -29,8 +29,8 @@ class LandingRequest(Value):
 
 
 class LandingResult(Value):
-    """The result of a landing. Unless `landed`, no branch of the user has changed. An offered pull request also counts
-    as `landed`."""
+    """The result of a landing. If `landed` is false, no branch of the user has changed. An offered pull request also
+    counts as `landed`."""
 
     run: str
     landed: bool = False
@@ -83,7 +83,8 @@ class LandingCandidate:
 
 
 class LandingRecord(Value):
-    """A landing, recorded before the branch is moved. It has taken place only if the branch contains its commit."""
+    """A landing, recorded before the branch `onto` is moved. The landing has taken place only if `onto` contains
+    `commit`."""
 
     onto: str
     before: str
@@ -97,7 +98,8 @@ class LandingRecord(Value):
 
 
 def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:
-    """The prefix that the journal keys of one landing share. It is unique for commit, target and contract."""
+    """The prefix of all journal keys of one landing. Landings that differ in branch, commits or contract have different
+    prefixes."""
     return landing_part(onto, digest(commit, tip, contract)[:10])
 
 
@@ -116,7 +118,7 @@ def finished_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
 
 
 def contract_and_verdict(store: RunStore, run_id: str, landing: LandingRecord) -> tuple[Contract, Verdict] | None:
-    """Contract and verdict of a landed commit that was proven again; None if it is the run's own commit."""
+    """Contract and verdict of a landed commit that was proven again; None if the run's own commit landed."""
     contract, verdict = [
         store.journal.step(run_id, key) if key else None for key in (landing.contract, landing.verdict)
     ]

@@ -45,8 +45,8 @@ class CarriedApprovals:
 
 
 def carried_approvals(before: Contract, after: Contract, approvals: Iterable[Approval]) -> CarriedApprovals:
-    """The approvals that can be carried over. An approval of the contract applies if requirements and checks are the
-    same; a rejection applies until the person takes it back or the work is changed."""
+    """The approvals that can be carried over. An approval of the contract applies if both contracts have the same
+    requirements and checks. A rejection applies until the person takes it back or the work is changed."""
     given = tuple(approvals)
     same = _agreed(before) == _agreed(after)
     asked = {requirement.id for requirement in after.requirements}
@@ -62,7 +62,7 @@ def carried_approvals(before: Contract, after: Contract, approvals: Iterable[App
 
 
 def _agreed(contract: Contract) -> dict[str, object]:
-    """What an approval of the contract covers: everything but guards, which can only refute."""
+    """What an approval of the contract covers: the requirements and all checks except guards, which can only refute."""
 
     def approved_parts(requirement: Requirement) -> tuple[object, ...]:
         checks = {check_hash(check) for check in requirement.checks} - set(contract.guards)
@@ -78,8 +78,8 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
-    """The approvals in `single` that make the new commit acceptable. Empty if it is accepted without them, or not even
-    with them."""
+    """The approvals in `single` that the new commit needs to be accepted. Empty if the commit is accepted without these
+    approvals, or if they are not enough."""
     short = {requirement.id for requirement in again.found.requirements if not requirement.grade.is_met(again.accept)}
     useful = tuple(approval for approval in single if approval.requirement in short)
     if again.outcome.state == "done" or not useful:
@@ -102,9 +102,8 @@ class RebasedProof:
     async def seal_and_prove(
         self, contract: Contract, base: str, commit: str, part: str
     ) -> tuple[Contract, Verdict, str]:
-        """The contract sealed on `base`, the verdict on `commit`, and the key of the verdict's step.
-
-        If a verdict is recorded, nothing is run again.
+        """Seal the contract on `base`, and prove `commit`. Returns the sealed contract, the verdict, and the key of the
+        verdict's step. Recorded steps are not run again.
         """
         journal = self.store.writer(self.record)
         self.workspace.base = base
@@ -123,8 +122,8 @@ class RebasedProof:
         is_approved = any(not approval.rejected for approval in carried)
 
         def emit_judged(event: JournalEvent) -> None:
-            """Emit the event. If an approval of the contract is carried over, first drop "nobody approved it" from the
-            reasons of a judged requirement."""
+            """Emit the event. If an approval of the contract is carried over, first remove "nobody approved it" from
+            the reasons of a judged requirement."""
             if is_approved and isinstance(event, RequirementJudged):
                 event = event.model_copy(update={"why": without_unapproved(event.why)})
             emit(event)
@@ -151,8 +150,7 @@ class RebasedProof:
         return sealed, Verdict.model_validate_json(await journal.once(key, given, prove_commit)), key
 
     def _key(self, name: str) -> str:
-        """The key of the verdict that counts. An `unjudged` verdict does not count: the next attempt has the next
-        key."""
+        """The key of the recorded verdict that is not `unjudged`. If there is none, the key for the next attempt."""
         number = 1
         while (found := self.store.journal.step(self.record.id, numbered(name, number))) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
