@@ -83,7 +83,7 @@ def verdict(*, refuted: bool = False) -> Verdict:
     judged = tuple(Judged(id=name, text=TEXTS[name], **row) for name, row in rows.items())
     notes = (
         "goal-1: it has no case",
-        "goal-1: POST /cart: the response shows no more than a status",
+        "goal-1: POST /cart: it expects nothing of the response but a status",
         "ship-1: it has no case",
         *(f"no check covers: {TEXTS[name]}" for name in ("goal-1", "ship-1", "plan")),
         BUILT,
@@ -131,7 +131,7 @@ def test_the_end_fits_a_screen_and_says_each_fact_once(width: int) -> None:
     assert commands == [f"trued approve {RUN} goal-1 ship-1", f"trued approve {RUN}"]
     assert f"trued amend {RUN} --add FILE" in words
     assert f"1A, 1B pass on cases by {AGENT} that nobody has approved" in words
-    assert "the response shows no more than a status" in words  # the reason why goal-1 has no case
+    assert "it expects nothing of the response but a status" in words  # the reason why goal-1 has no case
     assert "environment built" not in words
 
 
@@ -178,7 +178,10 @@ def test_notes_hold_only_what_no_row_says() -> None:
     notes = sort_notes(found)
     assert notes.facts == (BUILT,)
     assert notes.unchecked == ("the examiner and the implementers may use models of one vendor",)
-    assert dict(notes.about) == {"goal-1": ("POST /cart: the response shows no more than a status",), "ship-1": ()}
+    assert dict(notes.about) == {
+        "goal-1": ("POST /cart: it expects nothing of the response but a status",),
+        "ship-1": (),
+    }
 
 
 @pytest.mark.spec("DAY-12", "USE-6")

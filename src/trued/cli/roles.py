@@ -48,7 +48,7 @@ app.add_typer(
 
 @group.callback(invoke_without_command=True)
 def roles(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the roles and where each comes from. The project's replace yours, and yours replace the packaged ones.
+    """List the roles and where each comes from. The project's roles replace yours, and yours replace the packaged ones.
 
     `trued roles NAME` prints one in full. Agent files of Claude Code, GitHub Copilot and OpenCode are also roles.
     """

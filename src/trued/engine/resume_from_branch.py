@@ -73,7 +73,7 @@ def find_branch_to_continue(
     """
     if base and named in ("", "HEAD"):
         raise BadInput(
-            "it says where the branch of an earlier run started, but no branch is named",
+            "this commit is where the branch of an earlier run started, but no branch is named",
             "--base",
             "name it: --from BRANCH",
         )

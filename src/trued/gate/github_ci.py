@@ -51,7 +51,7 @@ def to_do(requirements_file: str, *, in_repository: bool) -> list[str]:
         *([] if in_repository else [f"{secret} < {shlex.quote(requirements_file)}"]),
         f"commit {FILE} to the default branch: pull requests are judged by the file there",
         "require the check `gate` in the branch's protection rules, or nothing is blocked",
-        "require branches to be up to date there, or the merged result may differ from what was checked",
+        "require branches to be up to date in the same rules, or the merged result may differ from what was checked",
     ]
 
 

@@ -265,8 +265,8 @@ class AgentCall:
                 # After a resume trued tries again, because the person may have raised the budget.
                 if not context.budget.has_used_up(progress.name) and not progress.has_earlier_report:
                     raise LimitReached(
-                        f"{request.key}: {report.why}; that budget is {request.agent}'s own, and no limit of trued: "
-                        f"raise it there, then `trued resume {context.run}` continues"
+                        f"{request.key}: {report.why}; this budget is {request.agent}'s own, not a limit of trued: "
+                        f"raise it in {request.agent}'s settings, then `trued resume {context.run}` continues"
                     )
                 progress.continue_with(report, f"{self.name}.w{progress.refusals}", progress.brief, interrupted=True)
             else:

@@ -209,7 +209,10 @@ def test_an_agent_of_opencode_says_what_is_not_used_and_may_be_switched_off() ->
     assert {"mode: not used here", "temperature: not used here", "steps: not used here"} <= set(found.notes)
     assert "unknown field layer: not used here" in found.notes
     assert any(note.startswith("unknown field temperatur:") and "temperature?" in note for note in found.notes)
-    assert read("opencode", "---\ndisable: true\n---\nBody.\n").role is None
+    for field in ("disable", "disabled"):
+        reading = read("opencode", f"---\nmode: all\n{field}: true\n---\nBody.\n")
+        assert reading.role is None
+        assert reading.notes[-1] == (3, "the role is switched off")
 
 
 # -- all

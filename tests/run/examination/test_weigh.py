@@ -79,7 +79,7 @@ def test_the_message_names_the_very_exchange_that_cannot_be_run_and_those_before
 def test_exchanges_that_show_nothing_at_all_are_refused_each_by_its_name() -> None:
     found = weighed([exchange("POST", status=201, quotes=FULL), exchange("GET", status=200, quotes=LISTED)])
     assert found.kept == ()
-    assert "POST /items: the response shows no more than a status; GET /items: the" in found.faults[0].what
+    assert "POST /items: it expects nothing of the response but a status; GET /items: it" in found.faults[0].what
 
 
 @pytest.mark.spec("LAW-7", "LAW-11")

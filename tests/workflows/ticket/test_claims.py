@@ -12,8 +12,8 @@ def test_each_claim_that_git_does_not_bear_out_is_a_gap_of_its_own() -> None:
     lying = ImplementerClaims(branch="main", commit="f00", files=("a.py", "b.py"))
     gaps = [gap.what for gap in claim_mismatches(lying, "fix/X-1", ["a.py", "c.py"], known=False)]
     assert gaps == [
-        "it names the branch main, and the work is on fix/X-1",
-        "it names the commit f00, and no such commit is on fix/X-1",
-        "it changed and did not name c.py",
-        "it names and did not change b.py",
+        "the implementer names the branch main, but the work is on fix/X-1",
+        "the implementer names the commit f00, which is not on fix/X-1",
+        "changed but not named: c.py",
+        "named but not changed: b.py",
     ]

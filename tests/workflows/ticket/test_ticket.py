@@ -168,11 +168,11 @@ async def test_no_progress_ends_the_rounds_early_and_claims_that_git_refutes_are
     assert request_of(desk, record) == ""
     refuted = [event.data["what"] for event in events(engine, record, "claim refuted")]
     assert [words.split(",")[0] for words in refuted] == [
-        "it names the branch main",
-        "it names the commit 0000000000000000000000000000000000000000",
-        "it names and did not change other.py",
+        "the implementer names the branch main",
+        "the implementer names the commit 0000000000000000000000000000000000000000",
+        "named but not changed: other.py",
     ]
-    assert "it names the branch main" in runtime.orders[1].brief, "whoever comes next is told"
+    assert "the implementer names the branch main" in runtime.orders[1].brief, "whoever comes next is told"
     handover = (desk.home / "runs" / record.id / "files" / "HANDOVER.md").read_text()
     assert "no progress; the last round had the same gaps as before and changed nothing" in handover
 

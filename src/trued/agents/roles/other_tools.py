@@ -95,9 +95,10 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
         matter = FrontMatter(Located(file, {}), text.removeprefix("\ufeff"), 1)
     reading = RoleReading()
     _note_unused_fields(matter, form, reading)
-    if any(matter.fields.value.get(key) is True for key in ("disable", "disabled")):
-        reading.notes.append((matter.fields.line("disable"), "it is switched off"))
-        return reading
+    for key in ("disable", "disabled"):
+        if matter.fields.value.get(key) is True:
+            reading.notes.append((matter.fields.line(key), "the role is switched off"))
+            return reading
     name = _checked_name(matter, stem, form, reading)
     prompt = without_instructions(matter.body, name)
     if not prompt:

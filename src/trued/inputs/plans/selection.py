@@ -49,7 +49,7 @@ def chosen_parts(
     notes = [f"not chosen, so neither built nor checked: {few(not_chosen, MOST_NAMED)}"]
     if of_whole_plan:
         listed = few([f"“{criterion.text}” ({criterion.source})" for criterion in of_whole_plan], MOST_NAMED)
-        notes.append(f"not checked, because it is not only about the chosen chunks: {listed}")
+        notes.append(f"not only about the chosen chunks, so not checked: {listed}")
     update = {"tasks": tasks, "criteria": criteria, "unread": unread, "undecided": (*plan.undecided, *notes)}
     return plan.model_copy(update=update)
 

@@ -150,7 +150,7 @@ class CallEntry(CallCase):
             raise RuleBroken(f"{what} given", "say what the call returns or what it raises")
         if beside := _beside_object([self.returns, *(self.args_after or ())]):
             raise RuleBroken(
-                f"$object stands for the class alone, and {beside!r} is written beside it",
+                f"$object must be the only key, but {beside!r} is beside it",
                 'write only {$object: "module.Class"}, or a `run` case that prints the value',
             )
         return self
@@ -256,7 +256,7 @@ class ActionEntry(PageAction):
     @model_validator(mode="after")
     def _does_one_thing(self) -> "ActionEntry":
         if not self.verb:
-            raise RuleBroken("it does not do exactly one thing", "write one of click, type, choose, press, wait")
+            raise RuleBroken("an action must do exactly one thing", "write one of click, type, choose, press, wait")
         if (self.verb in ("type", "choose")) != bool(self.field):
             needed = self.verb in ("type", "choose")
             then = 'name its label: field: "Name"' if needed else "leave `field` out"

@@ -89,7 +89,7 @@ def _page(address: str, settings: Settings) -> TicketName | None:
         return TicketName("jira", key.upper(), root, address)
     what = f"{host} is not the Jira of your settings, so no token is sent there"
     raise BadInput(
-        what, address, f'if it is yours, set [tickets] url = "{root}" in your own trued.toml (~/.config/trued)'
+        what, address, f'if this server is yours, set [tickets] url = "{root}" in your own trued.toml (~/.config/trued)'
     )
 
 

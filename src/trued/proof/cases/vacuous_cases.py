@@ -58,7 +58,7 @@ def _why_it_shows_nothing(shown: Shown, known_names: KnownNames) -> str:
     if isinstance(shown, HttpCase):
         telling = [name for name in shown.headers if name.lower() not in PLAIN_HEADERS]
         more = shown.json_ not in NOTHING or (shown.body or "").strip() or telling
-        return "" if more else "the response shows no more than a status"
+        return "" if more else "it expects nothing of the response but a status"
     if isinstance(shown, BrowserCheck) and not [*shown.sees, *shown.tree]:
         return "it only says what the page must not show: an empty page passes it"
     if isinstance(shown, BrowserCheck) and shown.actions:

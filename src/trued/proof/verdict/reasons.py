@@ -242,7 +242,7 @@ def tests_fail_with_files(tests: Sequence[str], paths: Sequence[str]) -> str:
 
 def in_place_of_others(paths: Sequence[str]) -> str:
     """A sentence about new files that have the names of modules outside the project."""
-    return f"the project imports a module of Python's own, or of a package, whose place {listed(paths)} takes"
+    return f"Python would load {listed(paths)} instead of its own modules, or of packages, that the project imports"
 
 
 def hiding_modules(paths: Sequence[str]) -> str:

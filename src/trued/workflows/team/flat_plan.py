@@ -216,9 +216,9 @@ class _FlatPlanReading:
         sentence += f", {done} of them done"
         yield sentence + (f", {failed} failed" if failed else "")
         if self.criteria:
-            yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
+            yield f"{counted(len(self.criteria), 'line of the list is a criterion', 'lines of the list are criteria')}"
         if others := sum(what == "context" for what in self.places.values()):
-            yield f"{counted(others, 'other line of it is in context.md', 'other lines of it are in context.md')}"
+            yield f"{counted(others, 'other line is in context.md', 'other lines are in context.md')}"
 
 
 def _boxed(block: List) -> bool:

@@ -56,7 +56,7 @@ async def start_crew(run: Run, goal: Goal) -> Crew:
     texts = await _files_left(run)
     notes = context_notes(texts.get("context.md") or await run.branch.read(OLD_CONTEXT, run.branch.base) or "")
     if notes and "context.md" not in texts:
-        moved = f"{counted(len(notes), 'line of it is', 'lines of it are')} in context.md now"
+        moved = f"{counted(len(notes), 'line of the file is', 'lines of the file are')} in context.md now"
         await run.record(FileTakenOver(file=OLD_CONTEXT, said=(moved,)))
     records = crew.records.continued(texts)
     notes = tuple(dict.fromkeys((*kind.why, *notes)))

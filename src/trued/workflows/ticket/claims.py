@@ -24,13 +24,13 @@ def claim_mismatches(
     """A minor gap for each claim that git refutes. `known`: whether the claimed commit belongs to the run."""
     wrong: list[str] = []
     if claimed.branch != branch:
-        wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
+        wrong.append(f"the implementer names the branch {claimed.branch or '(none)'}, but the work is on {branch}")
     if claimed.commit and not known:
-        wrong.append(f"it names the commit {claimed.commit[:40]}, and no such commit is on {branch}")
+        wrong.append(f"the implementer names the commit {claimed.commit[:40]}, which is not on {branch}")
     if unnamed := sorted(unnamed_files(claimed.files, files)):
-        wrong.append(f"it changed and did not name {', '.join(unnamed[:20])}")
+        wrong.append(f"changed but not named: {', '.join(unnamed[:20])}")
     if unchanged := sorted(unchanged_files(claimed.files, files)):
-        wrong.append(f"it names and did not change {', '.join(unchanged[:20])}")
+        wrong.append(f"named but not changed: {', '.join(unchanged[:20])}")
     return tuple(Finding(what=what, severity=Severity.MINOR, by=ENGINE) for what in wrong)
 
 
