@@ -19,6 +19,9 @@ SLUG = 'slugify(text) lower-cases, joins runs of "a, b and c" with one "-", and 
         ("letters, digits and dots are kept", 2),
         ("The kit doubles numbers, triples numbers, halves numbers, squares numbers, and negates numbers.", 5),
         ("It starts; it stops; it says so", 3),
+        ("`f(a (b); c and d)` and slug(a (b); c, (d and e); f) both work", 2),
+        ("it returns {list: [1, [2, 3], and 4]; or {one: 1, two: 2}}, and then it ends", 2),
+        ("a) it starts, and b) it stops (at once", 2),
         ("", 0),
     ],
 )

@@ -8,7 +8,21 @@ from trued.support.lazy_regex import lazy_regex
 SHORTEST = 2  # fewest words of a clause; a shorter piece is an item of an enumeration, and stays with the clause before
 MEANINGFUL = 2  # an unquoted remainder counts as a clause if it has at least this many words that mean something
 _ENDS = lazy_regex(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
-_KEPT = lazy_regex(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
+NESTED = 3  # this many levels of brackets inside brackets are kept whole: code in requirements has no more
+
+
+def _in_brackets(begin: str, end: str) -> str:
+    """A pattern for text in these brackets, which may contain such brackets."""
+    outside = rf"[^\{begin}\{end}]"
+    pattern = rf"\{begin}{outside}*\{end}"
+    for _ in range(NESTED):
+        pattern = rf"\{begin}(?:{outside}|{pattern})*\{end}"
+    return pattern
+
+
+_KEPT = lazy_regex(
+    "|".join((*(_in_brackets(*pair) for pair in ("()", "[]", "{}")), r"`[^`]*`|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'"))
+)
 # A route, a function or a file: GET /books/<id>, `slug(text)`, slug(text), src/slug.js, slug.py
 _NAME = lazy_regex(
     r"`?\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /[^\s`]*`?"
@@ -25,7 +39,8 @@ _SMALL = frozenset(_JOINING.split())
 def clauses(text: str) -> list[str]:
     """Split a sentence into parts that can each be true or false; when in doubt, split.
 
-    Code, quotations and brackets are never cut.
+    Code, quotations and brackets (round, square or curly) are never cut. Brackets that are nested deeper than `NESTED`
+    may be.
     """
     flat = one_line(text)
     shelter = [(match.start(), match.end()) for match in _KEPT.finditer(flat)]
