@@ -139,7 +139,7 @@ def test_secrets_are_known_by_their_names() -> None:
 
 
 @pytest.mark.spec("USE-6")
-@pytest.mark.parametrize("end", ["", "…", "…. Shall it?"])
+@pytest.mark.parametrize("end", ["", "…", "…. Allow this?"])
 def test_half_a_secret_at_the_end_of_a_text_that_was_cut_is_a_secret(end: str) -> None:
     secret = "planted-and-never-told-0123456789"
     redact = Redactor({"login": secret, "other": "planted-and-never-seen-0123456789"})

@@ -78,7 +78,8 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
-            help="A goal to run; or an existing comparison or runs, to print their table again without an agent.",
+            help="A goal to run. Or a comparison, or several runs, that exist already: prints their table and starts "
+            "no agent.",
             show_default="this repository's newest comparison",
         ),
     ] = None,

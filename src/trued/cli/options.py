@@ -23,7 +23,8 @@ AcceptOption = Annotated[
 RoundsOption = Annotated[
     int | None,
     typer.Option(
-        help="Maximum rounds of build and review: of a chunk (purple), a feature (handoff) or a ticket.",
+        help="Maximum rounds for each chunk (purple), attempts for each feature (handoff), or rounds of verify and fix "
+        "(ticket).",
         show_default="3",
     ),
 ]
@@ -85,7 +86,7 @@ def _parameters(group: Any) -> list[Parameter]:
 
 LOGIN_HELP = "How agents may log in: auto, key, subscription or none."
 SANDBOX_HELP = "Sandbox: auto, bubblewrap, landlock or none."
-UNSANDBOXED_HELP = "Run agents and checks even if no sandbox works."
+UNSANDBOXED_HELP = "Allow the sandbox level none, at which agents and checks are not confined."
 TRUST_HELP = "Trust this repository: the digest from `trued trust`."
 
 

@@ -166,7 +166,9 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     requirements: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Replace the requirements file by this one.")
     ] = None,
-    add: Annotated[Path | None, typer.Option(metavar="FILE", help="Add the requirements in this file.")] = None,
+    add: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Add the requirements in this file to the run's contract.")
+    ] = None,
     criterion: Annotated[
         list[str] | None,
         typer.Option(

@@ -70,7 +70,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
         typer.Option(metavar="LEVEL", help="Sandbox: auto, bubblewrap, landlock or none.", show_default=False),
     ] = None,
     allow_unsandboxed: Annotated[
-        bool, typer.Option("--allow-unsandboxed", help="If no sandbox works, run the checks without one.")
+        bool,
+        typer.Option("--allow-unsandboxed", help="Allow the sandbox level none, at which checks are not confined."),
     ] = False,
     quick: Annotated[
         bool,

@@ -74,7 +74,8 @@ def worker(  # noqa: PLR0913  a flag is a parameter
         bool,
         typer.Option(
             "--allow-programs",
-            help="Also run programs named by whoever starts a run: command:, scripted:, acp:.",
+            help="Permit command, scripted and acp in --agents: everyone who may start runs can then run any program "
+            "on this machine.",
         ),
     ] = False,
     lease: Annotated[

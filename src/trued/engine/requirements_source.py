@@ -108,7 +108,8 @@ async def find_requirements(
     if any(requirement.checks for requirement in added):
         said.append("checks that the head adds to its own requirements are left out")
     if _sets_up(after) and not _sets_up(before):
-        said.append("the environment and the server that the head adds to its own requirements are left out")
+        what = "settings in the head's requirements files for an environment or a server"
+        said.append(f"{what} are left out, because the base has none")
     if any(isinstance(check, TestsCheck) and check.from_ for one in before.requirements for check in one.checks):
         said.append("files that a check takes `from` a folder come only with a file that you pass: --requirements FILE")
     if within:

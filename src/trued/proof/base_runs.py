@@ -22,7 +22,7 @@ from trued.protocols import Emit, Workspace
 SLOW_TURNS = 2  # at most this many extra runs for cases that took too long
 RUNNERS_START_S = 1.0  # seconds that a test runner takes to start, even when it reruns only the failed tests
 COPY_S = 0.0001  # seconds to copy and remove one file of a room
-BESIDE_THE_SECOND = "at the same time as the second run, in an equal checkout"
+BESIDE_THE_SECOND = "at the same time as the second run, in a copy of its checkout"
 
 
 async def facts_of_base(

@@ -34,7 +34,7 @@ STEADY_TURNS = 4  # number of turns if a case failed only in parallel; with fewe
 # Parallel turns are stopped, and run in sequence instead, if they take longer than this many times the usual time, and
 # also longer than this many seconds.
 USUAL_TIMES, LONG_S = 2.0, 120.0
-BESIDE = "at the same time as the first, in an equal checkout"
+BESIDE = "at the same time as the first run, in a copy of its checkout"
 
 Record = Callable[[int, SharedRun, Fact], None]
 Room = AbstractAsyncContextManager[tuple[Bench, Graft]]

@@ -106,7 +106,7 @@ def test_a_refused_permission_becomes_a_question_where_a_person_wants_to_be_aske
     event = {"event": "permission", "allowed": False, "tool": {"kind": "execute", "title": "make", "rawInput": None}}
     transcript = transcript_for([], prompts="ask")
     fold(event, transcript)
-    assert transcript.question == "builder wants to use execute: make. Shall it?"
+    assert transcript.question == "builder wants to use execute: make. Allow this?"
     transcript = transcript_for([])
     fold(event, transcript)
     assert (transcript.question, transcript.stop) == ("", None)

@@ -71,7 +71,7 @@ class Transcript:
         self.emit("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
-            self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Shall it?"
+            self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Allow this?"
             self.stop = Stop("question", self.question)
 
     def report_started_agent(self, name: str) -> None:

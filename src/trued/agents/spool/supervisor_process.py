@@ -102,7 +102,7 @@ class Supervisor:
             async with asyncio.timeout(READY_S):  # not wait_for, which can lose a cancellation in Python 3.11
                 await heard.wait()
         except TimeoutError:
-            return f"it printed nothing for {READY_S:g} s"
+            return f"it printed no whole line within {READY_S:g} s"
         finally:
             loop.remove_reader(stream.fileno())
         return data.partition(b"\n")[0].decode("utf-8", "replace")

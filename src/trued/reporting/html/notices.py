@@ -18,7 +18,9 @@ WARNINGS: dict[type[JournalEvent], str] = {
     proof.ClaimRefuted: "An agent's claim that git contradicts",
     run.TicketIncomplete: "What the ticket does not say",
     landing.PullRequestWithheld: "The work was not offered as a pull request",
-    run.EditNotUnderstood: "A person's edit could not be read; it stays in the live copy and has no effect",
+    run.EditNotUnderstood: (
+        "A person's edit could not be read and was not applied; the text is still in the run's copy of the file"
+    ),
     proof.NoProgress: "No progress: the last round had the same gaps as before and changed nothing",
 }
 
