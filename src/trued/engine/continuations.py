@@ -88,8 +88,8 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
     """Whether an ended run can be driven again. It can if it ended as "not proven", and either a person has edited the
-    file that the run works from, or the workflow can continue without an edit. Raises BadInput if a person has edited
-    the file of a run in any other state."""
+    file that the run works from, or a plain `trued resume RUN` continues it. Raises BadInput if a person has edited the
+    file of a run in any other state."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in continuations(store, record))
     if record.state in CONTINUABLE:

@@ -261,7 +261,7 @@ def _agents(settings: Settings, environ: Mapping[str, str], needed: Sequence[str
 
 
 def _agent(agent: str) -> str:
-    """The agent's name, with a script's path made absolute."""
+    """The agent as given, but with an absolute path in `scripted:PATH`."""
     kind, _, rest = agent.partition(":")
     return f"scripted:{Path(rest).expanduser().resolve()}" if kind == "scripted" else agent
 

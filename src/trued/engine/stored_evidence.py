@@ -42,7 +42,7 @@ class StoredEvidence(Sequence[Evidence]):
         return _parse_evidence(self._facts[place][1])
 
     def about(self, names: Collection[str]) -> Iterator[Evidence]:
-        """The evidence about these requirements."""
+        """The facts about the requirements with these names, in their order."""
         return (_parse_evidence(fact) for name, fact in self._facts if name in names)
 
     def as_stored(self) -> Iterator[dict[str, Any]]:
@@ -56,7 +56,7 @@ def packed(fact: Mapping[str, Any]) -> bytes:
 
 
 def evidence_about(facts: Sequence[Evidence], names: Collection[str]) -> Iterator[Evidence]:
-    """The evidence about any of these requirements, in order."""
+    """The facts about the requirements with these names, in the order of `facts`."""
     if isinstance(facts, StoredEvidence):
         return facts.about(names)
     return (fact for fact in facts if fact.requirement in names)

@@ -1,4 +1,5 @@
-"""What the journal stores about a run: its record, events, questions and approvals."""
+"""What the journal stores about a run: its record, events, questions, approvals, processed decisions, and comments with
+their deliveries."""
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 

@@ -708,7 +708,8 @@ def _module_name(path: str) -> str:
 
 
 def _modules_of(place: str) -> set[str]:
-    """The names of the file at this place and of the folders above the file. `place`: `file` or `file (name)`."""
+    """Names by which imports may mention this file: its name without ending, and each folder above it. `place`: a path,
+    or `path (what changed in it)`."""
     pure = PurePosixPath(place.rpartition(" (")[0] or place)
     return {pure.stem, *pure.parts[:-1]}
 

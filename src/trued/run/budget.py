@@ -161,11 +161,12 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
-        """Reserve what the call may use. Raises LimitReached if a limit of the run, the feature, the task or the role
-        leaves too little, or if the subscription's quota is used up to the limit.
+        """Reserve what the call may use, and hold one of the run's places meanwhile. A call that is repeated after a
+        crash keeps its earlier reservation.
 
-        First waits while a cap of agents is reached, or while running calls may still free a part of what they
-        reserved. A call that is reserved again after a crash keeps its reservation.
+        Waits while too many agents work, or while a limit leaves too little but other calls of the run still work and
+        may return a part of what they reserved. Raises LimitReached if a limit of the run, the feature, the task or the
+        role leaves too little and no such call is left, or at once if the subscription's quota is used up to the limit.
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()

@@ -207,10 +207,11 @@ class Session(Generic[R]):
         return ""
 
     async def _publish_and_clean(self, answer: AgentAnswer, *, live: bool) -> None:
-        """Record that the session's clone is open. For a replayed answer (not `live`), that is all.
+        """Note that the session is open, so that its clone is dropped when its scope ends. A replayed answer (not
+        `live`) needs nothing more.
 
-        For a new answer: report edits of files that the agent may not change, and move the branch. If the call died and
-        was repeated in an extra clone, drop the extra clone.
+        For a new answer: report edits of files that the agent may not change, and move the run's branch if the session
+        publishes. If the call was repeated in an extra clone, drop that clone.
         """
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path

@@ -54,7 +54,7 @@ def marker(folder: Path) -> str:
 
 
 def carriers(mark: str) -> set[int]:
-    """Living processes that carry exactly this marker."""
+    """The ids of living processes that have exactly this marker in their environment."""
     wanted = f"{MARKER}={mark}".encode()
     return {pid for pid in _all() if wanted in _environment(pid)}
 

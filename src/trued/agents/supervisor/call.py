@@ -37,7 +37,8 @@ class Stopwatch:
 
     @property
     def ended(self) -> float:
-        """The time now, computed from the start and the time that has passed."""
+        """The end, if it ends now: the start plus the time that has passed. Never before the start, even if the clock
+        was set back."""
         return self.began + max(0.0, self.ticks() - self._start)
 
 

@@ -144,7 +144,7 @@ class EditApplied(JournalEvent, kind="edit honoured"):
 
 
 class EditNotUnderstood(JournalEvent, kind="edit not understood"):
-    """A person's edit could not be read; it stays in the live copy."""
+    """A person's edit could not be read and was not applied; its text is still in the live copy."""
 
     path: str
     why: str

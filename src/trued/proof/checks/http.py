@@ -177,8 +177,8 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
 
 
 def _is_foreign(module: str, bench: Bench) -> bool:
-    """Whether a manifest in the room declares the package that provides this module, or code in the room imports the
-    module although the project does not have it."""
+    """Whether this module comes from outside the project: a manifest of the project declares a package that provides
+    it, or the project's code imports it and no module of the project has this name."""
     # a manifest may also lie above the `src` of its project
     inside = [folder for root in bench.project_roots for folder in (Path(root), *Path(root).parents)]
     folders = {bench.room, *(folder for folder in inside if folder.is_relative_to(bench.room))}

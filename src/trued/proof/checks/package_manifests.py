@@ -167,11 +167,12 @@ def _parse(name: str, text: str) -> Any:
 
 
 def packages_in(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
-    """The packages below every key that declares packages, at any depth: entries of lists and keys of tables. A package
-    whose source is named is written as `name @ source`.
+    """The packages in parsed manifest data, at any depth: entries of lists and keys of tables below a key like
+    `dependencies`, and keys to which a table like `overrides` or `sources` gives a source. A package with a source is
+    written as `name @ source`.
 
-    `declaring`: the data is already below such a key. `redirecting`: the data is below a key that names
-    sources."""
+    `exact`: with what a table says about a package, such as its version. `declaring`, `redirecting`: `data` is already
+    below a key of the first or of the second kind."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key == "dynamic" and isinstance(value, Mapping):

@@ -1,7 +1,8 @@
 """Finds changed files that may add a package without declaring it in a manifest.
 
-Such a file may be a list with an unusual name, a build file or a page, or contain an import or a command. If there is
-one, the manifests alone do not prove the requirement, and a person has to approve the requirement.
+Such a file may be a list of packages with an unusual name, a build file, an HTML page or style sheet that loads
+something from elsewhere, or a file with a new import or command. If there is one, the manifests alone do not prove the
+requirement, and a person has to approve the requirement.
 """
 
 import posixpath

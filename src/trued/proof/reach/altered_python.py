@@ -378,7 +378,8 @@ class _Outline:
         return names | {name: frozenset({name, *self.uses.get(name, ())}) for name in imports}
 
     def is_understood(self, expression: "_LoadTimeExpression") -> bool:
-        """Whether the expression only makes a value, and calls only built-ins and the standard library."""
+        """Whether we know that evaluating the expression only creates a new value and changes nothing else: all that it
+        calls is built in or from the standard library."""
         return (
             expression.understood
             and self.computed.isdisjoint(expression.attributes)

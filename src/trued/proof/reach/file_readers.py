@@ -100,7 +100,8 @@ def files_that_code_reads(texts: Mapping[str, str], files: Iterable[str], all_fi
     settings = [path for path in texts if path.endswith(SETTINGS)]
 
     def read_by(readers: Iterable[str], paths: Collection[str]) -> set[str]:
-        """Of these paths, those that at least one of these readers may read."""
+        """Those of `paths` that the code of at least one reader may read, judged by its text. `readers`: paths of
+        files."""
         names = {path: {*PurePosixPath(path).parts, PurePosixPath(path).suffix} - {""} for path in paths}
         all_names, read = frozenset[str]().union(*names.values()), set[str]()
         for reader in readers:

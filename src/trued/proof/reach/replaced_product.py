@@ -68,7 +68,9 @@ async def replaced_product(
     tests = _files_of_tests(contract, base_blobs)
     manifests = [path for path in replaced if is_package_json(path)]
     candidates = [path for path in replaced if not is_compiled(path) and path not in manifests]
-    product_files = [path for path in manifests if await _has_other_scripts(workspace, contract, commit, path)]
+    product_files = [
+        path for path in manifests if await _has_replaced_product_settings(workspace, contract, commit, path)
+    ]
     if not candidates:
         return sorted(product_files)
     code = [path for path in base_blobs if path.endswith((*CODE, *_PAGES_AND_MANIFESTS)) or is_settings(path)]
@@ -156,8 +158,9 @@ def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]
     return {path for path in base_files if path in counted or any(is_below(path, place) for place in named)}
 
 
-async def _has_other_scripts(workspace: Workspace, contract: Contract, commit: str, path: str) -> bool:
-    """Whether the room's package.json differs from the head's, not counting how tests are started."""
+async def _has_replaced_product_settings(workspace: Workspace, contract: Contract, commit: str, path: str) -> bool:
+    """Whether the room of the tests replaces more of the head's package.json than the settings of test runners and the
+    scripts that the commands of the contract's suites start."""
     before, after = await workspace.read(contract.base, path), await workspace.read(commit, path)
     return after is not None and manifest_of_head(before, after, commands_of_suites(contract)) != merge_manifests(
         before, after

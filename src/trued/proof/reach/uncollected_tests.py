@@ -135,7 +135,8 @@ def examples_of(path: str, text: str) -> str:
 
 
 async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -> frozenset[str]:
-    """Of these files, those in a folder of data that tests or their helpers read (see `files_that_tests_read`)."""
+    """Of these files, those that lie in a data folder and that a test or a helper of tests reads (see
+    `files_that_tests_read`)."""
     return await files_that_tests_read(
         workspace, base, [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
     )

@@ -136,7 +136,7 @@ async def _build(
 
 
 def _is_unknown(why: str) -> bool:
-    """Whether a registry answered that it has no such package."""
+    """Whether the installer says that the registry has no such package or version."""
     return bool(_UNKNOWN.search(why)) and not why.startswith(UNREACHED) and not _has_no_registry()
 
 

@@ -91,7 +91,8 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
 
 
 class _DriverSearch:
-    """Follows a command of one commit through the texts of all that it runs, and collects its drivers."""
+    """Finds the drivers of a command on one commit: reads the command, then the text of each file that it runs, and so
+    on."""
 
     def __init__(self, workspace: Workspace, commit: str, blobs: Mapping[str, str], *, product: bool) -> None:
         self._workspace, self._commit, self._blobs, self._product = workspace, commit, blobs, product

@@ -344,7 +344,8 @@ def _folders(files: Iterable[str]) -> set[str]:
 def _canary_outcome(name: str, folder: str, canary_outcomes: Mapping[str, str], broken: set[str]) -> str:
     """Returns "failed" if all canaries of the package failed, otherwise "".
 
-    A package in `broken` failed as a whole, so some canaries may not have run. Then all that ran must have failed."""
+    A package in `broken` failed as a whole, so some canaries may not have run. For such a package, it is enough that
+    every canary that ran failed, or that none ran."""
     outcomes = [outcome for test, outcome in canary_outcomes.items() if name in test]
     if folder in broken and set(outcomes) <= {"failed"}:
         return "failed"

@@ -319,9 +319,9 @@ def _missing_for(
 ) -> list[MissingFromEnvironment]:
     """What the environment lacked for the cases that could not be judged.
 
-    Whole checks, failed imports, and cases that could not be judged on the base either are described by the base's
-    results, because the head could put anything into its own results. `may_quote`: the text of results might quote
-    something held out.
+    For three kinds of results, only the base's results are used, because the head could put anything into its own:
+    results of a whole check (`WHOLE_CHECK`) instead of one case, failed imports, and cases that could not be judged on
+    the base. `may_quote`: the text of results might quote something held out.
     """
     unjudged_on_both = {
         *count.blind,

@@ -205,7 +205,7 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 
 
 def hiding_from_tests(paths: Sequence[str]) -> str:
-    """A sentence about new files that existing tests would load instead of the product once the change has landed."""
+    """A sentence about new files: once the change has landed, existing tests would load them instead of the product."""
     return f"existing tests would load {listed(paths)} in place of modules of the product with the same names"
 
 

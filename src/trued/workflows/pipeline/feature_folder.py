@@ -91,7 +91,8 @@ def slug_of(text: str) -> str:
 
 
 def folder_for(goal: Goal, paths: Iterable[str]) -> FeatureFolder:
-    """The folder for this goal. None of `paths` is in a folder of this name, so no file of the user is overwritten."""
+    """A new folder for this goal, named after its first words. If one of `paths` is already in a folder of that name, a
+    number is appended, so that no file of the user is overwritten."""
     existing = {path.casefold() for path in paths}
     taken = {path.removeprefix(PLACE).partition("/")[0] for path in existing if path.startswith(PLACE)}
     slug, number = slug_of(goal.text), 2

@@ -96,7 +96,7 @@ class _FlatPlanReading:
         self.boxes = any(_boxed(entry) for entry in blocks if isinstance(entry, List))
         for block in blocks:
             if isinstance(block, Heading):
-                self._left_over()
+                self._keep_unused_heading()
                 self.headings = [heading for heading in self.headings if heading.level < block.level] + [block]
                 self._mark_lines(block, "title" if block is self.title else "heading")
             elif isinstance(block, List) and self._lists_criteria(block):
@@ -106,7 +106,7 @@ class _FlatPlanReading:
                     self._item(item, None)
             else:
                 self._add_context(block)
-        self._left_over()
+        self._keep_unused_heading()
         for number, line in enumerate(self.lines, 1):
             # No block contains it: a comment, a link definition, front matter.
             if line.strip() and number not in self.places:
@@ -118,14 +118,14 @@ class _FlatPlanReading:
             if number <= len(self.lines) and self.lines[number - 1].strip():
                 self.places.setdefault(number, what)
 
-    def _left_over(self) -> None:
-        """Keep the current heading as context if it became neither a feature nor a story."""
+    def _keep_unused_heading(self) -> None:
+        """Keep the current heading as context, unless it became a feature or a story, or its list became criteria."""
         if self.headings and self.headings[-1].line not in self.shown:
             self._add_context(self.headings[-1])
 
     def _add_context(self, block: Block) -> None:
         if not isinstance(block, Heading):
-            self._left_over()
+            self._keep_unused_heading()
             self._mark_lines(block, "context")
         else:
             self.shown.add(block.line)

@@ -19,7 +19,8 @@ class Log(Value):
 
     @classmethod
     def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":
-        """A log that continues the log of an earlier run: `text` is its current page."""
+        """A log that continues the log of an earlier run. `text`: the earlier log's current page. `pages`: how many
+        full pages the earlier log has. `given`: the number of its last entry, or 0 if entries are not numbered."""
         lines = text.split("\n")
         head = 1 if title and lines[:1] == [f"# {title}"] else 0
         entries = [line for line in lines[head:] if line != NOTHING and not _is_earlier_note(line)]

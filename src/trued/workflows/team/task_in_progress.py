@@ -25,7 +25,8 @@ NAMED = 5  # files named in one sentence
 
 @dataclass
 class TaskInProgress:
-    """One task, its developer, and its QA. The developer works in a part of the run; QA tests what is merged."""
+    """One task, its developer, and its QA. The developer works on a branch of its own (`part`), which is merged for QA
+    to test."""
 
     task: str
     scope: Run

@@ -70,7 +70,7 @@ _ALWAYS_PRINTED = lazy_regex(
 
 
 def check_address(address: str) -> None:
-    """Raise BadInput unless the address is a folder of this machine, or has a protocol that can require a login."""
+    """Raise BadInput unless the address is an absolute path, an ssh or https address, or http to this machine."""
     parts = urlsplit(address) if "://" in address else None
     if parts and parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"):
         return
