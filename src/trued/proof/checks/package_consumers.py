@@ -125,14 +125,14 @@ class Consumers:
         above."""
         return _reaching(self._above(sort, folder), needed)
 
-    def usable(self, path: str) -> set[str]:
-        """The packages that the product's code in this file may use. If no manifest lies above the file, for example
+    def usable(self, path: str, needed: Reach = Reach.EXTRA) -> set[str]:
+        """The packages that the product's code in this file may use, with at least the reach `needed`. If no manifest lies above the file, for example
         because there is only a `docker/requirements.txt`, every manifest counts."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
-            return self.packages(sort, folder, Reach.EXTRA)
+            return self.packages(sort, folder, needed)
         every = [packages for (other_sort, _), packages in self.declared.items() if other_sort == sort]
-        return _reaching(every, Reach.EXTRA)
+        return _reaching(every, needed)
 
     def only_for_developers(self, path: str) -> set[str]:
         """The packages that are declared for the code in this file, and that reach only its developers."""

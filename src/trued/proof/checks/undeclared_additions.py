@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from pathlib import PurePosixPath
 
 from trued.proof.checks.dependencies import (
@@ -20,7 +20,7 @@ from trued.proof.checks.dependencies import (
 from trued.proof.checks.development_files import DRIVEN, DevelopmentFiles, is_for_developers
 from trued.proof.checks.harmless_modules import STANDARD
 from trued.proof.checks.own_modules import OwnModules, is_vendored, own_imports
-from trued.proof.checks.package_consumers import Consumers
+from trued.proof.checks.package_consumers import Consumers, Reach
 from trued.proof.checks.package_manifests import (
     MOST_BYTES,
     is_package_manifest,
@@ -519,9 +519,13 @@ async def _unknown_imports(change: _Change, imports: Mapping[str, Collection[str
         for name in sorted(names):
             only_types = name in source.types  # nothing is loaded when the code runs
             consumer = (folder, path.endswith(".py")) if ships and not only_types else None
-            provided = _is_declared(name, source.parts.get(name, ()), declared if only_types else usable)
-            if (name not in linked_packages or not path.endswith(SCRIPTS)) and not provided:
-                undeclared.append(_Import(path, name, source.parts.get(name, {""}), consumer))
+            parts, optional = source.parts.get(name, ()), name in source.optional
+            provided = _is_declared(name, parts, declared if only_types else usable)
+            # The code of the base shows whether it can do without the package of an extra.
+            extra = provided and ships and path.endswith(".py") and not optional
+            extra = extra and not _is_declared(name, parts, consumers.usable(path, Reach.ALL))
+            if (name not in linked_packages or not path.endswith(SCRIPTS)) and (extra or not provided):
+                undeclared.append(_Import(path, name, parts or {""}, consumer, optional, extra))
     return await _imports_missing_in_code(change, undeclared) if undeclared else []
 
 
@@ -534,6 +538,8 @@ class _Import:
     parts: Collection[str]  # the next parts of the name; "" for the name itself
     # the folder of the package with which the file ships, and whether it is Python; None for a file for developers
     consumer: tuple[str, bool] | None
+    optional: bool  # the file can do without it
+    extra: bool  # declared, but only for those who ask for an extra
 
 
 async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]) -> list[tuple[str, str]]:
@@ -553,34 +559,35 @@ async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]
     prefixes = {imported.name[:2] for imported in imports if imported.name.startswith(SHORT)}
     words = {*prefixes, *(imported.name.rpartition(".")[2] for imported in imports), *chain(*bundled.values())}
     roots: dict[str, set[str]] = {prefix: set() for prefix in prefixes}
-    # consumer → name → the parts of it that its code imports; None stands for all code
-    used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {None: {}}
+    # consumer, and whether imports that code can do without count → name → the parts of it that the consumer's code
+    # imports; None stands for all code
+    used: dict[tuple[tuple[str, bool] | None, bool], dict[str, set[str]]] = {}
     for path, content in (await change.workspace.read_all(change.base, sources)).items():
         text = text_of(content)
         if not any(word in text for word in words):
             continue
         source, folder = read_source(path, text), consumers.folder_of(path)
         python = path.endswith(".py")
-        users = [used[None]]
-        if not is_for_developers(path, folder):
-            users.append(used.setdefault((folder, python), {}))
+        users = [None, *([] if is_for_developers(path, folder) else [(folder, python)])]
         own_names = change.own_modules.imported_on_base(path, source)
         for name in source.imports | source.fetches:
             reaches = users if name not in source.types else users[:1]
-            for names in reaches if name not in own_names else ():
-                names.setdefault(name, set()).update(source.parts.get(name, {""}))
+            for user in product(reaches, {True, name in source.optional}) if name not in own_names else ():
+                used.setdefault(user, {}).setdefault(name, set()).update(source.parts.get(name, {""}))
             if name[:2] in prefixes:
                 roots[name[:2]] |= _roots_of_short_name(name, on_base)
     unknown: list[tuple[str, str]] = []
     for imported in imports:
-        parts = used.get(imported.consumer, {}).get(imported.name)
+        parts = used.get((imported.consumer, imported.optional), {}).get(imported.name)
+        if imported.extra and (parts or imported.name not in used.get((imported.consumer, True), {})):
+            continue
         # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
         prefix = imported.name[:2]
         is_own_name = prefix in prefixes and roots[prefix] & _roots_of_short_name(imported.name, on_commit)
         if is_own_name and not is_vendored(imported.name, on_commit):
             continue
         packed = bundled.get(imported.consumer, ())
-        imports_packed = not used.get(imported.consumer, {}).keys().isdisjoint(packed)
+        imports_packed = not used.get((imported.consumer, True), {}).keys().isdisjoint(packed)
         if parts is None and imported.name in packed and imports_packed:
             continue
         if parts is None:
