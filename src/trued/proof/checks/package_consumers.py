@@ -222,7 +222,11 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
     elif name in ("pyproject.toml", "package.json", "Cargo.toml", "Pipfile"):
         for reach, data in _declaring_tables(name, table_in(path, text)):
             entries = packages_in(data, exact=True)
-            yield reach, [f"{entry}; optional" if _is_optional(data, entry, path, text) else entry for entry in entries]
+            target = f"; {data['']}" if data.get("") else ""
+            yield reach, [
+                f"{entry}; optional" if _is_optional(data, entry, path, text) else f"{entry}{target}"
+                for entry in entries
+            ]
     else:
         yield Reach.ALL, entries_in(name, text)
 
@@ -252,17 +256,17 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
 def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
     """The parts of a manifest that declare packages, each with the reach of its packages. Packages in a part that is
     not known to reach more people are for developers. Packages that a Cargo workspace shares are left out, because the
-    members of the workspace have to ask for them."""
+    members of the workspace have to ask for them. The key "" of a part says for which systems it is."""
     if name == "package.json":
         yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":
         for key in data.keys() - set(PIPENV_OWN):
             yield Reach.ALL if key == "packages" else Reach.DEVELOPERS, {"dependencies": data[key]}
     elif name == "Cargo.toml":
-        targets = table_at(data, "target").values()
-        for table in (data, *(target for target in targets if isinstance(target, Mapping))):
-            for key in ("dependencies", "build-dependencies", "dev-dependencies"):
-                yield from _with_optional(table.get(key), Reach.DEVELOPERS if key == "dev-dependencies" else Reach.ALL)
+        for target, table in {"": data, **table_at(data, "target")}.items():
+            for key in ("dependencies", "build-dependencies", "dev-dependencies") if isinstance(table, Mapping) else ():
+                reach = Reach.DEVELOPERS if key == "dev-dependencies" else Reach.ALL
+                yield from ((least, {**listed, "": target}) for least, listed in _with_optional(table.get(key), reach))
     else:
         project, dynamic = table_at(data, "project"), table_at(data, "tool", "setuptools", "dynamic")
         yield Reach.ALL, {"dependencies": project.get("dependencies")}

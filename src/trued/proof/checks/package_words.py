@@ -38,6 +38,8 @@ INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE",
 MAKE = lazy_regex(rf"{'|'.join(MAKEFILES)}|.*\.mk")
 COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # here, as in makefiles, a line that begins with # is a comment
 _RULE = lazy_regex(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
+# A make rule for each target that fits a pattern, whatever files there are.
+_PATTERN_RULE = lazy_regex(r"^([^\s:=#][^:=\n]*%[^:=\n]*):(?![^\n]*%)", re.MULTILINE)
 _OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = lazy_regex(r"v?\d+(?:\.\d+)*")
 _COMMENT = lazy_regex(r"(?:^|\s)#")
@@ -55,20 +57,35 @@ def new_words(
     old_words = {written for word in uncommented.split() for written in (word, word.strip(_PUNCTUATION_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
+    old_lines = [{word.strip(_PUNCTUATION_AROUND) for word in line.split()} for line in uncommented.splitlines()]
+    patterns = [word for word in " ".join(_PATTERN_RULE.findall(before)).split() if makes and re.search(r"\w", word)]
     words_found = []
     for line in added:
         if (makes or name.endswith(COMMENTED)) and line.lstrip(" \t").startswith("#"):
             continue
         if makes and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
-            continue
-        for word in line.split():
-            bare = word.strip(_PUNCTUATION_AROUND)
-            is_harmless = not re.search(r"\w", word) or bool(_OPTION.fullmatch(bare))
-            is_harmless = is_harmless or (not exact and bool(_NUMBER.fullmatch(bare)))
-            is_path = bool({"/", "."} & set(bare)) and bare.removeprefix("./").rstrip("/") in known_paths
-            if not is_harmless and not is_path and word not in old_words and bare not in old_words:
-                words_found.append(bare)
+            if not any(_matches(pattern, word) for pattern in patterns for word in line.replace(":", " ").split()):
+                continue
+        words = [(word, word.strip(_PUNCTUATION_AROUND)) for word in line.split()]
+        words = [(word, bare) for word, bare in words if not _names_nothing(bare, known_paths, exact=exact)]
+        beside = {bare for word, bare in words if path and not word.endswith(":")}
+        # Among others, a word means the same only if it stood beside one of them before.
+        strangers = {
+            bare
+            for bare in (beside if len(beside) > 2 else ())
+            if all(len(beside & old_line) < 2 for old_line in old_lines if bare in old_line)
+        }
+        words_found += [
+            bare for word, bare in words if bare in strangers or (word not in old_words and bare not in old_words)
+        ]
     return words_found
+
+
+def _names_nothing(bare: str, known_paths: Collection[str], *, exact: bool) -> bool:
+    """Whether a word is an option, a sign, a path of the project, or a number that is no version."""
+    is_path = bool({"/", "."} & set(bare)) and bare.removeprefix("./").rstrip("/") in known_paths
+    is_number = not exact and bool(_NUMBER.fullmatch(bare))
+    return is_path or is_number or not re.search(r"\w", bare) or bool(_OPTION.fullmatch(bare))
 
 
 def read_names(sources: Mapping[str, str]) -> frozenset[str]:
