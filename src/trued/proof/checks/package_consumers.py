@@ -223,10 +223,13 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
         for reach, data in _declaring_tables(name, table_in(path, text)):
             entries = packages_in(data, exact=True)
             target = f"; {data['']}" if data.get("") else ""
-            yield reach, [
-                f"{entry}; optional" if _is_optional(data, entry, path, text) else f"{entry}{target}"
-                for entry in entries
-            ]
+            yield (
+                reach,
+                [
+                    f"{entry}; optional" if _is_optional(data, entry, path, text) else f"{entry}{target}"
+                    for entry in entries
+                ],
+            )
     else:
         yield Reach.ALL, entries_in(name, text)
 

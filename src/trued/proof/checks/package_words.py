@@ -43,6 +43,8 @@ _PATTERN_RULE = lazy_regex(r"^([^\s:=#][^:=\n]*%[^:=\n]*):(?![^\n]*%)", re.MULTI
 _OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = lazy_regex(r"v?\d+(?:\.\d+)*")
 _COMMENT = lazy_regex(r"(?:^|\s)#")
+# A line of a document that may stand in a list of packages: a heading, or one name, perhaps with its versions.
+_LISTED = lazy_regex(r"\s*(?:#.*|(?:[-*+]\s+)?[\w./@-]+(?:\[[^\]]*\])?\s*(?:[=<>~!@;#].*)?)?")
 _PUNCTUATION_AROUND = "\"'`()[]{},;:"
 _QUOTED = lazy_regex(r"[\"'`]([^\"'`\n]+)[\"'`]")
 
@@ -57,7 +59,10 @@ def new_words(
     old_words = {written for word in uncommented.split() for written in (word, word.strip(_PUNCTUATION_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
-    old_lines = [{word.strip(_PUNCTUATION_AROUND) for word in line.split()} for line in uncommented.splitlines()]
+    old_lines: dict[str, list[set[str]]] = {}  # word → the words of each line with it
+    for line_words in ({word.strip(_PUNCTUATION_AROUND) for word in line.split()} for line in uncommented.splitlines()):
+        for word in line_words:
+            old_lines.setdefault(word, []).append(line_words)
     patterns = [word for word in " ".join(_PATTERN_RULE.findall(before)).split() if makes and re.search(r"\w", word)]
     words_found = []
     for line in added:
@@ -72,8 +77,8 @@ def new_words(
         # Among others, a word means the same only if it stood beside one of them before.
         strangers = {
             bare
-            for bare in (beside if len(beside) > 2 else ())
-            if all(len(beside & old_line) < 2 for old_line in old_lines if bare in old_line)
+            for bare in (beside if len(beside) > 2 and not words_found else ())
+            if all(len(beside & old_line) < 2 for old_line in old_lines.get(bare, ()))
         }
         words_found += [
             bare for word, bare in words if bare in strangers or (word not in old_words and bare not in old_words)
@@ -95,6 +100,11 @@ def read_names(sources: Mapping[str, str]) -> frozenset[str]:
         for literal in _string_literals(path, text):
             names.update(part for part in re.split(r"[/\\]", literal) if part and len(literal) < 500)
     return frozenset(names)
+
+
+def lists_names(text: str) -> bool:
+    """Whether the document contains only names, so that a build file could install them."""
+    return all(map(_LISTED.fullmatch, text.splitlines()))
 
 
 def _string_literals(path: str, text: str) -> list[str]:

@@ -33,6 +33,7 @@ from trued.proof.checks.package_words import (
     INERT,
     MARKUP,
     is_read_by_code,
+    lists_names,
     loads_code,
     may_mean,
     new_words,
@@ -49,7 +50,7 @@ from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, 
 from trued.proof.room.go_cache import module_name
 from trued.proof.text.commit_texts import decoded, is_unread, without_utf_16
 from trued.proof.text.languages import CODE, SCRIPTS, WITH_MANIFESTS, is_script
-from trued.proof.text.script_aliases import ScriptAliases, is_settings
+from trued.proof.text.script_aliases import ScriptAliases, is_settings, loses_name
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex
 
@@ -121,9 +122,11 @@ async def unread_additions(
     additions = [
         *(path for path in sorted(changed) if path in submodules),
         *(path for path in after if _is_copied(path, on_base_with_folders)),
+        *(path for path in before if loses_name(path, _decoded(before[path]), _decoded(after.get(path, b"")))),
         *(path for path, pair in heads.items() if _has_new_manifest(path, *pair)),
         *(path for path, pair in heads.items() if pair[0] != pair[1] and _may_be_misread(path, pair[1], manifests)),
     ]
+    additions += await _lists_in_documents(workspace, base, texts, on_base)
     # neither manifest nor code: path → text on the base, text on the commit
     other_files: dict[str, tuple[str, str]] = {}
     # path → commands that it did not start on the base
@@ -222,9 +225,34 @@ async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tu
     before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
     raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
-    return before, sorted(
-        entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])
-    )
+    raised = [entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])]
+    return before, sorted({*raised, *await _no_longer_own(workspace, base, commit)})
+
+
+async def _no_longer_own(workspace: Workspace, base: str, commit: str) -> set[tuple[str, str]]:
+    """Package and manifest, for each package that the commit takes from a registry and the base from the project."""
+    taken = []
+    for version in (base, commit):
+        packages, manifests = (
+            await own_packages(workspace, version, version),
+            await entries_by_manifest(workspace, version),
+        )
+        entries = {(name, path) for path, names in manifests.items() for name in names}
+        own = {(name, path) for name, path in entries if packages.provides(path, name)}
+        taken.append((own, entries - own))
+    (own, foreign), (_, foreign_now) = taken
+    names = {name for name, _ in own}
+    return {(name, path) for name, path in foreign_now - foreign if name in names}
+
+
+async def _lists_in_documents(
+    workspace: Workspace, base: str, texts: Mapping[str, tuple[str, str]], on_base: Collection[str]
+) -> list[str]:
+    """The changed documents that list names, and that a file of the base other than a document names."""
+    lists = [path for path, (old, new) in texts.items() if path.endswith(DOCUMENTS) and old != new and lists_names(new)]
+    readers = [path for path in on_base if lists and not path.endswith((*DOCUMENTS, *MARKUP))]
+    contents = (await workspace.read_all(base, readers)).values()
+    return [path for path in lists if any(PurePosixPath(path).name in text_of(content) for content in contents)]
 
 
 def is_document(path: str) -> bool:

@@ -78,6 +78,12 @@ def is_settings(path: str) -> bool:
     return bool(_SETTINGS.fullmatch(pure.name)) and "node_modules" not in pure.parts
 
 
+def loses_name(path: str, before: str, after: str) -> bool:
+    """Whether changed settings no longer define a short name that may also be a package's: not `@`, `@/x`, `~` or `#x`."""
+    old, new = ({alias.name for alias in _aliases(path, text)} if is_settings(path) else () for text in (before, after))
+    return any(not re.match(r"[@~](?:/|$)|#", name) for name in old if name not in new)
+
+
 def fitting_files(target: str, files: Iterable[str]) -> list[str]:
     """The files for which an import of this path may stand. The path may lack a suffix or `index`."""
     bare = re.sub(r"\.[cm]?jsx?$", "", target.split("?")[0])  # TypeScript code names the compiled file: `x.js`
