@@ -1,4 +1,4 @@
-"""A name that the base has is no known package where the base means something else by it, or needs it only sometimes."""
+"""A name of the base's is no known package where the base means something else by it, or needs it only sometimes."""
 
 from typing import TypeAlias
 
@@ -84,7 +84,10 @@ BUILD = {
     "Makefile": "install-%:\n\tpip install $*\n\ncheck:\n\tpython tools/check.py\n\npull:\n\tdocker pull sly\n",
     ".github/workflows/ci.yml": "jobs:\n  check:\n    services:\n      store:\n        image: evil\n    steps:\n"
     "      - run: pip install flask\n      - run: pytest -q tests\n",
-    "docs.mk": "docs:\n\tpip install -r docs/list.md\n\tcp README.md docs/more.md dist/\n",
+    "docs.mk": "docs:\n\tpip install -r docs/list.md\n\tcp README.md docs/more.md dist/\n"
+    "\tcat lists/*.md | xargs pip install\n",
+    "kit/words.py": "WORDS = open('data/words.md').read()\n",
+    "data/words.md": "one\n",
     "docs/list.md": "# What it needs\n\n- flask\n",
     "docs/more.md": "# More\n\nAll that it needs.\n",
     "README.md": "# Tiny\n\nA tiny project.\n",
@@ -100,12 +103,14 @@ BUILD_LIES: Heads = {
         ".github/workflows/ci.yml": f"{CI}      - run: pip install evil flask\n".replace("- run: pip install flask", "")
     },
     "an image, in a makefile": {"Makefile": f"{MAKE}\nset:\n\tpip install sly\n"},
+    "a new document that a pattern names": {"lists/more.md": "evil\n"},
     "a document as a list": {"docs/list.md": "# What it needs\n\n- flask\n- evil >= 2\n"},
 }
 BUILD_TWINS: Heads = {
     "a target": {"Makefile": f"{MAKE}\nall: check docs\n\nlint: all\n\tpython tools/check.py --strict\n"},
     "a step again": {".github/workflows/ci.yml": CI.replace("pytest -q tests", "pytest tests")},
     "another order": {".github/workflows/ci.yml": CI.replace("flask", "-q flask").replace("-q tests", "tests -q -x")},
+    "a document that the product reads": {"data/words.md": "one\ntwo\n"},
     "documents": {"docs/more.md": "# More\n\nA tiny list of all:\n\n- evil\n", "README.md": "# Tiny\n\nIt is tiny.\n"},
 }
 PYSCRIPT = (
@@ -152,6 +157,7 @@ NODE_LIES: Heads = {
     },
     "a short name": {"tsconfig.json": SETTINGS.replace('"lodash": ["./web/lodash.ts"], ', "")},
     "short names of a folder": {"tsconfig.json": SETTINGS.replace(', "sly/*": ["./web/*"]', "")},
+    "a short name that leads nowhere": {"tsconfig.json": SETTINGS.replace("lodash.ts", "gone.ts")},
     "all short names": {"tsconfig.json": None},
 }
 NODE_TWINS: Heads = {

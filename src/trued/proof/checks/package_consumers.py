@@ -126,8 +126,8 @@ class Consumers:
         return _reaching(self._above(sort, folder), needed)
 
     def usable(self, path: str, needed: Reach = Reach.EXTRA) -> set[str]:
-        """The packages that the product's code in this file may use, with at least the reach `needed`. If no manifest lies above the file, for example
-        because there is only a `docker/requirements.txt`, every manifest counts."""
+        """The packages with at least the reach `needed` that the product's code in this file may use. If no manifest
+        lies above the file, for example because there is only a `docker/requirements.txt`, every manifest counts."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
             return self.packages(sort, folder, needed)

@@ -64,13 +64,13 @@ def new_words(
         for word in line_words:
             old_lines.setdefault(word, []).append(line_words)
     patterns = [word for word in " ".join(_PATTERN_RULE.findall(before)).split() if makes and re.search(r"\w", word)]
-    words_found = []
+    words_found: list[str] = []
     for line in added:
         if (makes or name.endswith(COMMENTED)) and line.lstrip(" \t").startswith("#"):
             continue
-        if makes and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
-            if not any(_matches(pattern, word) for pattern in patterns for word in line.replace(":", " ").split()):
-                continue
+        fits = any(_matches(pattern, word) for pattern in patterns for word in line.replace(":", " ").split())
+        if makes and not fits and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
+            continue
         words = [(word, word.strip(_PUNCTUATION_AROUND)) for word in line.split()]
         words = [(word, bare) for word, bare in words if not _names_nothing(bare, known_paths, exact=exact)]
         beside = {bare for word, bare in words if path and not word.endswith(":")}
@@ -104,7 +104,7 @@ def read_names(sources: Mapping[str, str]) -> frozenset[str]:
 
 def lists_names(text: str) -> bool:
     """Whether the document contains only names, so that a build file could install them."""
-    return all(map(_LISTED.fullmatch, text.splitlines()))
+    return bool(text.strip()) and all(map(_LISTED.fullmatch, text.splitlines()))
 
 
 def _string_literals(path: str, text: str) -> list[str]:

@@ -173,10 +173,12 @@ async def unread_additions(
     declared, raised = await _declared_for_more(workspace, base, commit)
     change = _Change(workspace, base, commit, before, after, modules, declared)
     unknown = await _unknown_imports(change, imports)
+    fetched = await _no_longer_own(workspace, base, commit) if any(map(is_package_manifest, changed)) else set()
     return [
         *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
         *(f"{path}, which declares {name} for more people than the base does" for name, path in raised),
+        *(f"{path}, which no longer takes {name} from the project" for name, path in sorted(fetched)),
     ]
 
 
@@ -225,8 +227,9 @@ async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tu
     before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
     raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
-    raised = [entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])]
-    return before, sorted({*raised, *await _no_longer_own(workspace, base, commit)})
+    return before, sorted(
+        entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])
+    )
 
 
 async def _no_longer_own(workspace: Workspace, base: str, commit: str) -> set[tuple[str, str]]:
@@ -248,11 +251,17 @@ async def _no_longer_own(workspace: Workspace, base: str, commit: str) -> set[tu
 async def _lists_in_documents(
     workspace: Workspace, base: str, texts: Mapping[str, tuple[str, str]], on_base: Collection[str]
 ) -> list[str]:
-    """The changed documents that list names, and that a file of the base other than a document names."""
+    """The changed documents that list names, and that a build file or a script for developers on the base may use."""
     lists = [path for path, (old, new) in texts.items() if path.endswith(DOCUMENTS) and old != new and lists_names(new)]
-    readers = [path for path in on_base if lists and not path.endswith((*DOCUMENTS, *MARKUP))]
-    contents = (await workspace.read_all(base, readers)).values()
-    return [path for path in lists if any(PurePosixPath(path).name in text_of(content) for content in contents)]
+    code = [path for path in on_base if path.endswith(READ_AS_CODE) and (is_test(path) or not is_for_developers(path))]
+    readers = [path for path in {*on_base}.difference(code) if lists and not path.endswith((*DOCUMENTS, *MARKUP))]
+    contents = (await workspace.read_all(base, readers)).items()
+    mentioning = [(reader, text_of(content)) for reader, content in contents]
+    return [
+        path
+        for path in lists
+        if any(PurePosixPath(path).name in text or may_mean(reader, text, path) for reader, text in mentioning)
+    ]
 
 
 def is_document(path: str) -> bool:

@@ -79,9 +79,9 @@ def is_settings(path: str) -> bool:
 
 
 def loses_name(path: str, before: str, after: str) -> bool:
-    """Whether changed settings no longer define a short name that may also be a package's: not `@`, `@/x`, `~` or `#x`."""
-    old, new = ({alias.name for alias in _aliases(path, text)} if is_settings(path) else () for text in (before, after))
-    return any(not re.match(r"[@~](?:/|$)|#", name) for name in old if name not in new)
+    """Whether changed settings no longer define a short name as before that may also be a package's, unlike `@/x`."""
+    lost = {*_aliases(path, before)}.difference(_aliases(path, after)) if is_settings(path) else ()
+    return any(not re.match(r"[@~](?:/|$)|#", alias.name) for alias in lost)
 
 
 def fitting_files(target: str, files: Iterable[str]) -> list[str]:
