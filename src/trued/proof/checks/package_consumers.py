@@ -222,24 +222,18 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
     elif name in ("pyproject.toml", "package.json", "Cargo.toml", "Pipfile"):
         for reach, data in _declaring_tables(name, table_in(path, text)):
             entries = packages_in(data, exact=True)
-            target = f"; {data['']}" if data.get("") else ""
-            yield (
-                reach,
-                [
-                    f"{entry}; optional" if _is_optional(data, entry, path, text) else f"{entry}{target}"
-                    for entry in entries
-                ],
-            )
+            yield reach, [f"{entry}{_condition(data, entry, path, text)}" for entry in entries]
     else:
         yield Reach.ALL, entries_in(name, text)
 
 
-def _is_optional(data: Mapping[str, Any], entry: str, path: str, text: str) -> bool:
-    """Whether an entry of this table of a package.json may fail to be installed, or is left to the user."""
+def _condition(data: Mapping[str, Any], entry: str, path: str, text: str) -> str:
+    """What to add to an entry of this table: the systems for which Cargo installs it, or that a package.json lets it
+    fail to be installed, or leaves it to the user."""
     if "peerDependencies" not in data:
-        return "optionalDependencies" in data
+        return "; optional" if "optionalDependencies" in data else f"; {data['']}" if data.get("") else ""
     meta = table_at(table_in(path, text), "peerDependenciesMeta", entry.split(" ")[0])
-    return meta.get("optional") is True
+    return "; optional" if meta.get("optional") is True else ""
 
 
 def _reach_in_setup(section: str, key: str) -> Reach:

@@ -74,15 +74,10 @@ def new_words(
         words = [(word, word.strip(_PUNCTUATION_AROUND)) for word in line.split()]
         words = [(word, bare) for word, bare in words if not _names_nothing(bare, known_paths, exact=exact)]
         beside = {bare for word, bare in words if path and not word.endswith(":")}
+        words_found += [bare for word, bare in words if word not in old_words and bare not in old_words]
         # Among others, a word means the same only if it stood beside one of them before.
-        strangers = {
-            bare
-            for bare in (beside if len(beside) > 2 and not words_found else ())
-            if all(len(beside & old_line) < 2 for old_line in old_lines.get(bare, ()))
-        }
-        words_found += [
-            bare for word, bare in words if bare in strangers or (word not in old_words and bare not in old_words)
-        ]
+        if len(beside) > 2 and not words_found:
+            words_found += [word for word in beside if all(len(beside & old) < 2 for old in old_lines.get(word, ()))]
     return words_found
 
 

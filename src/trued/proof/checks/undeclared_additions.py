@@ -234,18 +234,13 @@ async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tu
 
 async def _no_longer_own(workspace: Workspace, base: str, commit: str) -> set[tuple[str, str]]:
     """Package and manifest, for each package that the commit takes from a registry and the base from the project."""
-    taken = []
+    pairs: list[dict[tuple[str, str], bool]] = []  # package and manifest → whether it is the project's own
     for version in (base, commit):
-        packages, manifests = (
-            await own_packages(workspace, version, version),
-            await entries_by_manifest(workspace, version),
-        )
-        entries = {(name, path) for path, names in manifests.items() for name in names}
-        own = {(name, path) for name, path in entries if packages.provides(path, name)}
-        taken.append((own, entries - own))
-    (own, foreign), (_, foreign_now) = taken
-    names = {name for name, _ in own}
-    return {(name, path) for name, path in foreign_now - foreign if name in names}
+        packages = await own_packages(workspace, version, version)
+        manifests = (await entries_by_manifest(workspace, version)).items()
+        pairs.append({(name, path): packages.provides(path, name) for path, names in manifests for name in names})
+    names = {name for (name, _), is_own in pairs[0].items() if is_own}
+    return {pair for pair, is_own in pairs[1].items() if not is_own and pair[0] in names and pairs[0].get(pair, True)}
 
 
 async def _lists_in_documents(
@@ -253,15 +248,17 @@ async def _lists_in_documents(
 ) -> list[str]:
     """The changed documents that list names, and that a build file or a script for developers on the base may use."""
     lists = [path for path, (old, new) in texts.items() if path.endswith(DOCUMENTS) and old != new and lists_names(new)]
-    code = [path for path in on_base if path.endswith(READ_AS_CODE) and (is_test(path) or not is_for_developers(path))]
-    readers = [path for path in {*on_base}.difference(code) if lists and not path.endswith((*DOCUMENTS, *MARKUP))]
-    contents = (await workspace.read_all(base, readers)).items()
-    mentioning = [(reader, text_of(content)) for reader, content in contents]
-    return [
-        path
-        for path in lists
-        if any(PurePosixPath(path).name in text or may_mean(reader, text, path) for reader, text in mentioning)
+    readers = [path for path in on_base if lists and not path.endswith((*DOCUMENTS, *MARKUP))]
+    readers = [
+        path for path in readers if not path.endswith(READ_AS_CODE) or (is_for_developers(path) and not is_test(path))
     ]
+    contents = (await workspace.read_all(base, readers)).items()
+    texts_on_base = [(reader, text_of(content)) for reader, content in contents]
+
+    def is_named(path: str) -> bool:
+        return any(PurePosixPath(path).name in text or may_mean(reader, text, path) for reader, text in texts_on_base)
+
+    return [*filter(is_named, lists)]
 
 
 def is_document(path: str) -> bool:
