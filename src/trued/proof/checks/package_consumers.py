@@ -125,14 +125,14 @@ class Consumers:
         above."""
         return _reaching(self._above(sort, folder), needed)
 
-    def usable(self, path: str) -> set[str]:
-        """The packages that the product's code in this file may use. If no manifest lies above the file, for example
-        because there is only a `docker/requirements.txt`, every manifest counts."""
+    def usable(self, path: str, needed: Reach = Reach.EXTRA) -> set[str]:
+        """The packages with at least the reach `needed` that the product's code in this file may use. If no manifest
+        lies above the file, for example because there is only a `docker/requirements.txt`, every manifest counts."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
-            return self.packages(sort, folder, Reach.EXTRA)
+            return self.packages(sort, folder, needed)
         every = [packages for (other_sort, _), packages in self.declared.items() if other_sort == sort]
-        return _reaching(every, Reach.EXTRA)
+        return _reaching(every, needed)
 
     def only_for_developers(self, path: str) -> set[str]:
         """The packages that are declared for the code in this file, and that reach only its developers."""
@@ -222,17 +222,18 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
     elif name in ("pyproject.toml", "package.json", "Cargo.toml", "Pipfile"):
         for reach, data in _declaring_tables(name, table_in(path, text)):
             entries = packages_in(data, exact=True)
-            yield reach, [f"{entry}; optional" if _is_optional(data, entry, path, text) else entry for entry in entries]
+            yield reach, [f"{entry}{_condition(data, entry, path, text)}" for entry in entries]
     else:
         yield Reach.ALL, entries_in(name, text)
 
 
-def _is_optional(data: Mapping[str, Any], entry: str, path: str, text: str) -> bool:
-    """Whether an entry of this table of a package.json may fail to be installed, or is left to the user."""
+def _condition(data: Mapping[str, Any], entry: str, path: str, text: str) -> str:
+    """What to add to an entry of this table: the systems for which Cargo installs it, or that a package.json lets it
+    fail to be installed, or leaves it to the user."""
     if "peerDependencies" not in data:
-        return "optionalDependencies" in data
+        return "; optional" if "optionalDependencies" in data else f"; {data['']}" if data.get("") else ""
     meta = table_at(table_in(path, text), "peerDependenciesMeta", entry.split(" ")[0])
-    return meta.get("optional") is True
+    return "; optional" if meta.get("optional") is True else ""
 
 
 def _reach_in_setup(section: str, key: str) -> Reach:
@@ -252,17 +253,17 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
 def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
     """The parts of a manifest that declare packages, each with the reach of its packages. Packages in a part that is
     not known to reach more people are for developers. Packages that a Cargo workspace shares are left out, because the
-    members of the workspace have to ask for them."""
+    members of the workspace have to ask for them. The key "" of a part says for which systems it is."""
     if name == "package.json":
         yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":
         for key in data.keys() - set(PIPENV_OWN):
             yield Reach.ALL if key == "packages" else Reach.DEVELOPERS, {"dependencies": data[key]}
     elif name == "Cargo.toml":
-        targets = table_at(data, "target").values()
-        for table in (data, *(target for target in targets if isinstance(target, Mapping))):
-            for key in ("dependencies", "build-dependencies", "dev-dependencies"):
-                yield from _with_optional(table.get(key), Reach.DEVELOPERS if key == "dev-dependencies" else Reach.ALL)
+        for target, table in {"": data, **table_at(data, "target")}.items():
+            for key in ("dependencies", "build-dependencies", "dev-dependencies") if isinstance(table, Mapping) else ():
+                reach = Reach.DEVELOPERS if key == "dev-dependencies" else Reach.ALL
+                yield from ((least, {**listed, "": target}) for least, listed in _with_optional(table.get(key), reach))
     else:
         project, dynamic = table_at(data, "project"), table_at(data, "tool", "setuptools", "dynamic")
         yield Reach.ALL, {"dependencies": project.get("dependencies")}

@@ -337,6 +337,9 @@ def is_read_whole(
         before, after = ({*_settings(name, text)} if text else set() for text in (old_text, new_text))
     except (ValueError, SyntaxError, configparser.Error, RecursionError, MemoryError):
         return False
+    # An optional package may become part of a feature that everybody gets.
+    if "optional" in new_text and any(keys[0] == "features" and value for keys, value in after - before):
+        return False
     old_words = "\n".join([*declared_in(path, old_text), *(word for keys, value in before for word in (*keys, value))])
     old_words += "\nnode npm run" if name == "package.json" else ""
     new_settings = [

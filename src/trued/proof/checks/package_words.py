@@ -41,9 +41,13 @@ INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE",
 MAKE = lazy_regex(rf"{'|'.join(MAKEFILES)}|.*\.mk")
 COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # here, as in makefiles, a line that begins with # is a comment
 _RULE = lazy_regex(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
+# A make rule for each target that fits a pattern, whatever files there are.
+_PATTERN_RULE = lazy_regex(r"^([^\s:=#][^:=\n]*%[^:=\n]*):(?![^\n]*%)", re.MULTILINE)
 _OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = lazy_regex(r"v?\d+(?:\.\d+)*")
 _COMMENT = lazy_regex(r"(?:^|\s)#")
+# A line of a document that may stand in a list of packages: a heading, or one name, perhaps with its versions.
+_LISTED = lazy_regex(r"\s*(?:#.*|(?:[-*+]\s+)?[\w./@-]+(?:\[[^\]]*\])?\s*(?:[=<>~!@;#].*)?)?")
 _PUNCTUATION_AROUND = "\"'`()[]{},;:"
 _QUOTED = lazy_regex(r"[\"'`]([^\"'`\n]+)[\"'`]")
 
@@ -58,20 +62,33 @@ def new_words(
     old_words = {written for word in uncommented.split() for written in (word, word.strip(_PUNCTUATION_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
-    words_found = []
+    old_lines: dict[str, list[set[str]]] = {}  # word → the words of each line with it
+    for line_words in ({word.strip(_PUNCTUATION_AROUND) for word in line.split()} for line in uncommented.splitlines()):
+        for word in line_words:
+            old_lines.setdefault(word, []).append(line_words)
+    patterns = [word for word in " ".join(_PATTERN_RULE.findall(before)).split() if makes and re.search(r"\w", word)]
+    words_found: list[str] = []
     for line in added:
         if (makes or name.endswith(COMMENTED)) and line.lstrip(" \t").startswith("#"):
             continue
-        if makes and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
+        fits = any(_matches(pattern, word) for pattern in patterns for word in line.replace(":", " ").split())
+        if makes and not fits and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
             continue
-        for word in line.split():
-            bare = word.strip(_PUNCTUATION_AROUND)
-            is_harmless = not re.search(r"\w", word) or bool(_OPTION.fullmatch(bare))
-            is_harmless = is_harmless or (not exact and bool(_NUMBER.fullmatch(bare)))
-            is_path = bool({"/", "."} & set(bare)) and bare.removeprefix("./").rstrip("/") in known_paths
-            if not is_harmless and not is_path and word not in old_words and bare not in old_words:
-                words_found.append(bare)
+        words = [(word, word.strip(_PUNCTUATION_AROUND)) for word in line.split()]
+        words = [(word, bare) for word, bare in words if not _names_nothing(bare, known_paths, exact=exact)]
+        beside = {bare for word, bare in words if path and not word.endswith(":")}
+        words_found += [bare for word, bare in words if word not in old_words and bare not in old_words]
+        # Among others, a word means the same only if it stood beside one of them before.
+        if len(beside) > 2 and not words_found:
+            words_found += [word for word in beside if all(len(beside & old) < 2 for old in old_lines.get(word, ()))]
     return words_found
+
+
+def _names_nothing(bare: str, known_paths: Collection[str], *, exact: bool) -> bool:
+    """Whether a word is an option, a sign, a path of the project, or a number that is no version."""
+    is_path = bool({"/", "."} & set(bare)) and bare.removeprefix("./").rstrip("/") in known_paths
+    is_number = not exact and bool(_NUMBER.fullmatch(bare))
+    return is_path or is_number or not re.search(r"\w", bare) or bool(_OPTION.fullmatch(bare))
 
 
 def read_names(sources: Mapping[str, str]) -> frozenset[str]:
@@ -81,6 +98,11 @@ def read_names(sources: Mapping[str, str]) -> frozenset[str]:
         for literal in _string_literals(path, text):
             names.update(part for part in re.split(r"[/\\]", literal) if part and len(literal) < 500)
     return frozenset(names)
+
+
+def lists_names(text: str) -> bool:
+    """Whether the document contains only names, so that a build file could install them."""
+    return bool(text.strip()) and all(map(_LISTED.fullmatch, text.splitlines()))
 
 
 def _string_literals(path: str, text: str) -> list[str]:

@@ -19,6 +19,7 @@ MOST_UNCLOSED = 200
 _SHOWN_AS_PICTURE = ("img", "source", "link", "input", "video", "image")
 _ELSEWHERE = lazy_regex(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 _CALLED = ("mailto:", "tel:", "about:")  # addresses from which nothing is loaded
+_PYTHON = lazy_regex(r"m?py-.*|script .*py.*", re.IGNORECASE)  # tag and type
 _ESCAPE = lazy_regex(r"\\([0-9a-fA-F]{1,6})[ \t\r\n\f]?")
 _STYLE_ADDRESS = lazy_regex(r"url\(\s*[\"']?\s*([^\"')]+)|@import\s+[\"']([^\"']+)", re.IGNORECASE)
 ADDRESS = lazy_regex(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
@@ -46,7 +47,8 @@ def page_parts(text: str) -> "PageParts | None":
 
 
 class PageParts(HTMLParser):
-    """The parts of a page that may load something: `addresses` outside the project, and `code` that the page runs."""
+    """The parts of a page that may load something: `addresses` outside the project, and `code` that the page runs. All
+    of Python in a page counts as addresses, because it is not read."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -59,6 +61,9 @@ class PageParts(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._inside = tag
         attributes = {name: value or "" for name, value in attrs}
+        if _PYTHON.fullmatch(f"{tag} {attributes.get('type', '')}"):
+            self._inside = "python"
+            self.addresses.update(attributes.values())
         for name, value in attributes.items():
             if name.startswith("on"):
                 self.code.add(value)
@@ -86,7 +91,9 @@ class PageParts(HTMLParser):
         self._inside = ""
 
     def handle_data(self, data: str) -> None:
-        if self._inside == "script":
+        if self._inside == "python":
+            self.addresses.add(data)
+        elif self._inside == "script":
             self.code.add(data)
         elif self._inside == "style":
             self.addresses |= style_addresses(data)

@@ -8,7 +8,7 @@ up a computed attribute of it, may reach any function that imports, so it counts
 import ast
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from trued.proof.checks.harmless_modules import (
     IMPORTING_IN_UNITTEST,
@@ -47,6 +47,7 @@ PLAIN_IMPORTLIB = (
     *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
     *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
 )
+_IMPORT_ERROR = lazy_regex(r"\b(?:Import|ModuleNotFound)Error\b|\b(?:Base)?Exception\b")
 _STARTS_BY_OS = lazy_regex(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
 PASSIVE_IN_SUBPROCESS = (
     "PIPE",
@@ -101,7 +102,12 @@ class PythonSource:
     def read(self) -> SourceText:
         """Everything that was found in the module."""
         source = SourceText()
-        source.imports = {name.split(".")[0] for name in self._imported_modules() if not name.startswith(".")}
+        guarded = {id(node) for guard in self.nodes if self._guards(guard) for node in _nodes_in_body(guard)}
+        every, always = [
+            {name.split(".")[0] for name in self._imported_modules(nodes) if not name.startswith(".")}
+            for nodes in (self.nodes, [node for node in self.nodes if id(node) not in guarded])
+        ]
+        source.imports, source.optional = every, every - always
         for name in self._imported_parts():
             top, _, below = name.partition(".")
             source.parts.setdefault(top, set()).add(below.partition(".")[0])
@@ -114,8 +120,18 @@ class PythonSource:
                     source.starts.setdefault(_statement_text(statement), []).extend(commands)
         return source
 
-    def _imported_modules(self) -> Iterator[str]:
-        for node in self.nodes:
+    def _guards(self, node: ast.AST) -> bool:
+        """Whether the body of this statement runs only for a type checker, or may fail to import something."""
+        if isinstance(node, ast.If):
+            return self._dotted_names(node.test) in ({"typing.TYPE_CHECKING"}, {"typing_extensions.TYPE_CHECKING"})
+        if isinstance(node, ast.Try):
+            caught = [ast.unparse(handler.type) if handler.type else "Exception" for handler in node.handlers]
+            raises = any(isinstance(inner, ast.Raise) for handler in node.handlers for inner in ast.walk(handler))
+            return not raises and bool(_IMPORT_ERROR.search(" ".join(caught)))
+        return isinstance(node, ast.With) and any(_IMPORT_ERROR.search(ast.unparse(item)) for item in node.items)
+
+    def _imported_modules(self, nodes: Iterable[ast.AST]) -> Iterator[str]:
+        for node in nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
@@ -350,6 +366,10 @@ class PythonSource:
 
     def _word(self, node: ast.expr) -> str:
         return "python" if self._dotted_names(node) == {"sys.executable"} else _literal_text(node)
+
+
+def _nodes_in_body(statement: ast.AST) -> Iterator[ast.AST]:
+    yield from (node for inner in getattr(statement, "body", ()) for node in ast.walk(inner))
 
 
 def _from_last_module(parts: list[str]) -> str:
