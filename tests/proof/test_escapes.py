@@ -93,6 +93,7 @@ async def test_a_visible_test_cannot_print_what_held_out_cases_left_in_the_room(
     assert "told in full" in str(honest.gaps), "the first time, before any held-out case"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-2", "LAW-8")
 async def test_a_heads_own_words_do_not_make_it_unjudged(tmp_path: Path) -> None:
     app = {"kit/__main__.py": "import sys\nsys.exit(\"No module named 'numpy'\")\n"}

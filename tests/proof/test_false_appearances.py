@@ -226,7 +226,7 @@ COUNTING = (
 )
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
     ("test", "head", "deserved"),

@@ -165,6 +165,7 @@ async def test_evidence_says_how_it_was_taken(tmp_path: Path) -> None:
     assert not fact.held_out
 
 
+@pytest.mark.slow
 async def test_a_failed_preparation_leaves_everything_unjudged(tmp_path: Path) -> None:
     checks = [{"kind": "command", "command": "test -f made"}]
     broken = Trial(tmp_path / "a", BASE, [{"id": "r", "text": "x", "checks": checks}], prepare=("exit 7",))

@@ -160,7 +160,7 @@ async def test_a_go_module_that_is_no_project_folder_is_unguarded(tmp_path: Path
         pytest.param({"Makefile": "check:\n\tpython -m unittest\n"}, id="an unrelated target"),
     ],
 )
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 async def test_what_is_collected_or_no_test_is_not_called_uncollected(more: dict[str, str], tmp_path: Path) -> None:
     settings = {"pytest.ini": "[pytest]\nnorecursedirs = fixtures vendor\n"}
     trial = trial_of(tmp_path, {"tests/test_kit.py": PASSES, **settings, **more})

@@ -260,6 +260,7 @@ async def test_solo_implements_all_and_mends_once(ground: Ground) -> None:
     assert [order.role for order in runtime.orders] == ["solo", "solo"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-10")
 async def test_the_contract_can_be_seen_before_anything_is_spent(ground: Ground) -> None:
     ground.one_chunk()
@@ -285,6 +286,7 @@ async def test_a_requirements_file_that_agents_can_read_proves_no_more_than_test
     assert (record.state, record.grade) == ("waiting", Grade.TESTED)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-3", "LAW-8")
 async def test_a_lower_bar_is_the_users_word_and_is_said(ground: Ground) -> None:
     ground.one_chunk()
