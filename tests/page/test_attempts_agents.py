@@ -253,7 +253,7 @@ print(json.dumps(found))
 
 @pytest.mark.spec("PAGE-6")
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
-@pytest.mark.many(1)
+@pytest.mark.slow
 def test_29_36_and_37_a_confined_thief_of_a_session_that_looks_guesses_reads_and_changes_nothing(
     tmp_path: Path, level: str
 ) -> None:

@@ -148,6 +148,7 @@ async def test_tests_their_data_and_configuration_are_frozen_by_their_hash(tmp_p
     assert contract_hash(contract) != contract_hash(other)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-1")
 async def test_evidence_says_how_it_was_taken(tmp_path: Path) -> None:
     contract = await sealed(tmp_path, {"kind": "tests", "command": "python -m pytest -q tests/test_kit.py"})

@@ -136,7 +136,7 @@ NAMED: dict[str, tuple[dict[str, str], str]] = {
 QUICK = ("make", "make, in the recipe", "a shell script", "a program among tests")
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OFFERED]

@@ -122,6 +122,7 @@ async def test_a_package_that_the_roots_test_script_leaves_out_is_unguarded(tmp_
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_go_module_that_is_no_project_folder_is_unguarded(tmp_path: Path) -> None:
     """Folders for tools are no projects, so no suite runs there."""

@@ -148,6 +148,7 @@ async def test_stop_pauses_the_run_with_what_is_there_and_resume_asks_again(grou
     assert roles(last.orders) == ["1B a", "1B b"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-9")
 async def test_whoever_decides_after_the_last_round_is_warned_of_its_gaps_and_the_work_is_kept(
     ground: Ground,
