@@ -154,6 +154,7 @@ async def test_an_agent_that_fails_ends_the_run_in_a_clear_state_and_can_be_mend
     assert world.left_over() == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-5")
 async def test_a_daemon_that_an_agent_leaves_behind_is_gone_with_it(world: World, engine: Engine) -> None:
     record = await start(world, engine, program(world, DAEMON + GOOD))

@@ -323,6 +323,7 @@ def test_the_person_with_the_number_speaks(spoken: Served) -> None:
     assert json.loads(spoken.get(f"/proposal/{told['proposal']}").body)["state"] == "done"
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_page_shows_the_command_and_records_nothing(tmp_path: Path) -> None:
     with ended_run(tmp_path) as place:
         place.finish(1, place.commits[2])

@@ -75,7 +75,7 @@ async def test_of_two_failing_tests_both_have_to_turn_green(tmp_path: Path) -> N
     assert (found["asked"].grade, found["asked"].why[0]) == (Grade.UNPROVEN, f"{FAILS}test_lib.py::test_one")
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8")
 @pytest.mark.parametrize(("returns", "grade"), [(3, Grade.TESTED), (0, Grade.REFUTED)])
 async def test_a_test_that_fails_anyway_is_named_beside_those_that_still_pass(

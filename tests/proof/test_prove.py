@@ -285,6 +285,7 @@ async def test_an_objection_that_can_be_run_refutes_or_closes_itself(tmp_path: P
     assert not is_success(nobodys)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-9")
 async def test_facts_are_kept_by_tree_and_the_worst_stands(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(EXAMPLES))

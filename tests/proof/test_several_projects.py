@@ -95,7 +95,7 @@ LIES: dict[str, dict[str, str | None]] = {
 }
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 async def test_a_lie_in_one_of_several_projects_is_refuted(shop: Sealed, lie: str) -> None:
     (judged,) = await shop.trial.judged(shop.contract, LIES[lie])

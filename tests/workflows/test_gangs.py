@@ -152,7 +152,7 @@ HONEST = {
 }
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8", "LAW-12")
 @pytest.mark.parametrize(
     "words",

@@ -321,7 +321,7 @@ async def test_the_product_that_a_module_checks_is_the_heads(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["make lint", "make shell", "python -m shop.check"])
 async def test_honest_work_beside_such_drivers_stays_as_it_was(command: str, tmp_path: Path) -> None:
     head: dict[str, str | None] = {

@@ -83,6 +83,7 @@ async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, revie
     assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.UNPROVEN
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-3")
 async def test_team_b_mends_on_top_of_team_a_in_a_commit_of_its_own(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
