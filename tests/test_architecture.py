@@ -227,7 +227,8 @@ def shared_code() -> Iterator[tuple[str, ast.AST]]:
     """Every node outside of the workflows' own folders, with its file."""
     own = {path.parent for path in SOURCE.glob("workflows/*/__init__.py")}
     for path in (one for one in tracked("src/*.py") if not own & set(one.parents)):
-        yield from ((str(path.relative_to(SOURCE)), node) for node in nodes_of(path))
+        file = str(path.relative_to(SOURCE))  # once a file: there are very many nodes
+        yield from ((file, node) for node in nodes_of(path))
 
 
 @pytest.mark.spec("DAY-15")

@@ -4,6 +4,7 @@ import ast
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,15 @@ def listed() -> dict[str, Any]:
     return tomllib.loads((TESTS / "requirements.toml").read_text())
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    """Parsing all tests takes seconds, and two tests here read them."""
+    return ast.parse(source)
+
+
 def served_by(source: str, without: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """(requirement, test) for every function that pytest collects; marks on a class or module hold for all inside."""
-    module = ast.parse(source)
+    module = parsed(source)
     whole = [node for node in module.body if _is_pytestmark(node)]
     everywhere = {name for node in whole for name in _ids(node)}
     if any(_marked(node, without) for node in whole):

@@ -52,6 +52,7 @@ async def test_a_file_with_checks_that_the_head_weakens_keeps_what_it_said_on_th
     assert any(f"the head changed {FILE}" in said for said in done.verdict.undecided)
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-3", "LAW-12")
 @pytest.mark.parametrize("target", ["easy.yaml", "outside"])
 async def test_a_file_that_the_head_replaces_by_a_link_counts_as_on_the_base(tmp_path: Path, target: str) -> None:

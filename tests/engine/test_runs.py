@@ -154,6 +154,7 @@ async def test_an_agent_that_fails_ends_the_run_in_a_clear_state_and_can_be_mend
     assert world.left_over() == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-5")
 async def test_a_daemon_that_an_agent_leaves_behind_is_gone_with_it(world: World, engine: Engine) -> None:
     record = await start(world, engine, program(world, DAEMON + GOOD))
@@ -262,6 +263,7 @@ def test_a_full_disk_ends_in_one_sentence_and_the_run_goes_on_when_there_is_room
     assert small_disk.finished_twice() == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-2")
 async def test_a_corrupted_report_is_set_aside_and_the_call_is_made_again(world: World, engine: Engine) -> None:
     world.make_slow(600)

@@ -201,6 +201,7 @@ def test_neither_stash_nor_settings_nor_repositories_inside_hide_work(yard: Yard
     caught(yard, HIDDEN)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-10")
 def test_work_is_judged_where_the_turn_began_though_the_agent_went_elsewhere(yard: Yard) -> None:
     """Another worktree with older files, in which everything passes, is not judged in place of the work."""
@@ -214,7 +215,7 @@ def test_work_is_judged_where_the_turn_began_though_the_agent_went_elsewhere(yar
     assert yard.stop(prompt_id="work", cwd=str(other))["decision"] == "block"
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-10")
 @pytest.mark.parametrize("hide", [excluded, in_a_repository_inside, on_a_branch, None])
 def test_nothing_is_hidden_where_the_turn_began_by_going_elsewhere(
@@ -266,7 +267,7 @@ def test_work_that_was_pushed_and_removed_here_is_judged(yard: Yard, hide: Calla
 
 @pytest.mark.spec("DAY-10")
 @pytest.mark.parametrize("act", [fetched, fetched_without_reflogs, undone, pushed_as_it_was, pushed_green])
-@pytest.mark.many(1)
+@pytest.mark.slow
 def test_what_was_fetched_or_undone_is_no_work(yard: Yard, act: Callable[[Yard], None]) -> None:
     with_remote(yard)
     yard.install("claude")
@@ -449,6 +450,7 @@ def test_work_on_a_branch_is_judged_though_an_older_branch_is_checked_out(yard: 
     assert yard.stop(prompt_id="work")["decision"] == "block"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-10")
 def test_whoever_only_commits_fetches_or_ignores_what_was_there_is_not_blocked(yard: Yard) -> None:
     with_submodule(yard)

@@ -59,7 +59,7 @@ def _given(number: int, text: str) -> CommentGiven:
 
 
 @pytest.mark.spec("HUB-1", "HUB-3", "HUB-4")
-@pytest.mark.parametrize("mode", ["fast", "immediate"])
+@pytest.mark.parametrize("mode", [pytest.param("fast", marks=pytest.mark.slow), "immediate"])
 def test_a_database_that_restarts_loses_nothing_and_has_nothing_twice(
     hub: Hub, mode: Literal["fast", "immediate"]
 ) -> None:

@@ -253,7 +253,7 @@ print(json.dumps(found))
 
 @pytest.mark.spec("PAGE-6")
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
-@pytest.mark.many(1)
+@pytest.mark.slow
 def test_29_36_and_37_a_confined_thief_of_a_session_that_looks_guesses_reads_and_changes_nothing(
     tmp_path: Path, level: str
 ) -> None:
@@ -323,6 +323,7 @@ def test_the_person_with_the_number_speaks(spoken: Served) -> None:
     assert json.loads(spoken.get(f"/proposal/{told['proposal']}").body)["state"] == "done"
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_page_shows_the_command_and_records_nothing(tmp_path: Path) -> None:
     with ended_run(tmp_path) as place:
         place.finish(1, place.commits[2])

@@ -298,6 +298,7 @@ def test_29_ten_thousand_guesses_are_slowed_and_told() -> None:
     assert len(told) == 4
 
 
+@pytest.mark.slow
 def test_29_who_guesses_is_told_in_the_terminal_and_keeps_nobody_out(tmp_path: Path) -> None:
     with_run(tmp_path).close()
     with page(tmp_path) as one:

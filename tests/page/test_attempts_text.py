@@ -124,7 +124,7 @@ def written(home: Path, text: str, workflow: str = "purple") -> Reader:
 WORKFLOWS = ("team", "pipeline", "handoff", "ticket")  # each shows something of its own
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("attack", "workflow"),
     [*((one, "purple") for one in ATTACKS), *((one, name) for one in ATTACKS[:2] for name in WORKFLOWS)],

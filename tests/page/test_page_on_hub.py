@@ -53,6 +53,7 @@ def test_a_page_shows_and_steers_a_run_of_another_machine_and_raises_no_limit_wi
     assert not (state / "journal.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-4", "HUB-8")
 def test_an_approval_of_a_run_on_the_hub_is_finished_in_the_terminal_and_kept_there(
     tmp_path: Path, postgres: PostgresServer

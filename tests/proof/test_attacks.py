@@ -44,7 +44,7 @@ async def by_tests(cellar: Cellar) -> Sealed:
 
 
 @pytest.mark.spec("LAW-6", "LAW-7")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("text", IN_PROCESS.values(), ids=IN_PROCESS)
 async def test_nothing_that_the_head_does_in_its_own_process_is_accepted(by_data: Sealed, text: str) -> None:
     verdict = await by_data.trial.prove(by_data.contract, await by_data.trial.head(core(text)))
@@ -60,7 +60,7 @@ async def test_a_call_that_never_ends_is_refuted_in_time(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("change", FILES.values(), ids=FILES)
 async def test_no_file_beside_the_code_makes_undone_work_pass(by_tests: Sealed, change: Change) -> None:
     verdict = await by_tests.trial.prove(by_tests.contract, await by_tests.trial.head(change, force=True))
@@ -83,7 +83,7 @@ async def test_the_same_file_beside_honest_work_is_not_held_against_it(both: Sea
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("text", INSIDE_PYTEST.values(), ids=INSIDE_PYTEST)
 async def test_code_that_fights_the_runner_is_refuted_by_its_own_tests(by_tests: Sealed, text: str) -> None:
     verdict = await by_tests.trial.prove(by_tests.contract, await by_tests.trial.head(core(text)))
@@ -93,6 +93,7 @@ async def test_code_that_fights_the_runner_is_refuted_by_its_own_tests(by_tests:
 # -- and the honest one ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-7")
 async def test_honest_work_is_proven_by_held_out_data_and_tested_by_tests(both: Sealed, by_tests: Sealed) -> None:
     assert only(await both.trial.prove(both.contract, await both.trial.head(core(HONEST)))).grade is Grade.PROVEN

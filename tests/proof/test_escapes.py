@@ -93,6 +93,7 @@ async def test_a_visible_test_cannot_print_what_held_out_cases_left_in_the_room(
     assert "told in full" in str(honest.gaps), "the first time, before any held-out case"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-2", "LAW-8")
 async def test_a_heads_own_words_do_not_make_it_unjudged(tmp_path: Path) -> None:
     app = {"kit/__main__.py": "import sys\nsys.exit(\"No module named 'numpy'\")\n"}
@@ -167,7 +168,7 @@ async def test_a_product_module_that_is_named_like_a_test_is_the_heads(tmp_path:
 
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.many(1)
+@pytest.mark.slow
 async def test_a_frozen_file_of_any_kind_is_put_back_before_each_check(tmp_path: Path, keep: bool) -> None:
     base = {**BASE, "kit/slug.py": GOOD + "# TODO\n", "check.sh": "! grep -q TODO kit/slug.py\n"}
     command = {"kind": "command", "command": "sh check.sh", "files": ["check.sh"]}
@@ -192,6 +193,7 @@ async def test_no_module_of_the_head_gets_into_a_commands_own_tools(tmp_path: Pa
     assert only(await trial.prove(contract, await trial.head({"m.py": "x = 1\n"}))).grade is Grade.TESTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_a_command_without_files_is_driven_by_the_bases_build_file(tmp_path: Path) -> None:
     base = {**BASE, "Makefile": 'test:\n\tpython3 -c \'from kit.slug import slug; assert slug("A") == "a"\'\n'}
@@ -331,6 +333,7 @@ def test_the_engine_removes_nothing_through_a_link_that_a_run_left(tmp_path: Pat
     assert (outside / "planted").read_text() == "the user's own"
 
 
+@pytest.mark.slow
 async def test_an_objection_does_not_set_its_own_time(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(EXAMPLES))
     case = CallCase(call="kit.slug:slug", args=("a",), returns="a", within_s=1e9)

@@ -52,7 +52,7 @@ async def test_what_fails_before_and_after_is_an_unproven_requirement_that_a_per
     assert found["double"].grade is not Grade.REFUTED
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-8")
 @pytest.mark.parametrize(
     ("base", "sentence"),
@@ -75,7 +75,7 @@ async def test_of_two_failing_tests_both_have_to_turn_green(tmp_path: Path) -> N
     assert (found["asked"].grade, found["asked"].why[0]) == (Grade.UNPROVEN, f"{FAILS}test_lib.py::test_one")
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8")
 @pytest.mark.parametrize(("returns", "grade"), [(3, Grade.TESTED), (0, Grade.REFUTED)])
 async def test_a_test_that_fails_anyway_is_named_beside_those_that_still_pass(
@@ -87,7 +87,7 @@ async def test_a_test_that_fails_anyway_is_named_beside_those_that_still_pass(
     assert (f"{FAILS}test_lib.py::test_one" in found["asked"].why) is (grade is Grade.TESTED)
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 @pytest.mark.parametrize(("returns", "grade"), [(3, Grade.TESTED), (1, Grade.PROVEN)])
 async def test_a_failing_test_that_is_asked_for_guards_no_code(returns: int, grade: Grade, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ async def proven(place: Path, head: dict[str, str | None]) -> Verdict:
     return await trial.prove(await trial.seal(), await trial.head(head))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-8")
 async def test_own_tests_that_are_red_before_and_green_after_are_self_tested_and_no_more(tmp_path: Path) -> None:
     verdict = await proven(tmp_path, {"a.py": "def one():\n    return 1\n", "tests/test_one.py": RIGHT})
@@ -123,7 +124,7 @@ NEEDY = {"shop.py": "import no_such_package\n\n\ndef price():\n    return 1\n"}
 PRICE = "from shop import price\n\n\ndef test_price():\n    assert price() == 2\n"
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2")
 @pytest.mark.parametrize("is_used_on_base", [True, False])
 async def test_a_module_that_the_bases_own_code_needs_and_the_machine_lacks_is_no_failure_of_the_change(

@@ -70,6 +70,7 @@ def mounts() -> set[str]:
     return {line.split(" - ")[0].split(" ")[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("level", ["bubblewrap", pytest.param("landlock", marks=pytest.mark.slow)])
 async def test_no_check_leaves_a_process_a_file_or_a_mount(tmp_path: Path, level: str) -> None:

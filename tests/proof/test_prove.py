@@ -35,6 +35,7 @@ def done(**more: str | None) -> Change:
 # -- grades ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_cases_that_agents_can_read_count_as_visible(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(EXAMPLES))
@@ -45,6 +46,7 @@ async def test_cases_that_agents_can_read_count_as_visible(tmp_path: Path) -> No
     assert is_success(verdict, Grade.TESTED)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8")
 async def test_cases_that_nobody_stands_behind_are_examined(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(EXAMPLES))
@@ -52,6 +54,7 @@ async def test_cases_that_nobody_stands_behind_are_examined(tmp_path: Path) -> N
     assert (only(verdict).grade, only(verdict).lacks, verdict.holds) == (Grade.EXAMINED, "approve", True)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-2", "LAW-5")
 async def test_an_empty_diff_is_a_gap_unless_all_is_held_already(tmp_path: Path) -> None:
     trial = Trial(tmp_path / "a", BASE, required(EXAMPLES))
@@ -96,6 +99,7 @@ async def test_a_file_that_is_named_counts_whatever_it_is_called(tmp_path: Path)
     assert only(await trial.prove(contract, await trial.head(done()))).grade is Grade.TESTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_the_user_may_supersede_a_test_and_nobody_else(tmp_path: Path) -> None:
     changed = {"calc.py": DONE + "\n\ndef half(x):\n    return x / 2\n"}
@@ -105,6 +109,7 @@ async def test_the_user_may_supersede_a_test_and_nobody_else(tmp_path: Path) -> 
     assert any("test_odd is superseded" in word for word in only(verdict).why)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_tests_that_the_head_adds_are_listed_and_not_run(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(COUNTED, EXAMPLES))
@@ -187,6 +192,7 @@ async def test_a_command_that_turns_green_is_tested_and_its_files_are_frozen(tmp
     assert only(cheat).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_command_lines_are_fed_and_compared_exactly(tmp_path: Path) -> None:
     program = "import json, sys\ndata = open(sys.argv[1]).read() + sys.stdin.read()\n"
@@ -216,6 +222,7 @@ async def test_arguments_come_back_unchanged_or_as_agreed(tmp_path: Path) -> Non
     assert only(await second.verdict(rude)).grade is Grade.PROVEN
 
 
+@pytest.mark.slow
 async def test_errors_are_told_by_their_class_or_a_base_of_it(tmp_path: Path) -> None:
     code = "class Odd(ValueError):\n    pass\n\n\nclass KeyError(Exception):\n    pass\n\n\ndef f(x):\n"
     code += "    raise Odd(x) if x else KeyError(x)\n\n\nasync def g(x):\n    return x\n"
@@ -228,6 +235,7 @@ async def test_errors_are_told_by_their_class_or_a_base_of_it(tmp_path: Path) ->
     assert only(await other.verdict({"new.py": code})).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 async def test_the_project_is_found_in_src_and_where_its_path_says(tmp_path: Path) -> None:
     base: dict[str, str | None] = {"src/calc.py": TODO, "lib/deep/more.py": "def double(x):\n    return 0\n"}
     cases = [{"call": "calc:double", "args": [1], "returns": 2}]
@@ -255,6 +263,7 @@ async def test_an_interpreter_with_plugins_of_its_own_is_used_with_them(
 # -- objections and earlier facts --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8")
 async def test_an_objection_that_can_be_run_refutes_or_closes_itself(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(EXAMPLES))
@@ -276,6 +285,7 @@ async def test_an_objection_that_can_be_run_refutes_or_closes_itself(tmp_path: P
     assert not is_success(nobodys)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-9")
 async def test_facts_are_kept_by_tree_and_the_worst_stands(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(EXAMPLES))

@@ -152,6 +152,7 @@ async def test_code_may_ask_git_for_its_commit_and_finds_nothing_changed(tmp_pat
     assert only(verdict).grade is Grade.PROVEN, only(verdict).why
 
 
+@pytest.mark.slow
 async def test_a_call_is_answered_at_a_path_that_this_machine_does_not_have(tmp_path: Path) -> None:
     """The repository of a run on another machine."""
     trial = Trial(tmp_path, BASE, ASKED)

@@ -148,6 +148,7 @@ async def test_tests_their_data_and_configuration_are_frozen_by_their_hash(tmp_p
     assert contract_hash(contract) != contract_hash(other)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-1")
 async def test_evidence_says_how_it_was_taken(tmp_path: Path) -> None:
     contract = await sealed(tmp_path, {"kind": "tests", "command": "python -m pytest -q tests/test_kit.py"})
@@ -165,6 +166,7 @@ async def test_evidence_says_how_it_was_taken(tmp_path: Path) -> None:
     assert not fact.held_out
 
 
+@pytest.mark.slow
 async def test_a_failed_preparation_leaves_everything_unjudged(tmp_path: Path) -> None:
     checks = [{"kind": "command", "command": "test -f made"}]
     broken = Trial(tmp_path / "a", BASE, [{"id": "r", "text": "x", "checks": checks}], prepare=("exit 7",))

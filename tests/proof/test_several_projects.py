@@ -95,7 +95,7 @@ LIES: dict[str, dict[str, str | None]] = {
 }
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 async def test_a_lie_in_one_of_several_projects_is_refuted(shop: Sealed, lie: str) -> None:
     (judged,) = await shop.trial.judged(shop.contract, LIES[lie])
@@ -159,6 +159,7 @@ async def test_the_users_own_path_replaces_the_roots_of_projects(cellar: Cellar)
     assert judged.grade is Grade.PROVEN, judged.why
 
 
+@pytest.mark.slow
 async def test_a_top_that_is_a_project_stays_the_only_one(cellar: Cellar) -> None:
     base = {**BASE, "pyproject.toml": f'{PYTEST}pythonpath = ["backend"]\n', "package.json": json.dumps(PACKAGE)}
     _, contract = await cellar.sealed("top", base, ASKED, Trial.seal_with_existing_tests)
@@ -172,7 +173,7 @@ LENT = TAX.replace("    return", "    from jobs import job\n\n    return job() *
 STARTED = [CASES[0], CASES[2], {**CASES[2], "run": [*CASES[2]["run"], "jobs", "worker/src"]}]
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(3))
 async def test_code_that_needs_a_module_of_another_project_is_refuted(cellar: Cellar, case: int) -> None:
     # No existing test notices: the import runs only with the new function.
@@ -274,7 +275,7 @@ LAYOUTS: dict[str, tuple[dict[str, str | None], str]] = {
 }
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("started", [False, True], ids=["call", "program"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 async def test_a_folder_that_python_ranks_last_is_no_place_of_a_copy(

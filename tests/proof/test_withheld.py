@@ -201,6 +201,7 @@ async def test_of_a_held_out_test_that_fails_agents_learn_requirement_and_kind(t
     assert SECRET in " ".join(only(verdict).why), "people see which test it was"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_where_nothing_is_held_out_a_failing_test_is_told_whole(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, requirement(BY_HIDDEN), carried=carried())

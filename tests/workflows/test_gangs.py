@@ -152,7 +152,7 @@ HONEST = {
 }
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8", "LAW-12")
 @pytest.mark.parametrize(
     "words",
@@ -293,6 +293,7 @@ def with_tests(ground: Ground) -> None:
     ground.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6", "LAW-7")
 @pytest.mark.parametrize(
     "forges",

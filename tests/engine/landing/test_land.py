@@ -298,6 +298,7 @@ async def test_what_was_accepted_by_hand_for_one_commit_is_said_again_for_the_re
     assert told.data == {"requirements": ["looks"], "who": "ann"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-11", "DAY-12")
 async def test_a_landing_does_not_say_that_nobody_has_approved_what_somebody_has(place: Landable) -> None:
     record = await place.run(examiner="claude", grade=Grade.EXAMINED, state="waiting")

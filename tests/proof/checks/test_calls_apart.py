@@ -135,6 +135,7 @@ async def test_honest_calls_are_proven_also_when_they_are_awaited(tmp_path: Path
     assert only(await Trial(tmp_path, BASE, asked).verdict({"m.py": text})).grade is Grade.PROVEN
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_a_call_may_start_processes_of_its_own_and_ask_git(tmp_path: Path) -> None:
     text = (

@@ -168,6 +168,7 @@ async def test_why_no_server_came_up_is_told(tmp_path: Path, command: list[str],
     assert {(one.kind, one.outcome) for fact in contract.base_facts for one in fact.tried} == {(kind, outcome)}
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-2")
 @pytest.mark.parametrize(
     "files",
@@ -194,6 +195,7 @@ def answer(method, path, body, headers):
 """
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 async def test_a_server_is_confined_at_every_level(tmp_path: Path, level: str) -> None:

@@ -109,6 +109,7 @@ async def test_a_command_that_passes_only_by_what_the_head_wrote_to_run_it_is_it
     assert only(verdict).lacks == "attest"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8", "DAY-9")
 async def test_a_command_of_the_base_that_the_work_turns_green_is_tested(tmp_path: Path) -> None:
     """This holds even if the head changed a driver in a way that does not affect the result."""

@@ -136,7 +136,7 @@ NAMED: dict[str, tuple[dict[str, str], str]] = {
 QUICK = ("make", "make, in the recipe", "a shell script", "a program among tests")
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OFFERED]
@@ -160,7 +160,7 @@ LATIN = "# coding: latin-1\n" + CORE.replace("x * 2", "x * {'é': 2, 'è': 0}['�
 HIDDEN = f"# coding: utf-7\n{CORE}#+AAo-def rate(x): return 0\n"
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_code_that_an_encoding_hides_is_altered(tmp_path: Path) -> None:
     def change(core: str, kit: str) -> Callable[[Path], None]:
@@ -279,7 +279,7 @@ COVERED: dict[str, dict[str, str]] = {
 
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize("name", COVERED)
-@pytest.mark.many(5)
+@pytest.mark.many(2)
 async def test_what_the_suite_covers_is_no_check_of_its_own(name: str, tmp_path: Path) -> None:
     files = {"core.py": CORE, "kit.py": KIT, "tests/test_kit.py": PASSES, **COVERED[name]}
     trial = Trial(tmp_path, files, asked_three())

@@ -122,6 +122,7 @@ async def test_a_package_that_the_roots_test_script_leaves_out_is_unguarded(tmp_
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_go_module_that_is_no_project_folder_is_unguarded(tmp_path: Path) -> None:
     """Folders for tools are no projects, so no suite runs there."""
@@ -160,7 +161,7 @@ async def test_a_go_module_that_is_no_project_folder_is_unguarded(tmp_path: Path
         pytest.param({"Makefile": "check:\n\tpython -m unittest\n"}, id="an unrelated target"),
     ],
 )
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 async def test_what_is_collected_or_no_test_is_not_called_uncollected(more: dict[str, str], tmp_path: Path) -> None:
     settings = {"pytest.ini": "[pytest]\nnorecursedirs = fixtures vendor\n"}
     trial = trial_of(tmp_path, {"tests/test_kit.py": PASSES, **settings, **more})

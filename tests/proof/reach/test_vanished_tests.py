@@ -248,6 +248,7 @@ def test_a_test_is_known_by_a_name_in_its_file(test_id: str, text: str, name: st
     assert all(count == 1 for count in names.values())
 
 
+@pytest.mark.slow
 async def test_a_broken_head_is_judged_as_ever(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, asked("tiny:three"))
     contract = await trial.seal_with_existing_tests()

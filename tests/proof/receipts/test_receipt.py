@@ -176,6 +176,7 @@ def test_every_bit_of_every_byte_counts() -> None:
     assert _holds(data)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-10")
 def test_every_bit_of_a_signed_receipt_counts_without_looking_at_the_signature(key: signing.SigningKey) -> None:
     data = encode_receipt(stated(), key)

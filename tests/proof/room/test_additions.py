@@ -107,6 +107,7 @@ async def test_a_package_that_nobody_has_does_not_take_the_others_with_it(tmp_pa
     assert waits == [("nowhere-at-all", "inflexion")]  # the event comes before the build, which takes time
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-11")
 async def test_an_environment_is_said_to_be_built_from_what_declared_something(tmp_path: Path, registry: Path) -> None:
     wheel(registry / "inflexion", "inflexion", {"inflexion.py": ""})
@@ -322,7 +323,7 @@ async def test_packages_of_node_that_the_head_declares_are_installed_and_replace
     ]
 
 
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-8")
 @pytest.mark.parametrize("folder", ["shop", "other"])
 async def test_a_package_that_another_project_declares_in_vain_is_no_excuse(

@@ -49,7 +49,7 @@ async def judged(place: Path, head: dict[str, str | None], command: str = "make 
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("gutted", LIARS.values(), ids=LIARS.keys())
 async def test_whoever_guts_what_drives_a_command_is_refuted(gutted: dict[str, str | None], tmp_path: Path) -> None:
     grade, why = await judged(tmp_path, {"shop/core.py": LONG, **gutted})
@@ -57,7 +57,7 @@ async def test_whoever_guts_what_drives_a_command_is_refuted(gutted: dict[str, s
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "head",
     [
@@ -206,7 +206,7 @@ WEB_LIES: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", WEB_LIES)
 async def test_settings_of_a_project_folder_do_not_switch_off_its_suite(cellar: Cellar, lie: str) -> None:
     asked = [{"id": "twice", "text": "twice(n) is 2 n", "checks": [{"kind": "examples", "cases": TWICE_IS_2N}]}]
@@ -290,7 +290,7 @@ async def judged_by_name(place: Path, head: dict[str, str | None], command: str)
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("gutted", WITH_NAMES.values(), ids=WITH_NAMES.keys())
 @pytest.mark.parametrize("command", ["make lint", "python -B -m tools.lint shop"])
 async def test_what_a_script_imports_by_whole_names_drives_it(
@@ -301,7 +301,7 @@ async def test_what_a_script_imports_by_whole_names_drives_it(
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("gutted", SOURCED.values(), ids=SOURCED.keys())
 @pytest.mark.parametrize("command", ["make shell", "sh scripts/check.sh"])
 async def test_what_a_shell_script_reads_into_itself_drives_it(
@@ -321,7 +321,7 @@ async def test_the_product_that_a_module_checks_is_the_heads(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["make lint", "make shell", "python -m shop.check"])
 async def test_honest_work_beside_such_drivers_stays_as_it_was(command: str, tmp_path: Path) -> None:
     head: dict[str, str | None] = {
@@ -338,6 +338,7 @@ async def test_honest_work_beside_such_drivers_stays_as_it_was(command: str, tmp
     assert grade is not Grade.REFUTED
 
 
+@pytest.mark.slow
 async def test_a_command_that_failed_on_the_base_is_driven_by_what_it_imports(tmp_path: Path) -> None:
     checks = [{"kind": "command", "command": "python -m tools.lint shop"}]
     base = {**BY_NAME, "shop/core.py": LONG}
@@ -431,7 +432,7 @@ async def judged_where_named(
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("command", NAMING.values(), ids=NAMING.keys())
 async def test_whatever_file_a_command_names_drives_it(command: str, tmp_path: Path) -> None:
     broken: dict[str, str | None] = {"shop/core.py": "def price():\n    return 41\n"}
@@ -504,7 +505,7 @@ LOOKING = {
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("command", LOOKING.values(), ids=LOOKING.keys())
 async def test_honest_work_on_what_a_command_looks_at_is_not_refuted(command: str, tmp_path: Path) -> None:
     head: dict[str, str | None] = {
@@ -516,7 +517,7 @@ async def test_honest_work_on_what_a_command_looks_at_is_not_refuted(command: st
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("number", ["50", "60"])
 async def test_code_that_asks_for_the_work_is_not_driven_by_it(number: str, tmp_path: Path) -> None:
     command = f'python -c "from shop.core import price; assert price() == {number}"'

@@ -45,7 +45,7 @@ ASKING = "from importlib.metadata import version\n\n__version__ = version('tiny-
 
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("folder", ["", "src/"])
-@pytest.mark.many(1)
+@pytest.mark.slow
 async def test_code_that_asks_for_its_own_version_finds_it_as_if_the_project_were_installed(
     folder: str, tmp_path: Path
 ) -> None:

@@ -97,7 +97,7 @@ async def grade(
 
 @pytest.mark.spec("LAW-8", "LAW-4")
 @pytest.mark.parametrize(("base", "head"), LIARS.values(), ids=LIARS.keys())
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 async def test_whoever_guts_a_tool_at_the_top_has_only_tested_itself(
     base: dict[str, str], head: dict[str, str], tmp_path: Path
 ) -> None:
@@ -129,6 +129,7 @@ async def test_whoever_guts_a_tool_of_node_at_the_top_has_only_tested_itself(
     assert found is Grade.SELF_TESTED, why
 
 
+@pytest.mark.many(1)
 @needs_node
 @pytest.mark.spec("LAW-8")
 @pytest.mark.parametrize(("base", "head"), NODE_HONEST.values(), ids=NODE_HONEST.keys())

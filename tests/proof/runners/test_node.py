@@ -114,7 +114,7 @@ FIGHTING: dict[str, Change] = {
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("way", FIGHTING)
 async def test_no_head_talks_node_into_a_pass(sealed: Sealed, way: str) -> None:
     change = FIGHTING[way]

@@ -195,6 +195,7 @@ async def test_a_plugin_that_decides_and_is_missing_is_named(tmp_path: Path) -> 
     assert "pytest-rerunfailures" in contract.base_facts[0].tried[0].detail
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_a_plugin_of_the_projects_own_is_frozen(tmp_path: Path) -> None:
     base: dict[str, str | None] = {**BASE, "pytest.ini": "[pytest]\naddopts = -p helping\n", "helping.py": "X = 1\n"}

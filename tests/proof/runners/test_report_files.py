@@ -180,6 +180,7 @@ def test_a_project_that_the_head_moved_behind_a_link_gets_no_packages(tmp_path: 
     assert sorted(one.name for one in (room / "other").iterdir()) == ["a.js"]
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("vendored", [True, False])
 async def test_an_inner_package_brings_its_runner_only_if_the_base_has_it(tmp_path: Path, vendored: bool) -> None:
@@ -310,6 +311,7 @@ async def test_whoever_guts_what_reports_shows_nothing(driven: Sealed, way: str)
     assert idle.grade is Grade.SELF_TESTED, idle.why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_settings_that_make_tests_pass_are_worth_little(driven: Sealed) -> None:
     for head in await driven.trial.judged(

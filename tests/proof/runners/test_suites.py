@@ -348,6 +348,7 @@ async def test_existing_tests_run_with_the_submodule_that_the_head_names_if_it_i
         assert liar.grade is Grade.REFUTED, (liar.why, fetched)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_is_above_tested(tmp_path: Path) -> None:
     base = {
@@ -483,6 +484,7 @@ async def test_a_suite_of_skipped_tests_watches_over_nothing_that_it_loads(tmp_p
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path) -> None:
     base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}

@@ -118,7 +118,7 @@ FIGHTING = {
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("way", FIGHTING)
 async def test_no_head_talks_unittest_into_a_pass(sealed: Sealed, way: str) -> None:
     change = {**DONE, "calc/core.py": FIGHTING[way]}
@@ -149,7 +149,7 @@ async def test_the_bases_tests_stand_and_new_ones_are_left_out(sealed: Sealed) -
         ("python -m unittest tests/test_core.py", 5),
     ],
 )
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 async def test_the_usual_command_lines_are_understood(tmp_path: Path, command: str, ids: int) -> None:
     contract = await Trial(tmp_path, BASE, requirement(command=command)).seal()
     found = {name: one for name, one in stands(contract).items() if "Fixed" not in name and "extra" not in name}

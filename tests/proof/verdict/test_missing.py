@@ -47,6 +47,7 @@ async def test_a_module_that_the_base_lacks_is_named_with_the_line_that_brings_i
     assert any("inflexion" in why and "requirements.txt" in why for why in judged.why)
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-2", "LAW-7")
 @pytest.mark.parametrize(
     "head",
@@ -97,7 +98,7 @@ SIGNED = {"kind": "examples", "cases": [{"call": "pay:sign", "args": [n], "retur
         ("from pathlib import Path\nKEY = Path.home().joinpath('.key').read_text()\n", "FileNotFoundError", "prepare:"),
     ],
 )
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 async def test_a_module_that_cannot_be_imported_here_on_either_side_is_unjudged_and_the_way_out_is_named(
     tmp_path: Path, top: str, error: str, fix: str
 ) -> None:

@@ -74,6 +74,7 @@ def test_what_agents_say_cannot_become_markup_script_or_control_sequence() -> No
     assert "all tests pass" in read.text
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 @settings(max_examples=15, deadline=None)
 def test_no_text_at_all_adds_a_tag(text: str) -> None:
@@ -367,6 +368,7 @@ def test_no_number_of_requirements_in_between_makes_a_larger_page(chunks: int) -
     assert (read.nodes <= 32_000, len(html) <= 3_000_000) == (True, True)
 
 
+@pytest.mark.slow
 def test_of_more_rows_than_fit_the_met_ones_are_left_out_and_counted() -> None:
     made, _, read = report(long_run(1100))
     assert (made.rows[0].grade, len(made.rows), made.ledger.left_out) == ("refuted", 1001, 99)

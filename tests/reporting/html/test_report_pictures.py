@@ -74,6 +74,7 @@ def test_pictures_of_held_out_cases_are_shown_when_the_run_has_ended_and_not_bef
     assert "/collection" not in html
 
 
+@pytest.mark.slow
 def test_a_picture_taken_after_held_out_cases_ran_is_shown_when_the_run_has_ended_and_not_before() -> None:
     over = with_pages(tainted=True)
     assert rendered(page(over)).count("<img") == 2

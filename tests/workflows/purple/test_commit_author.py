@@ -37,6 +37,7 @@ async def test_commits_are_in_the_users_name_with_the_role_as_trailer_and_land_s
     assert ground.git("log", "-1", "--format=%an", "main") == "Ada Byron"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-14")
 async def test_whoever_wants_roles_as_authors_can_have_them(ground: Ground) -> None:
     known_to_git(ground)

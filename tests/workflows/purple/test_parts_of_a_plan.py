@@ -190,7 +190,7 @@ async def test_a_plan_whose_first_phase_is_done_ends_with_one_question_and_build
 
 
 @pytest.mark.spec("DAY-4", "DAY-5")
-@pytest.mark.parametrize("act", ["does nothing", "edits the plan"])
+@pytest.mark.parametrize("act", [pytest.param("does nothing", marks=pytest.mark.slow), "edits the plan"])
 async def test_the_same_plan_with_agents_that_do_nothing_or_tick_the_plan_is_never_completed(
     ground: Ground, act: str
 ) -> None:

@@ -83,6 +83,7 @@ async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, revie
     assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.UNPROVEN
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-3")
 async def test_team_b_mends_on_top_of_team_a_in_a_commit_of_its_own(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
@@ -148,6 +149,7 @@ async def test_stop_pauses_the_run_with_what_is_there_and_resume_asks_again(grou
     assert roles(last.orders) == ["1B a", "1B b"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-9")
 async def test_whoever_decides_after_the_last_round_is_warned_of_its_gaps_and_the_work_is_kept(
     ground: Ground,
@@ -260,6 +262,7 @@ async def test_solo_implements_all_and_mends_once(ground: Ground) -> None:
     assert [order.role for order in runtime.orders] == ["solo", "solo"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-10")
 async def test_the_contract_can_be_seen_before_anything_is_spent(ground: Ground) -> None:
     ground.one_chunk()
@@ -285,6 +288,7 @@ async def test_a_requirements_file_that_agents_can_read_proves_no_more_than_test
     assert (record.state, record.grade) == ("waiting", Grade.TESTED)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-3", "LAW-8")
 async def test_a_lower_bar_is_the_users_word_and_is_said(ground: Ground) -> None:
     ground.one_chunk()

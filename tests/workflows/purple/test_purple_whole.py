@@ -75,6 +75,7 @@ def test_a_lie_that_team_b_believes_is_refuted_and_mended_in_the_same_sessions(m
     assert runtime.orders[4].session != first.session
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-7", "LAW-7")
 def test_team_a_learns_which_requirement_failed_and_how_but_no_held_out_value(mended: Played) -> None:
     again = next(order for order in mended.runtime.orders if order.resume)
