@@ -508,7 +508,7 @@ FRAGILE = (
 MORE = f"{TESTS}\n\n{KNOWN}"
 
 
-@pytest.mark.slow
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
     ("before", "work", "tests", "grade", "uncounted"),

@@ -267,7 +267,7 @@ def test_work_that_was_pushed_and_removed_here_is_judged(yard: Yard, hide: Calla
 
 @pytest.mark.spec("DAY-10")
 @pytest.mark.parametrize("act", [fetched, fetched_without_reflogs, undone, pushed_as_it_was, pushed_green])
-@pytest.mark.slow
+@pytest.mark.many(1)
 def test_what_was_fetched_or_undone_is_no_work(yard: Yard, act: Callable[[Yard], None]) -> None:
     with_remote(yard)
     yard.install("claude")

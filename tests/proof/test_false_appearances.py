@@ -130,7 +130,7 @@ def test_a_value_has_a_type_only_if_its_class_is_that_type(tmp_path: Path, name:
     assert seen == expected if plain else seen[0] == int(answer.OBJECT), seen
 
 
-@pytest.mark.slow
+@pytest.mark.many(1)
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node on the path")
 @pytest.mark.spec("LAW-7", "LAW-8")
 @pytest.mark.parametrize(

@@ -293,7 +293,6 @@ def with_tests(ground: Ground) -> None:
     ground.commit()
 
 
-@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6", "LAW-7")
 @pytest.mark.parametrize(
     "forges",

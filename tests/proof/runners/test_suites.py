@@ -484,7 +484,6 @@ async def test_a_suite_of_skipped_tests_watches_over_nothing_that_it_loads(tmp_p
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
-@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path) -> None:
     base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}

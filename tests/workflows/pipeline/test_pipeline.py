@@ -112,7 +112,7 @@ def hides(order: Order) -> dict[str, Any]:
         pytest.param(hides, 1, "anybody may log in", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.slow
+@pytest.mark.many(1)
 async def test_a_security_review_that_is_missing_or_finds_a_blocker_stops_the_run_whatever_files_say(
     before_review: Halt, act: Any, times: int, why: str
 ) -> None:

@@ -44,7 +44,6 @@ def test_the_header_names_the_run_also_where_its_branch_is_called_otherwise() ->
     assert "trued resume r-abc12" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
 @pytest.mark.spec("DAY-6")
 async def test_a_run_that_ends_without_proof_names_the_way_on(
     ground: Ground, capsys: pytest.CaptureFixture[str]

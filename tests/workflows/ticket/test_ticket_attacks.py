@@ -150,7 +150,6 @@ async def test_a_ticket_whose_title_is_edited_is_the_same_ticket_and_another_one
         assert (inputs.start == first.head) is same
 
 
-@pytest.mark.slow
 @pytest.mark.spec("TIC-9", "USE-6")
 async def test_no_title_and_no_agent_skips_a_check_of_the_forge_or_closes_another_ticket(desk: Ground) -> None:
     def impl(order: Order) -> dict[str, Any]:
