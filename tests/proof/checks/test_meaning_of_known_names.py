@@ -98,11 +98,6 @@ MAKE, CI = BUILD["Makefile"], BUILD[".github/workflows/ci.yml"]
 BUILD_LIES: Heads = {
     "a pattern": {"Makefile": f"{MAKE}\nsetup: install-evil\n"},
     "a pattern, of a target that was there": {"Makefile": MAKE.replace("check:", "check: install-evil")},
-    "an image": {".github/workflows/ci.yml": CI.replace("flask", "evil")},
-    "an image, beside the base's": {
-        ".github/workflows/ci.yml": f"{CI}      - run: pip install evil flask\n".replace("- run: pip install flask", "")
-    },
-    "an image, in a makefile": {"Makefile": f"{MAKE}\nset:\n\tpip install sly\n"},
     "a new document that a pattern names": {"lists/more.md": "evil\n"},
     "a document as a list": {"docs/list.md": "# What it needs\n\n- flask\n- evil >= 2\n"},
 }

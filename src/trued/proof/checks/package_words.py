@@ -62,12 +62,8 @@ def new_words(
     old_words = {written for word in uncommented.split() for written in (word, word.strip(_PUNCTUATION_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
-    old_lines: dict[str, list[set[str]]] = {}  # word → the words of each line with it
-    for line_words in ({word.strip(_PUNCTUATION_AROUND) for word in line.split()} for line in uncommented.splitlines()):
-        for word in line_words:
-            old_lines.setdefault(word, []).append(line_words)
     patterns = [word for word in " ".join(_PATTERN_RULE.findall(before)).split() if makes and re.search(r"\w", word)]
-    words_found: list[str] = []
+    words_found = []
     for line in added:
         if (makes or name.endswith(COMMENTED)) and line.lstrip(" \t").startswith("#"):
             continue
@@ -76,11 +72,7 @@ def new_words(
             continue
         words = [(word, word.strip(_PUNCTUATION_AROUND)) for word in line.split()]
         words = [(word, bare) for word, bare in words if not _names_nothing(bare, known_paths, exact=exact)]
-        beside = {bare for word, bare in words if path and not word.endswith(":")}
         words_found += [bare for word, bare in words if word not in old_words and bare not in old_words]
-        # Among others, a word means the same only if it stood beside one of them before.
-        if len(beside) > 2 and not words_found:
-            words_found += [word for word in beside if all(len(beside & old) < 2 for old in old_lines.get(word, ()))]
     return words_found
 
 
