@@ -33,8 +33,8 @@ class TurnedTests:
 async def turned_tests(
     workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter, *, kept: Collection[str] = ()
 ) -> TurnedTests:
-    """Run the contract's red suites on base and head, both with the base's test files and test settings. `kept`: see
-    `BothSides`."""
+    """Run the contract's red suites on base and head, both with the base's test files and test settings. `kept`: new
+    files of the head that lie among tests but belong to the product."""
     ran, names, facts = frozenset[str](), frozenset[str](), list[Evidence]()
     for suite in contract.red_suites:
         for check in suite.checks:

@@ -31,9 +31,9 @@ def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: boo
 def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding: Collection[str]) -> dict[str, str]:
     """These Python files (path → text) without the test functions that only idle tests run. Idle tests guard nothing.
 
-    A function stays if a guarding test runs it, too: with other parameters, or because a class inherits it. If all
-    tests of a file are idle, only the functions that are named like tests are removed, because other files may use the
-    file's helpers.
+    `idle`, `guarding`: ids of tests. One function may run both as an idle and as a guarding test, with different
+    parameters or in a class that inherits it. It stays. If all tests of a file are idle, only the functions that are
+    named like tests are removed, because other files may use the file's helpers.
     """
     idle_tests, guarding_tests = {*map(_parts_of_test, idle)}, {*map(_parts_of_test, guarding)}
     test_files = {test[0] for test in idle_tests | guarding_tests}
@@ -66,8 +66,8 @@ def _parts_of_test(name: str) -> tuple[str, ...]:
 
 
 def _origin(name: str, functions: Collection[str]) -> str:
-    """The name of the function from which a class inherits a test of this name, or from which a decorator makes such a
-    test (`test_a_0` from `test_a`); "" if there is none."""
+    """Of these functions, the one that a test of this name runs. An inherited function has the name of the test; a
+    decorator makes a longer name for the test (`test_a_0` from `test_a`). "" if there is none."""
     return next((name[:end] for end in range(len(name), 0, -1) if name[:end] in functions), "")
 
 
@@ -114,8 +114,8 @@ def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bo
     """The names that these tests of a file use, including fixtures, and the functions that a test framework calls
     before or after any test. `strings`: all strings in the tests count as names.
 
-    A test that the file does not define is inherited, or made by a decorator. For such a test, the names in its id and
-    the names of the functions from which it may be made are returned.
+    A test that the file does not define is inherited, or made by a decorator. It counts as using the names in its id,
+    and the functions from which it may be made.
     """
     module = parse(text)
     if module is None:

@@ -89,10 +89,11 @@ class _Habits:
 async def uncollected_tests(
     workspace: Workspace, base: str, test_ids: Iterable[str], idle: Collection[str], own: Sequence[str] = ()
 ) -> list[str]:
-    """The tests of the base that are not among `test_ids`: `file::name`, or `file` if none of its tests is among them.
+    """The tests of the base that no check collects: `file::name`, or `file` if none of the file's tests is collected.
 
-    `idle`: file endings to leave out, because no suite that runs such files can guard anything. `own`: the base's own
-    checks beside its suites (see `own_checks.py`). Own checks that collected tests start are left out.
+    `test_ids`: the tests that are collected. `idle`: file endings to leave out, because no suite that runs such files
+    can guard anything. `own`: the base's own checks beside its suites (see `own_checks.py`). Those that collected tests
+    start are left out.
     """
     collected: dict[str, set[str]] = defaultdict(set)
     for test_id in test_ids:
@@ -123,7 +124,7 @@ async def uncollected_tests(
 
 
 def examples_of(path: str, text: str) -> str:
-    """The text of a Python file, or the code of the examples in a document."""
+    """What a file tests with: in a document, only the code of its examples; in any other file, the whole text."""
     if not path.endswith(DOCUMENTS_WITH_EXAMPLES):
         return text
     import doctest  # with the first document: it loads all of unittest
@@ -143,7 +144,8 @@ async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -
 
 
 async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence[str]) -> frozenset[str]:
-    """Of these files, those that a test or a helper of tests reads. The files themselves do not count as readers."""
+    """Of these files, those that a test or a helper of tests reads. It does not count if one of these files reads
+    another."""
     blobs = await workspace.blobs(base) if paths else {}
     readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in paths][:MOST_FILES]
     texts = await texts_at(workspace, base, readers)
@@ -208,7 +210,8 @@ def _configured_in(folder: str, texts: Mapping[str, str]) -> str:
 
 
 def may_start_tests(path: str) -> bool:
-    """Whether the file may contain commands that run tests: settings and scripts at the top, and those of a CI."""
+    """Whether the file may contain commands that run tests. Such files are settings and scripts in the repository's
+    root, or in hidden folders, as a CI has them."""
     pure = PurePosixPath(path)
     return pure.suffix in _SETTINGS and (len(pure.parts) == 1 or pure.parts[0].startswith("."))
 
@@ -229,11 +232,11 @@ async def _uncollected_documents(
 def _uncollected_in(
     path: str, content: bytes, collected: Collection[str], habits: _Habits
 ) -> tuple[list[str], list[str]]:
-    """The tests of a Python file that were not collected, and the functions and classes whose docstrings have examples.
+    """The tests of a Python file that were not collected, and the functions and classes whose docstrings have examples
+    that were not collected.
 
     Tests are listed as `Class::name`. `[""]` means: the file checks something, but none of its functions is named like
-    a test. Examples count only if the project runs them. They are never collected, because they are part of the code
-    that they test.
+    a test. Examples count only if the project runs them.
     """
     is_test_file = habits.names_test_file(path) or is_among_tests(path)
     may_assert = b"assert" in content and (is_test_file or bool(_PROGRAM_START.search(content)))
@@ -368,8 +371,9 @@ def _is_own_module(module: str, habits: _Habits) -> bool:
 
 
 def _without_collected(tests: list[str], collected: Collection[str]) -> list[str]:
-    """The tests that were not collected. A collected test that the file does not define is inherited by a class, or was
-    made by a decorator from another test (`test_a_0` from `test_a`): then the test behind it counts as collected."""
+    """The tests that were not collected. If the file does not define a collected test, a class inherits the test, or a
+    decorator makes it from another one (`test_a_0` from `test_a`). Then the inherited or other test counts as
+    collected."""
     names = {_bare_name(test) for test in tests}
     derived_names = {_bare_name(test) for test in collected if test not in tests}
     origins = {
@@ -383,8 +387,8 @@ def _bare_name(name: str) -> str:
 
 
 def _test_ids(uncollected: Mapping[str, list[str]], collected: Collection[str], habits: _Habits) -> Iterator[str]:
-    """The ids of uncollected tests: `file` if the file holds nothing else, or `file::name` if it also holds collected
-    tests, or code that other files import."""
+    """The ids of uncollected tests. A file that also holds collected tests, or code that other files import, gets one
+    id for each test: `file::name`. Any other file gets one id: `file`."""
     test_files = {
         path for path in uncollected if habits.names_test_file(path) or is_among_tests(path) or not path.endswith(".py")
     }
@@ -433,8 +437,8 @@ def _without_used(
 
 
 def _without_started(uncollected: Mapping[str, list[str]], texts: Mapping[str, bytes]) -> dict[str, list[str]]:
-    """The uncollected tests without programs that files among tests start by name. Such programs are stand-ins for
-    other programs, or steps of tests. A program stays if it asserts something or is named like a test."""
+    """The uncollected tests, except for programs that files among tests start by name. Such programs are stand-ins for
+    other programs, or steps of tests. A program is not left out if it asserts something or is named like a test."""
 
     def is_started(program: str) -> bool:
         names = [PurePosixPath(program).name.encode(), program.removesuffix(".py").replace("/", ".").encode()]

@@ -57,8 +57,8 @@ async def altered_helpers(
 ) -> dict[str, Undoing]:
     """Changed file → how to undo its change, for files that only tests use on the base and that no requirement names.
 
-    Files with only harmless additions are left out. New files that only tests of the base mention are undone together,
-    under the name of the first.
+    Files with only harmless additions are left out. New files that only tests of the base mention are undone together:
+    all of them are listed under the name of one.
     """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     user_words = _code_that_the_user_names(contract)
@@ -89,8 +89,8 @@ async def altered_helpers(
         return tuple(user for user in texts if user != path and uses(user, path))
 
     def only_tests_use(path: str) -> bool:
-        """Whether tests use the file, directly or through other files that only tests use. False if one of these files
-        is used by no file or named by the user, because it then counts as the product."""
+        """Whether only tests use the file, directly or through other files. False if no file uses the file or one of
+        those other files, or if the user names one of the other files, because then that file counts as the product."""
         chain, waiting = {path}, [path]  # the file, and the files of the product through which it is used
         while waiting:
             file = waiting.pop()
@@ -154,8 +154,8 @@ async def altered_helpers(
 
 
 def _mentions(path: str, text: str, added: str, base_files: Mapping[str, str]) -> bool:
-    """Whether a test of the base, which has this text, asks for a file that only the commit has. Such a test may skip
-    something if the file is there."""
+    """Whether the test at `path`, with this text on the base, names the file `added`, which only the commit has. Such a
+    test may skip something if the file is there."""
     name = PurePosixPath(added).name
     if added.endswith(CODE):
         return uses_file(path, text, added, base_files)
@@ -257,8 +257,8 @@ def _code_that_the_user_names(contract: Contract) -> str:
 
 
 def _files_in_place_of(path: str, changed: str, head_files: Iterable[str]) -> dict[str, str]:
-    """Path → "" for each file of a new package that Python finds instead of the module `path`. These files have to be
-    removed, so that Python finds the module again. Empty if there is no such package."""
+    """Path → "" for each file of the new package `changed`, which Python finds instead of the module `path`. Without
+    these files, Python finds the module again. Empty if `changed` is the module itself."""
     if changed == path:
         return {}
     return dict.fromkeys((file for file in head_files if file.startswith(changed.removesuffix("__init__.py"))), "")
@@ -289,9 +289,9 @@ def _is_asked_for(path: str, text: str, base_files: Collection[str]) -> bool:
 def _defines_what_is_asked_for(
     path: str, text: str, product: Mapping[str, str], changed: Mapping[str, str], tests: Iterable[str]
 ) -> bool:
-    """Whether this text of the user names, as `name(…)` or in backticks, all that these tests may use from this Python
-    file of the base. False if another file of the product defines one of these names, too, because the user may mean
-    the other file.
+    """Whether the user's text names everything that these tests may use from a Python file of the base: as `name(…)` or
+    in backticks. False if another file of the product defines one of these names, too, because the user may mean the
+    other file.
 
     `product`: path → text on the base. `changed`: path → text on the commit.
     """

@@ -154,7 +154,8 @@ async def _patterns(workspace: Workspace, base: str) -> list[str]:
 async def _names(
     workspace: Workspace, commit: str, paths: Collection[str], *, certain: bool = False
 ) -> dict[str, Counter[str]]:
-    """File → the names of its tests. With `certain`, a Python file that the engine cannot read whole gets no names."""
+    """File → the names of its tests. With `certain`, no names are returned for a Python file that the engine can only
+    partly read."""
     contents = await workspace.read_all(commit, [*paths])
     texts = {path: decoded(content) for path, content in contents.items()}
     return {

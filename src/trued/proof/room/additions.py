@@ -111,8 +111,8 @@ def _recipe(interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str
 async def _build(
     workspace: Workspace, interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]
 ) -> tuple[Interpreter | None, dict[str, str]]:
-    """Build an environment with as many of these packages as can be installed; None if none can. Also returns why the
-    others could not be installed: package → why."""
+    """Build an environment with the `needed` packages, or with those of them that can be installed; None if none can.
+    Also returns why the others could not be installed: package → why. `locked`: versions to use (`name==version`)."""
     assert workspace.environments is not None  # noqa: S101  (callers have checked it)
     recipe = _recipe(interpreter, needed, locked)
     environment, why = await build_environment(workspace, interpreter, recipe, workspace.environments)

@@ -107,7 +107,7 @@ class Bench:
         network: Network = "none",
     ) -> CommandResult:
         """Run a command in this room, in the sandbox, and return how it ended. If the command has the loopback network,
-        the services are started first."""
+        the services are started first. `channel`: give the command a pipe for its answers."""
         if self.folder:  # the sandbox itself always starts in the room
             argv = ("sh", "-c", 'cd -- "$0" && exec "$@"', self.folder, *argv)
         command = self.command(argv, within_s=within_s, variables=variables)
@@ -206,9 +206,9 @@ class Bench:
         return replace(self, folder=folder, roots=(str(self.room / folder), *roots))
 
     def starting(self, words: Iterable[str]) -> "Bench":
-        """The same bench for a case with this command line. If the command line starts something in project folders,
-        Python finds only the modules that programs of these projects find. Neither code that the head put elsewhere nor
-        an argument of the program changes that."""
+        """The same bench for a case with this command line. If the command line starts something in a project folder,
+        Python finds only the modules that this project's programs find. The head cannot change that by code elsewhere,
+        nor can the program's arguments."""
         named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
         if not named:
             return self
@@ -224,21 +224,21 @@ class Bench:
         return on_base or frozenset(place for place in map(self._place_of_new_module, parts) if place)
 
     def _place_on_base(self, part: str) -> str:
-        """The project folder of the file with this path, or else the import root of the base's module with this name.
-        "" if there is neither."""
+        """The project folder that contains `part` as a path, or else the import root of the base's module `part`. "" if
+        there is neither."""
         path = posixpath.normpath(part)
         folder = next((project for project in self.projects if is_below(path, project)), "")
         return folder or ("" if "/" in part else self.owners.get(part.split(".")[0], ""))
 
     def _place_of_new_module(self, part: str) -> str:
-        """The import root of a project in which the room has this module; "" if there is none."""
+        """The import root, in a project folder, that has the module `part` in this room; "" if there is none."""
         module = "" if "/" in part else part.split(".")[0]
         root = next((root for root in self.roots if module and has_module(Path(root), module)), "")
         return os.path.relpath(root, self.room) if root in self.project_roots else ""
 
     def _roots_seen_from(self, places: Collection[str]) -> tuple[str, ...]:
-        """The import roots that programs in these places find: all roots outside project folders, and the roots in
-        `projects` of each project folder that contains such a place or lies in one."""
+        """The import roots that programs in these folders find. A root of a project counts only if the project contains
+        one of the folders, or lies in one. All other roots always count."""
         near = [
             roots
             for folder, roots in self.projects.items()
@@ -266,8 +266,8 @@ class Bench:
         return ""
 
     def off_path(self, text: str) -> str:
-        """The project's own module that is in the room, but was not found according to this output, with its folder
-        (`src/shop`); "" if there is none."""
+        """The path, such as `src/shop`, of a module that is in the room, but that Python did not find according to this
+        output. "" if there is none."""
         names = [str(name).split(".")[0] for name in reversed(_NO_MODULE.findall(text))]
         present = [(root, name) for name in names for root in self.roots if has_module(Path(root), name)]
         return os.path.relpath(f"{present[0][0]}/{present[0][1]}", self.room) if present else ""
@@ -276,10 +276,9 @@ class Bench:
 def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
     """Groups of words of a command line that may name what it starts, the likeliest group first.
 
-    The first group is the program. If the program is Python, the next groups are the module, code or script that it
-    starts, and there are no others. The options of any other program are not known. So the second group has the words
-    after `-m`, `-c` or an option for an application, and the words that name an application (`module:name`). Then each
-    word is a group by itself.
+    The first group is the program. For Python, the next and last groups are the module, code or script that it starts.
+    For any other program, the options are not known. Its second group has the words after `-m`, `-c` and options that
+    name an application, and words like `module:name`. Then each further word is a group by itself.
     """
     yield words[:1]
     if not is_python(posixpath.basename(words[0] if words else "")):
