@@ -114,8 +114,8 @@ def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bo
     """The names that these tests of a file use, including fixtures, and the functions that a test framework calls
     before or after any test. `strings`: all strings in the tests count as names.
 
-    A test that the file does not define is inherited, or made by a decorator. It counts as using the names in its id,
-    and the functions from which it may be made.
+    A test that the file does not define is inherited, or made by a decorator. Such a test counts as using the names in
+    its id, and the functions from which it may be made.
     """
     module = parse(text)
     if module is None:

@@ -92,8 +92,8 @@ async def uncollected_tests(
     """The tests of the base that no check collects: `file::name`, or `file` if none of the file's tests is collected.
 
     `test_ids`: the tests that are collected. `idle`: file endings to leave out, because no suite that runs such files
-    can guard anything. `own`: the base's own checks beside its suites (see `own_checks.py`). Those that collected tests
-    start are left out.
+    can guard anything. `own`: the base's own checks beside its suites (see `own_checks.py`). Own checks that collected
+    tests start are left out.
     """
     collected: dict[str, set[str]] = defaultdict(set)
     for test_id in test_ids:
@@ -144,8 +144,7 @@ async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -
 
 
 async def files_that_tests_read(workspace: Workspace, base: str, paths: Sequence[str]) -> frozenset[str]:
-    """Of these files, those that a test or a helper of tests reads. It does not count if one of these files reads
-    another."""
+    """Of the files in `paths`, those that a test or a helper of tests reads. Readers in `paths` do not count."""
     blobs = await workspace.blobs(base) if paths else {}
     readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in paths][:MOST_FILES]
     texts = await texts_at(workspace, base, readers)

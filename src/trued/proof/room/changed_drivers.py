@@ -71,7 +71,7 @@ def _is_found_first(path: str, base: Drivers) -> bool:
 async def drivers_of_change(bench: Bench, command: str, *, settings: bool = True) -> frozenset[str]:
     """The drivers that the change itself wrote. If a command failed on the base and passes now, these drivers may be
     the only reason. Modules that are more likely the product than a part of a script are left out. Without `settings`,
-    settings of tools and code that a build runs are left out, too."""
+    two more kinds are left out: the settings of tools, and code that a build runs."""
     on_base, on_head = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     head = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)

@@ -101,9 +101,9 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
     and how it differs from the commit.
 
     `over` (path → base64): files that replace the commit's as long as the room exists; never anything held out.
-    `held_out_files`: the contract's own test files; `write_held_out_files` writes those of one check while it runs.
-    Callers that use the room for something else pass none, so that no code in the room can read them.
-    `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
+    `held_out_files`: the contract's own test files. They are not written here: `write_held_out_files` writes those of
+    one check while the check runs. Pass none if the room is for anything but checks, so that no code in the room can
+    read them. `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
     `as_committed`: leave all files as the commit has them, tests and their settings included. This is allowed for cases
     and pages, because nothing in the room can influence how they are judged, and for runs whose results do not count.
     `kept`: files of which the room has the commit's version, although tests usually take them from the base.

@@ -63,8 +63,8 @@ class Drivers:
 
     @property
     def tool_settings(self) -> set[str]:
-        """Those of the `settings` whose names show that a started program reads them. Other files that a script names
-        may be the product."""
+        """The settings that a started program reads, as their names show. The other files in `settings` are only named
+        by a script, and may be the product."""
         return {path for path in self.settings if self.is_settings(path)}
 
     def is_settings(self, path: str) -> bool:
@@ -82,9 +82,9 @@ class Drivers:
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
     """The drivers of a command on this commit, found in the command's text and in the texts of the files that it names.
 
-    `product`: modules that a script at the top of the project imports, or that any script imports by a whole name such
-    as `tools.rules`, also count as drivers. They are more often the product than a part of the script. Without
-    `product`, they are listed in `Drivers.beside` instead.
+    `product`: whether two kinds of Python modules count as drivers, although they are usually the product: those that a
+    script at the top of the project imports, and those that a script imports by a whole name such as `tools.rules`.
+    Without `product`, such modules are listed in `Drivers.beside` instead.
     """
     search = _DriverSearch(workspace, commit, await workspace.blobs(commit), product=product)
     return await search.drivers_of(command)
@@ -92,7 +92,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
 
 class _DriverSearch:
     """Finds the drivers of a command on one commit: reads the command, then the text of each file that it runs, and so
-    on."""
+    on. The place of a text is the path of its file; "" for the command itself."""
 
     def __init__(self, workspace: Workspace, commit: str, blobs: Mapping[str, str], *, product: bool) -> None:
         self._workspace, self._commit, self._blobs, self._product = workspace, commit, blobs, product
@@ -125,7 +125,7 @@ class _DriverSearch:
         self._known_lines |= lines
 
     def _add_folders(self, place: str, text: str) -> None:
-        """Add the folders in which command lines start programs."""
+        """Add the folders in which the command lines of this text start programs."""
         if PurePosixPath(place).suffix not in SHELL:
             return
         folder = posixpath.dirname(place) if PurePosixPath(place).name == SCRIPT else ""
@@ -133,7 +133,7 @@ class _DriverSearch:
         self._drivers.folders |= {above for start in (folder, *starts) for above in _and_above(start)}
 
     def _add_imports(self, place: str, text: str) -> None:
-        """Record which modules a script imports."""
+        """Record which modules the script with this text imports."""
         self._modules.importing[place] = text
         if place.endswith(CODE):
             names = top_modules(text) | {name.split("/")[0].split(".")[0] for name in _required(text)}
@@ -153,7 +153,7 @@ class _DriverSearch:
         return loaded
 
     async def _add_files(self, place: str, text: str, loaded_by_code: set[str]) -> None:
-        """Add the files that the text runs or names, and read the files that may name further files."""
+        """Add the files that this text runs or names. Queue those that may name further files."""
         drivers, product = self._drivers, self._product
         runs, settings = _named(place, text, self._blobs, drivers.folders, imports=product or "/" in place)
         is_top_script = not product and "/" not in place and place.endswith((".py", *NODE))
@@ -186,9 +186,12 @@ class _DriverSearch:
 async def _texts_of_driver(
     workspace: Workspace, commit: str, path: str, words: Collection[str]
 ) -> list[tuple[str, str]]:
-    """The texts in which a driver may name more drivers, each with its place: the driver's own text, if it is code, and
-    the recipes of a build file. Commands start single environments of tox and nox, so only the environments count that
-    `words` contains. If it contains none, those with names of checks count."""
+    """The texts in which a driver may name more drivers: its own text, if it is code, and the recipes, if it is a build
+    file. Each text comes with the path of its file.
+
+    A command starts single environments of tox and nox. So only environments count whose names are among `words`; if
+    there are none, those that are named like checks.
+    """
     pure, texts = PurePosixPath(path), list[tuple[str, str]]()
     if pure.suffix in SCRIPTED:
         texts.append((path, await text_of_driver(workspace, commit, path)))
@@ -204,8 +207,8 @@ async def _texts_of_driver(
 
 
 async def _package_scripts(workspace: Workspace, commit: str, place: str, text: str) -> set[tuple[str, str]]:
-    """The scripts of a package.json that these command lines start, each with its place. Empty if the command lines are
-    neither the command itself nor scripts of a package.json."""
+    """The scripts of a package.json that these command lines start, each with its place. Only the command itself and
+    scripts of a package.json are searched; {} for any other place."""
     package = posixpath.join(posixpath.dirname(place), package_folder(text))
     manifest = posixpath.join(package, "package.json")
     if PurePosixPath(place).name not in ("", SCRIPT) or not names_package_manager(text):
@@ -264,11 +267,11 @@ class _ModulesByName:
                 waiting.append((path, await text_of_driver(self._workspace, self._commit, path)))
 
     async def _loaded_by(self, place: str, text: str, runs: Collection[str], *, product: bool) -> set[str]:
-        """The modules that the script at this place may import, wherever they are, with the packages that contain them.
+        """The modules that the script at this place may import from any folder, with the packages that contain them.
 
-        A module is left out as the product if code that is not among `runs`, and so drives nothing, may import it, too.
-        The script's own package is an exception. With `product`, its modules always count. Without `product`, they
-        count unless code outside the package may import them.
+        A module is left out as the product if code that is not among `runs` may import it, too. Modules of the script's
+        own package are an exception. With `product`, they always count. Without `product`, they count unless code
+        outside the package may import them.
         """
         if not place.endswith(".py"):
             return set()
@@ -322,7 +325,7 @@ def _package(path: str) -> str:
 
 
 def module_place(path: str) -> str:
-    """Where Python finds this module, without its ending."""
+    """The path of this module, or of its folder if it is an `__init__.py`, without its ending."""
     return path.removesuffix("/__init__.py").removesuffix(".py")
 
 
@@ -342,8 +345,8 @@ def _named(
     place: str, text: str, blobs: Mapping[str, str], started_in: Collection[str], *, imports: bool
 ) -> tuple[set[str], set[str]]:
     """The commit's files that the script with this text runs, and the files other than code that the script only names.
-    `imports`: modules that the script imports count as run, too. Names are relative to the script's own folder, or to
-    the folders in which its programs start (`started_in`)."""
+    The script names files relative to its own folder, or to the folders in which its programs start (`started_in`).
+    `imports`: modules that the script imports count as run, too."""
     folders = {posixpath.dirname(place), *started_in}
     run_files: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL

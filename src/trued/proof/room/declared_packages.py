@@ -252,7 +252,7 @@ class AddedPackages:
 
     def why_awaited(self, module: str, places: Collection[str]) -> str:
         """Why this Node package could not be installed, or "". `places`: paths of the code that lacks the package. Only
-        what the projects of these places declare counts. If the places belong to no project, every project counts."""
+        packages that the projects with these paths declare are searched. If no project has them, all packages are."""
         near = [
             packages
             for folder, packages in self.unavailable_in.items()

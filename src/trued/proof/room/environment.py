@@ -279,7 +279,8 @@ def started_tools(contract: Contract) -> frozenset[str]:
 
 
 def is_tool(requirement: str) -> bool:
-    """Whether the required package is one of the `TOOLS`. If only tools are missing, no environment is built."""
+    """Whether the required package is one of the `TOOLS`. A missing tool matters only if a check starts it or the
+    contract names it."""
     parsed = parse_requirement(requirement)
     return parsed is not None and parsed.name.lower() in TOOLS
 

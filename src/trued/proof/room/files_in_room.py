@@ -188,10 +188,10 @@ def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
 
 
 def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False) -> frozenset[tuple[str, int, int]]:
-    """Every folder of the room, and every file with its inode and change time, which no program can set back.
+    """The state of every file and folder of the room. Equal footprints mean that nothing was written.
 
-    Equal footprints mean that nothing was written. A folder's change time is left out, because the engine's own files
-    change it. `besides`: files of the room to ignore.
+    A file's entry has its inode and its change time, which no program can set back. A folder's entry has its mode in
+    place of the change time, because the engine's own files change that. `besides`: files of the room to ignore.
     `whole`: include the folders' change times, for rooms in which only cases run. Then the room's own folder counts,
     too, with its mode and number of attributes, but not with its change time, because the engine puts `.git` there.
     """

@@ -59,8 +59,8 @@ def write_files_of_commit(bench: Bench) -> Iterator[None]:
     """Write every file as the commit has it, tests and their settings included, while a case or page runs. Afterwards
     the room is again as tests need it.
 
-    New modules that every Python loads at its start, such as sitecustomize.py, stay out. Python finds them only through
-    the engine's PYTHONPATH, so the product must work without them here, and with them in a room `as_committed`.
+    New modules that every Python loads at its start, such as sitecustomize.py, are not written. Python finds them only
+    through the engine's PYTHONPATH, so the product must work without them. A room `as_committed` has them.
     """
     replaced = [path for path in bench.replaced if (bench.room / path).exists() or not _is_loaded_at_start(bench, path)]
     if not replaced:
@@ -118,7 +118,7 @@ def _mark_of_changed_objects(repository: Path) -> Path:
 
 
 def _link_object(objects: str, source: str, target: str) -> None:
-    """Link a file below the folder `objects`, and copy any other."""
+    """Make a hard link to a file in the folder `objects`; copy a file from anywhere else."""
     if source.startswith(objects):
         os.link(source, target)
     else:

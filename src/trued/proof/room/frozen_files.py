@@ -201,9 +201,11 @@ def files_to_freeze(
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
-    """Path → blob of settings that builds and test runners share, in every folder of the base. Each name of such a file
-    is also listed as a path at the top of the project, with the blob "" if the base has no file there:
-    `is_shared_setting` needs these names to recognise files that the head adds in any folder."""
+    """Path → blob of settings that builds and test runners share, in every folder of the base.
+
+    Each file name of such settings is also listed for the top of the project, with "" as its blob if the base has no
+    such file there. `is_shared_setting` uses these names to recognise files that the head adds in any folder.
+    """
     settings: dict[str, str] = {}
     is_package_script = bool(re.search(rf"\b({'|'.join((*MANAGERS, *PACKAGE_RUNNERS))})\b", command))
     commands = " ".join((command, *scripts)) if is_package_script else command
@@ -277,8 +279,8 @@ def _plugins_in(path: str, text: str) -> list[str]:
 
 
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
-    """Files in the room that drive the command and were not taken from the base. `judging`: files that were taken from
-    the base."""
+    """Files in the room that decide what the command does, and that were not taken from the base. `judging`: files that
+    were taken from the base."""
     names = {name for family in FILES_OF_TOOL.values() for name in family}
     names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}

@@ -19,9 +19,11 @@ def paths_in_room(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
 async def projects_of_base(
     workspace: Workspace, contract: Contract, *, with_top: bool = False
 ) -> dict[str, frozenset[str]]:
-    """Project folder of the base → the folders in which its programs find modules (see `roots_by_project`). `with_top`:
-    even if the base has only one project, read the project's code to find out whether it imports modules from the top
-    or `src`."""
+    """Project folder of the base → the folders in which its programs find modules (see `roots_by_project`).
+
+    If the base has only one project, its code is read only `with_top`, to find out whether it imports modules from the
+    top or from `src`.
+    """
     on_base = await workspace.blobs(contract.base)
     folders = project_folders(on_base).python if contract.project_roots else ()
     is_read = with_top or len(folders) > 1

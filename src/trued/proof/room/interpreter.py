@@ -190,9 +190,9 @@ def _links(folder: str) -> list[str]:
 def environment_interpreter(report: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
     """The Python of an environment that the engine built with the caller's Python.
 
-    `report`: what LOOK printed there. Packages may have falsified the report, so the engine takes only the packages
-    from it, and decides itself on the path and on the folders to read. Raises CannotJudge if the report describes
-    another Python.
+    `report`: what the script `LOOK` printed in this environment. Packages may have falsified the report, so the engine
+    takes only the packages from it, and decides itself on the path and on the folders to read. Raises CannotJudge if
+    the report describes another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
     if report["executable"] != str(python) or tuple(report["version"]) != caller.version:
