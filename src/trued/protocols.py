@@ -23,7 +23,7 @@ Emit: TypeAlias = "Callable[[JournalEvent], None]"  # called with each event of 
 
 
 class Runtime(Protocol):
-    """Lets one agent work once: Claude Code, an ACP agent, any program, a script."""
+    """Carries out one order of a call with an agent: Claude Code, an ACP agent, any program, a script."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -304,8 +304,8 @@ class Workspace(Protocol):
         ...
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
-        """What a room of this commit lacks because it is not on this machine: large files and submodules, as texts for
-        people."""
+        """What a room of this commit lacks because this machine does not have it: large files and submodules, as texts
+        for people."""
         ...
 
     async def execute(self, command: Command) -> CommandResult:
@@ -410,8 +410,8 @@ class Journal(Protocol):
 class JournalStore(Protocol):
     """The journals of all runs: in one file for one machine, or in a database that several machines share.
 
-    Reading needs no claim. The run's driver writes steps, questions and spending, under its claim. Answers, approvals,
-    comments and limits are written by the process in which a person gives them.
+    Reading needs no claim. The process that drives a run writes the run's steps, questions and spending, under its
+    claim. Answers, approvals, comments and limits are written by the process in which a person gives them.
     """
 
     # -- runs
@@ -474,7 +474,8 @@ class JournalStore(Protocol):
         ...
 
     def driver(self, run: str) -> int:
-        """The run's driver, as a process id or an epoch, depending on the store; 0 if there is none."""
+        """The process id of the run's driver, or its epoch if the store is a database for several machines; 0 if no
+        process drives the run."""
         ...
 
     def drivers(self) -> dict[str, int]:
@@ -562,15 +563,18 @@ class JournalStore(Protocol):
     # -- many runs: those begun at `since` or later, of one workflow if it is named
 
     def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
-        """How each call ended, oldest first."""
+        """How each call of the runs that began at `since` or later ended, oldest first. `workflow`: only runs of this
+        workflow."""
         ...
 
     def verdicts_since(self, since: float, workflow: str = "") -> "list[StoredVerdict]":
-        """The verdicts, oldest first."""
+        """The verdicts of the runs that began at `since` or later, oldest first. `workflow`: only runs of this
+        workflow."""
         ...
 
     def sealed_since(self, since: float, workflow: str = "") -> dict[str, int]:
-        """Run → how many requirements its newest contract has."""
+        """Run → how many requirements its newest contract has, for the runs that began at `since` or later. `workflow`:
+        only runs of this workflow."""
         ...
 
     def spends_of_runs_since(self, since: float, workflow: str = "") -> list[tuple[str, Spend]]:

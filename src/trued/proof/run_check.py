@@ -119,8 +119,8 @@ def shared_runs(
     """Group test checks that differ only in the files that they name. Each group runs once.
 
     `known`: the files of base and contract. A check that names any other file breaks, so it runs alone. `carried`: the
-    contract's own test files, which are held out. Checks that name carried files are grouped only with each other. Such
-    a group is safe, because its checks show `tested` at most, and agents never see the carried files.
+    contract's own test files, which are held out. Checks that name carried files are grouped only with each other. They
+    may share a run, because such checks show `tested` at most, and agents never see the files.
     """
     groups: dict[object, dict[str, Check]] = {}
     owners: dict[str, list[str]] = {}

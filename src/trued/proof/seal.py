@@ -325,9 +325,9 @@ async def _tests_without_check(
 ) -> list[str]:
     """The tests of the base that no check collects, and the base's own checks that no command runs (see `own_checks`).
 
-    Tests that a `command` check may run are left out, because nobody sees which tests a command runs. For `npm test`,
-    all tests in JavaScript and TypeScript are left out; for any other command, all tests. Tests in a language of which
-    no suite could be run are left out, too.
+    Tests that a `command` check may run are left out, because nobody sees which tests a command runs. With a command
+    like `npm test`, these are all tests in JavaScript and TypeScript; with any other command, all tests. Tests in a
+    language of which no suite could be run are left out, too.
     """
     suites = [check for suite in (*contract.suites, *contract.red_suites) for check in suite.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]

@@ -83,7 +83,7 @@ class CommitChange:
 
 @dataclass(frozen=True, slots=True)
 class DoubtedRun:
-    """A run on the head in which some tests passed with their own and also with other expected values."""
+    """A run on the head with tests that passed with their own expected values, but also with other ones."""
 
     shared: SharedRun
     seed: str  # says which other values were expected
@@ -372,11 +372,12 @@ class CommitTrial:
         return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.uncounted)
 
     async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """The guards that fail in other surroundings even on the base. They are not counted, because the change did not
-        cause their failure.
+        """The guards that fail on the base, too, if the date, time zone and user are different. They are not counted,
+        because the change did not cause their failure.
 
-        Suspects are guards that failed only in the head's second turn, which has other surroundings. The checks of the
-        suspects run twice on the base, the second time in other surroundings."""
+        Suspects are guards that failed only in the head's second turn, in which these surroundings differ. The checks
+        of the suspects run twice on the base, the second time in these other surroundings.
+        """
         suspects = self._failing_second_time_only(runs, Base.GUARD)
         return await self._try_again(self.contract.base, interpreter, suspects)
 
@@ -423,8 +424,8 @@ class CommitTrial:
         """Run the checks of the suspects twice in one room of this commit. Returns the suspects that must not be
         counted.
 
-        Without `passing`, the second run has other surroundings, and the suspects that fail in the second run are
-        returned. With `passing`, both runs have the same surroundings, and those suspects are returned that pass in the
+        Without `passing`, the second run has another date, time zone and user, and the suspects that fail in it are
+        returned. With `passing`, both runs have the same surroundings. Then the suspects are returned that pass in the
         second run, but fail when only the date is changed.
         """
         if not suspects:

@@ -97,8 +97,8 @@ class UnguardedCode:
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
-        """Requirement → changed code that no check was seen to run, but that existing tests may reach which were not
-        run. {} if all existing tests were run."""
+        """Requirement → changed code that no check was seen to run, but that may be reached by existing tests which
+        were not run. {} if all existing tests were run."""
         if not self.contract.unguarded and not self.contract.uncollected:
             return {}
         left = await self._unwatched_by_checks()
@@ -123,8 +123,8 @@ class UnguardedCode:
         return await self._by_requirement(await self._unwatched_by_checks())
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
-        """The part of `code` that uncollected existing tests may reach. If nobody knows what they reach, all code is
-        returned. Go files that other tests guard are left out."""
+        """The part of `code` that uncollected existing tests may reach. If the engine cannot know what these tests
+        reach, all code is returned. Go files that other tests guard are left out."""
         known = await self.workspace.blobs(self.contract.base)
         # New files count, too: code of the base may find them by their names or by their folder.
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
@@ -199,10 +199,11 @@ class UnguardedCode:
     def _only_namesakes_used(
         self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
     ) -> list[tuple[str, str]]:
-        """The functions (path, name) of which cases and tests may use only a namesake in another module.
+        """The functions (path, name) that no case and no guarding test takes from the function's own module, and that
+        the module itself does not use.
 
-        No case and no guarding test takes such a function from its own module, and the module itself does not use the
-        function. A case or test that uses only the name may mean the function of another module."""
+        A case or test that uses only the name may mean a function of another module.
+        """
         if not functions:
             return []
         idle = self._idle_and_guarding()[0]
@@ -386,11 +387,12 @@ class UnguardedCode:
         return not grown or bool(await self.trial.tests_failing_with(files, grown))
 
     async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """Requirement → `code`, for every due requirement.
+        """Requirement → `code`, for every requirement of the trial.
 
         If the requirement's checks start a program or a server, or open a page, the engine does not see which code ran.
         Then two kinds of code are left out: code in new files, and code that these programs, servers and pages may
-        reach on the base. A requirement for which no code is left does not appear."""
+        reach on the base. A requirement for which no code is left does not appear.
+        """
         by_requirement: dict[str, list[str]] = {}
         for requirement in self.trial.due if code else ():
             unwatched = (
@@ -496,8 +498,9 @@ class UnguardedCode:
         return ScriptAliases(await texts_at(self.workspace, commit, settings))
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
-        """The base's files among `loaded`, except Python, to which the imports from the cases' entry points do not lead
-        on the base. A check loaded such a file only because the head imports it, and an import tests nothing."""
+        """The base's files among `loaded`, except Python, that the entry points of cases do not load on the base,
+        directly or through other files. A check loaded such a file only because the head imports it, and an import
+        tests nothing."""
         known = await self.workspace.blobs(self.contract.base)
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
@@ -525,9 +528,9 @@ class UnguardedCode:
         ]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in files that a check loaded but no test ran. To load a file does not
-        show that its code works. Code is left out if the entry point of a case, or a red test that passes now, reaches
-        it on the base."""
+        """Code of the base that the head altered, in files that a check loaded but no test ran. A file that loads may
+        still have mistakes. Code is left out if a case's entry point, or a red test that passes now, reaches the code
+        on the base."""
         tested = frozenset[str]().union(*self._files_run_by_tests())
         altered = await self._altered_pieces([path for path in loaded if path not in tested])
         if not altered:
@@ -537,9 +540,9 @@ class UnguardedCode:
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names that idle existing tests use, and the names that all other existing tests use. Both are empty if no
-        idle test is Python code, a document with examples, or a command line. An idle command line that starts an
-        unknown program may use every name of the base."""
+        """The names that idle existing tests use, and the names that all other existing tests use. Both are empty if
+        all idle tests are in languages other than Python, and are neither documents with examples nor command lines. An
+        idle command line that starts an unknown program may use every name of the base."""
         failing, passing = self._idle_and_guarding()
         files = {name.split("::")[0] for name in failing}
         readable = any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files)
@@ -583,8 +586,8 @@ class UnguardedCode:
         return without_idle_tests(kept, [*tests, *whole], guarding)
 
     def _programs_among(self, idle: Collection[str], texts: Mapping[str, str]) -> set[str]:
-        """The files among `idle` that no other file imports and no case calls. `idle`: test files in which all tests
-        are idle. Names that only the returned files use are not watched."""
+        """The files among `idle` that no other file imports and no case calls: they are programs. `idle`: test files in
+        which all tests are idle."""
         paths = {path for path in idle if path.endswith(".py")}
         if not paths:
             return set()
@@ -617,8 +620,8 @@ class UnguardedCode:
         )
 
     async def _altered_pieces(self, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """File and name of each piece of the base's Python code that the head altered. A new file counts, too, if it
-        does more than define things when it is loaded, or if it replaces another module."""
+        """File and name of each function, class or other piece of the base's Python code that the head altered. A new
+        file counts, too, if loading it does more than define things, or if it replaces another module."""
         code = [path for path in paths if path.endswith(".py")]
         known = await self.workspace.blobs(self.contract.base)
         before, after = await self._texts_on_both_sides(code)

@@ -66,10 +66,10 @@ def usual_roots(room: Path, projects: Collection[str], on_base: Collection[str])
 
 
 def _is_found(room: Path, name: str, places: tuple[str, str], on_base: Collection[str]) -> bool:
-    """Whether Python finds a module or package of this name in the second of these places.
+    """Whether the second of these places has a module or package of this name that Python finds.
 
-    If the first place only has a folder of this name without `__init__.py`, new files in such a folder of the second
-    place count, too, because Python joins these folders.
+    If neither place has one, Python joins their folders of this name that have no `__init__.py`. Then new files in the
+    second place's folder count, too.
     """
     root, other = places
     if has_module(room / other, name) or root == "." or has_module(room / root, name):

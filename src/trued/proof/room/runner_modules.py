@@ -77,8 +77,8 @@ def _imported(text: str) -> list[str]:
 def only_loaded_by(
     named: Iterable[str], texts: Mapping[str, str], product: Collection[str], blobs: Collection[str]
 ) -> set[str]:
-    """The named scripts and all scripts that they load, directly or through each other. A script that anything else
-    loads is left out.
+    """The scripts `named`, and all scripts that these load, directly or through each other. A script that any other
+    file loads is left out.
 
     `texts`: the scripts of the project, tests included. `product`: scripts that surely belong to the product.
     """

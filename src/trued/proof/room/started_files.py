@@ -107,7 +107,8 @@ def files_named(word: str, folders: Collection[str], blobs: Mapping[str, str]) -
 
 
 def shell_scripts(word: str, blobs: Mapping[str, str]) -> Iterator[str]:
-    """The shell script at the path `word`, or all shell scripts directly in this folder: `run-parts DIR` runs them."""
+    """The shell script at the path `word`. If `word` is a folder, the shell scripts directly in it, because `run-parts
+    DIR` runs them."""
     place = posixpath.normpath(word) if word else ""
     near = (path for path in blobs if path == place or posixpath.dirname(path) == place)
     yield from (path for path in near if PurePosixPath(path).suffix in SHELL and place != ".")

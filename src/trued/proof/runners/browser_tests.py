@@ -94,8 +94,8 @@ def _version(shots: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def _read(folder: Path, name: str, left: int) -> bytes:
-    """Read a picture or recording. Tests could have replaced it, so the result is b"" unless it is a regular file of
-    the right format and not too large."""
+    """Read a picture or recording of at most `left` bytes. Tests could have replaced it, so the result is b"" unless it
+    is a regular file of the right format and not too large."""
     if not name or "/" in name or not name.endswith((".png", ".zip")):
         return b""
     try:

@@ -146,7 +146,8 @@ async def _files(
 
 
 def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
-    """The files that `node --test` would run. `named`: files, folders and patterns; if it is empty, all tests run."""
+    """The files among `known` that `node --test` would run. `named`: files, folders and patterns to run; if it is
+    empty, all tests run. `typed`: endings of TypeScript files that Node can run."""
     paths = [path for path in known if is_node_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
     if not named:
         return sorted(path for path in paths if _is_named(path) or "test" in PurePosixPath(path).parts[:-1])

@@ -373,7 +373,7 @@ def _matches_in_shell(path: str, pattern: str) -> bool:
 
 
 def _call_of_tsx(words: list[str]) -> RunnerCall | None:
-    """`tsx --test …` is Node's runner with a loader of TypeScript."""
+    """Node's runner with a loader of TypeScript, if the command is `tsx --test …`; None for any other command."""
     call = _call_of_node(["--import", "tsx", *words])
     if call is None or "--tsconfig" not in call.arguments:
         return call
@@ -414,7 +414,7 @@ def _module_file(name: str) -> str:
 
 
 def node_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Node's own options in these arguments, and the named files."""
+    """Node's own options in these arguments, and the files that the arguments name."""
     options: list[str] = []
     files: list[str] = []
     words_left = list(arguments)

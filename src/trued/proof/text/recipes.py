@@ -48,8 +48,8 @@ class TargetRecipe:
     is_unread: bool = False  # what it starts is written elsewhere, or is not understood
 
     def others(self) -> Iterator[str]:
-        """The needed targets that count as a part of this target. If this target has command lines of its own, a needed
-        target counts only if it is named like a check. Otherwise it builds or installs something."""
+        """The targets in `needs` that count as a part of this target. If this target has no command lines of its own,
+        all count. Otherwise only those that are named like checks do, because the others build or install something."""
         yield from (need for need in self.needs if not self.lines or is_check(need))
 
 
@@ -72,8 +72,7 @@ def recipes_of(path: str, text: str) -> Mapping[str, TargetRecipe]:
 
 
 def _of_just(text: str) -> dict[str, TargetRecipe]:
-    """The recipes of a justfile. A header that is not understood counts as a recipe with the header's first word as its
-    name."""
+    """The recipes of a justfile. If a header cannot be parsed, its first word counts as the name of a recipe."""
     recipes, targets, settings = dict[str, TargetRecipe](), list[str](), dict[str, str]()
     for line in text.replace("\\\n", " ").splitlines():
         if line[:1].isspace() and targets:
@@ -122,8 +121,8 @@ def _of_make(text: str) -> dict[str, TargetRecipe]:
 
 
 def _add(recipes: dict[str, TargetRecipe], targets: Sequence[str], more: TargetRecipe) -> None:
-    """Add the command lines and needed targets of `more` to the recipe of each target. The recipe is unread if one of
-    its parts is unread."""
+    """Add the command lines and needed targets of `more` to the recipe of each target. The recipe becomes unread if
+    `more` is unread."""
     for target in targets:
         known = recipes.get(target, TargetRecipe())
         is_unread = known.is_unread or more.is_unread
@@ -153,7 +152,7 @@ def _of_tox(text: str) -> dict[str, TargetRecipe]:
 
 
 def _of_nox(text: str) -> dict[str, TargetRecipe]:
-    """The functions of a noxfile, each with the commands that it gives to `session.run`. Any function may be a
+    """The sessions of a noxfile, each with the commands that it gives to `session.run`. Every function counts as a
     session."""
     module = parse(text)
     functions = [node for node in nodes_in(text) if isinstance(node, ast.FunctionDef)] if module else []
@@ -181,8 +180,8 @@ def _quoted(word: str) -> str:
 
 
 def targets_started(words: Sequence[str], known: Mapping[str, Mapping[str, TargetRecipe]]) -> list[tuple[str, str]]:
-    """File and target of each recipe that a simple command starts (`make check`, `npm run lint`). `known`: build file →
-    its recipes."""
+    """Build file and target of each recipe that a simple command starts (`make check`, `npm run lint`). `known`: build
+    file → the recipes in it."""
     program = PurePosixPath(words[0]).name if words else ""
     file = next((name for name in STARTERS.get(program, ()) if name in known), "")
     return [(file, word) for word in words[1:] if file and word in known[file]]

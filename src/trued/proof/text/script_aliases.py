@@ -79,7 +79,8 @@ def is_settings(path: str) -> bool:
 
 
 def loses_name(path: str, before: str, after: str) -> bool:
-    """Whether changed settings no longer define a short name as before that may also be a package's, unlike `@/x`."""
+    """Whether changed settings lose or change a short name that may also be the name of a package. Names such as `@/x`
+    are never names of packages."""
     lost = {*_aliases(path, before)}.difference(_aliases(path, after)) if is_settings(path) else ()
     return any(not re.match(r"[@~](?:/|$)|#", alias.name) for alias in lost)
 
@@ -98,8 +99,8 @@ def relative_imports(path: str, text: str) -> list[str]:
 
 
 def has_unread_aliases(before: str, after: str) -> bool:
-    """Whether a changed script has a new value of `alias` or `moduleNameMapper` in which an entry is not understood as
-    a path inside the project. If the script is too long to be read, any change counts."""
+    """Whether a changed script has a new value of `alias` or `moduleNameMapper` with an entry that the engine cannot
+    read as a path inside the project. If the script is too long to be read, any change counts."""
     if len(after) > MOST_SETTINGS:
         return before != after
     old_blocks = {*_blocks(before)}
@@ -132,7 +133,7 @@ def without_aliases(path: str, text: str) -> str:
 
 
 def leads_elsewhere(before: str, after: str) -> bool:
-    """Whether a name that could be imported before may stand for another file after a change of package.json. True also
+    """Whether a change of package.json may make a name that could be imported before stand for another file. True also
     if the new text cannot be read."""
     old_data, new_data = _object_or_empty(before), _read_object(after or "{}")
     if (
@@ -192,7 +193,7 @@ def _names_and_targets(data: Any) -> Iterator[tuple[str, str]]:
 
 
 def _leaves(data: Any) -> Iterator[tuple[str, ...]]:
-    """Each text in the data, after the keys that lead to it."""
+    """Every text in nested JSON data, as a tuple: the keys that lead to the text, then the text."""
     waiting: list[tuple[tuple[str, ...], Any]] = [((), data)]
     while waiting:
         keys, value = waiting.pop()
@@ -246,7 +247,7 @@ def _is_continued(text: str, start: int, break_: re.Match[str]) -> bool:
 
 
 def _first_pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
-    """The entries of a block up to the first that is not understood, and whether these are all entries of the block. An
+    """The entries of a block before the first one that cannot be parsed, and whether the whole block was parsed. An
     entry: name, target, and whether the target is inside a call."""
     bare = _TYPE_ASSERTION.sub("", block.strip())
     entry, entries, start = (_ENTRY if bare[:1] == "{" else _PAIR), bare[1:-1], 0
@@ -258,7 +259,7 @@ def _first_pairs(block: str) -> tuple[list[tuple[str, str, bool]], bool]:
 
 
 def _entries(block: str) -> Iterator[tuple[str, str]]:
-    """Name and target of the entries of a block, up to the first that is not understood."""
+    """Name and target of the entries of a block, up to the first that cannot be parsed or that names a package."""
     for name, target, called in _first_pairs(block)[0]:
         if mapped := _MAPPED_NAME.fullmatch(name):
             target_path = target.replace("$1", "*").removeprefix("<rootDir>/")
@@ -272,7 +273,7 @@ def _entries(block: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_understood(block: str) -> bool:
-    """Whether every entry of the block stands for a path inside the project."""
+    """Whether every entry of the block can be read, and stands for a path inside the project."""
     pairs, is_complete = _first_pairs(block)
     understood = {name.removesuffix("/*") for name, target in _entries(block) if _is_inside(posixpath.normpath(target))}
     return is_complete and len(understood) == len(pairs)

@@ -21,9 +21,9 @@ def sourced_files(text: str, folders: Collection[str], paths: Collection[str]) -
     """The files among `paths` that the script may read into itself. Names are relative to one of `folders`, or to the
     top of the project.
 
-    A variable or command before a name (`$DIR/lib.sh`) stands for one of `folders`, or for any folder if the file is in
-    none of `folders`. If a variable or command is the whole name, every file that any word of the script names may be
-    read, except code in other languages.
+    A variable or command in front of a name (`$DIR/lib.sh`) stands for one of `folders`. If none of them has the file,
+    it stands for any folder. If a name is nothing but a variable or command, every file that any word of the script
+    names may be read, except code in other languages.
     """
     found = set[str]()
     for match in _SOURCED.finditer(text.replace("\\\n", " ")):

@@ -32,8 +32,9 @@ def names_in(path: str, text: str) -> Counter[str]:
 def name_of_test(test_id: str, names: Collection[str]) -> str:
     """The one of `names` that stands for the test with this id, or "".
 
-    It is the name of the test's own function or its title. Otherwise it is the name of the class that inherits the
-    test, or of the function from which a decorator makes the test."""
+    If the file has the test itself, this is the name of the test's function, or its title. Otherwise a class inherits
+    the test, or a decorator makes it: then it is the name of this class, or of the decorated function.
+    """
     path, _, inner = test_id.partition("::")
     if path.endswith(".py"):
         *classes, last = inner.split("[")[0].split("::")
@@ -49,10 +50,12 @@ def name_of_test(test_id: str, names: Collection[str]) -> str:
 def missing_names(
     wanted: Mapping[str, Counter[str]], before: Mapping[str, Counter[str]], after: Mapping[str, Counter[str]]
 ) -> dict[str, set[str]]:
-    """File → the wanted names that the file has lost, except names that other files gained as often.
+    """File → the wanted names that the file has lost. A name is left out if other files gained it as often as it was
+    lost.
 
     Each argument: file → names, with how often the file has each name. `before` and `after` are the names before and
-    after the change."""
+    after the change.
+    """
     lost: dict[str, Counter[str]] = {}
     for path, names in wanted.items():
         had, has = before.get(path, Counter()), after.get(path, Counter())

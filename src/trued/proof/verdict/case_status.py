@@ -222,11 +222,11 @@ def results_with_id(name: str, fact: Evidence) -> list[Tried]:
 
 
 def _results_of(name: str, fact: Evidence) -> list[Tried]:
-    """The results that count for one id in this run: the results with this id, or the results of a file's tests.
+    """The results that count for one id in this run: the results with this id, or, for a file's id, those of its tests.
 
-    If the run has no such results, the result of the test's file counts if the file could not be imported. If it could,
-    failures of the whole check count. If there are no failures of the whole check, the id was not reported. In a void
-    run no pass counts.
+    If there are none, the result of the test's file counts, if the file could not be imported. If there is no such
+    result either, failures of the whole check count. Without any of these, the id was not reported. In a void run no
+    pass counts.
     """
     by_id, by_file = _results_by_id(fact.tried)
     exact = by_id.get(name, [])

@@ -98,7 +98,8 @@ def as_gap(judged: Judged) -> Finding:
 
 
 def _for_agents(reason: str) -> str:
-    """The reason, or the part of it that agents may read; "" if its form is not listed above."""
+    """The part of the reason that agents may read, which may be all of it; "" if this file does not list the reason's
+    form."""
     if reason.startswith(_OPEN) or reason.endswith(reasons.TO_AGREE):
         return reason
     for beginning, instead in _INSTEAD.items():
@@ -118,7 +119,7 @@ def _is_fixed_or_count(clause: str) -> bool:
 
 
 def _counts() -> Iterator[str]:
-    """The sentences that contain nothing but counts, with 1 for each number."""
+    """Example sentences that have no content but counts, with small numbers in place of the counts."""
     numbers = [number for number in product((0, 1, 2), repeat=3) if any(number)]
     for first, second, third in numbers:
         for held_out in (True, False):

@@ -572,7 +572,7 @@ def _still_red(counts: _Counts) -> list[str]:
 
 def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
     """The grade if every case passed on the base already. Only the user's own cases can show that nothing had to be
-    built."""
+    built. `guards`: how many cases passed on the base and pass here."""
     if all(_is_users_data(check, facts) for check, _ in counts):
         still_green = [(check, count.still_green) for check, count in counts]
         return _shown_green(still_green, reasons.already_satisfied(guards), facts)._replace(basis="already satisfied")
@@ -598,7 +598,8 @@ def _is_users_data(check: Check, facts: Facts) -> bool:
 
 
 def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
-    """The grade if cases failed on the base and pass here. It depends on who wrote these cases and who can see them."""
+    """The grade if cases failed on the base and pass here. It depends on who wrote these cases and who can see them.
+    `guards`: how many other cases passed on the base and pass here."""
     proving = [(check, count.proving) for check, count in counts if count.proving]
     hidden = [(check, cases) for check, cases in proving if is_hidden_data(check)]
     visible = [(check, cases) for check, cases in proving if not is_hidden_data(check)]
@@ -613,8 +614,8 @@ def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Grading:
 
 
 def _by_held_out_cases(checks: Sequence[Check], sentence: str, facts: Facts, *, otherwise: str) -> _Grading:
-    """The grade to which these checks lead. Their cases are of a kind that can be held out. `sentence`: what the cases
-    show. `otherwise`: the reason for `tested` if there are no checks."""
+    """The grade to which these checks lead, whose cases can be held out. `sentence`: what the cases show. `otherwise`:
+    the reason for `tested` if there are no checks."""
     if not checks:
         return _Grading(Grade.TESTED, (sentence, otherwise), "attest")
     if not facts.held_out:
@@ -642,7 +643,7 @@ def _is_all_green(counts: _Counts) -> bool:
 
 
 def _nothing_proven(counts: _Counts, guards: int) -> _Grading:
-    """The grade if no case went from red to green."""
+    """The grade if no case went from red to green. `guards`: how many cases passed on the base and pass here."""
     if any(count.blind for _, count in counts):
         missing = (part for _, count in counts for part in count.missing)
         return _unjudged(missing, first=(reasons.UNJUDGED_ON_BASE,))

@@ -76,7 +76,7 @@ def not_collected(tests: Sequence[str]) -> list[str]:
 
 
 def worst_counts() -> str:
-    """A note saying that the same tree was judged before, and that something failed then."""
+    """A note saying that the same code failed earlier, so that the worst result counts."""
     return FactNote("the same code failed earlier under the same contract: the worst result counts")
 
 

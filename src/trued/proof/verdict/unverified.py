@@ -111,7 +111,7 @@ def list_warnings(
 
 def _names_its_judge(requirement: Requirement) -> bool:
     """Whether the requirement's text names a program that the user's own command starts, such as `ruff is clean`. Then
-    the program decides whether the text is true."""
+    this program decides whether the requirement is met."""
     commands = [check.command for check in requirement.checks if isinstance(check, CommandCheck)]
     programs = {
         word
