@@ -218,7 +218,8 @@ class Workspace(Protocol):
     # -- commits: written by the engine, in the private store
 
     async def commit_files(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
-        """Commit these files on top of `head`, as the engine. Return `head` if these files change nothing."""
+        """Commit these files on top of `head`, with the engine as author. Return `head` if these files change
+        nothing."""
         ...
 
     async def commit_without_history(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
@@ -284,7 +285,8 @@ class Workspace(Protocol):
     # -- rooms: where evidence is taken
 
     def room(self, commit: str) -> AbstractAsyncContextManager[Path]:
-        """A clean room: a fresh, writable, throw-away checkout without `.git`. Files beside it are removed with it."""
+        """A clean room: a fresh, writable, throw-away checkout without `.git`. Files that the engine puts beside it are
+        removed with the room."""
         ...
 
     async def make_repository(self, room: Path, commit: str) -> Path:
@@ -329,7 +331,8 @@ class Workspace(Protocol):
         ...
 
     def describe_second_surroundings(self) -> str:
-        """What is different for a command with `second=True`, at this sandbox level, as a text for people."""
+        """What differs for a command with `second=True` at this sandbox level (its HOME, user, time zone and so on), as
+        a text for people."""
         ...
 
     # -- artifacts: files that are kept for people
@@ -410,8 +413,9 @@ class Journal(Protocol):
 class JournalStore(Protocol):
     """The journals of all runs: in one file for one machine, or in a database that several machines share.
 
-    Reading needs no claim. The process that drives a run writes the run's steps, questions and spending, under its
-    claim. Answers, approvals, comments and limits are written by the process in which a person gives them.
+    Reading needs no claim. The driver of a run is the process that calls the run's agents. It writes steps, questions
+    and spending, under its claim. Answers, approvals, comments and limits are written by the process in which a person
+    gives them.
     """
 
     # -- runs
@@ -430,8 +434,8 @@ class JournalStore(Protocol):
         ...
 
     def queued(self, run: str = "") -> dict[str, str]:
-        """For every run that waits in a queue, or only for the named one: run → a sentence that says why no worker
-        drives it yet."""
+        """Run → a sentence that says why no worker drives it yet, for every run that waits in a queue. `run`: only this
+        run."""
         ...
 
     def update(self, record: "RunRecord") -> None:
@@ -583,7 +587,7 @@ class JournalStore(Protocol):
         ...
 
     def accepted(self, run: str = "") -> dict[str, str]:
-        """Run → the grade that its user accepts, for all runs or only the named one."""
+        """Run → the grade that its user accepts. `run`: only this run; by default, all runs."""
         ...
 
     def agents_and_roles(self) -> list[tuple[str, str]]:
@@ -692,7 +696,7 @@ class TrackerIssue:
 
 
 class Tracker(Protocol):
-    """Holds tickets. Each tracker is one small class."""
+    """Where tickets are kept: a tracker such as Jira, or files."""
 
     def issue(self, name: str) -> TrackerIssue:
         """The ticket of this name. Raises BadInput if it cannot be read."""

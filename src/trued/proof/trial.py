@@ -157,8 +157,8 @@ class CommitTrial:
     async def run(self, interpreter: Interpreter) -> None:
         """Run everything and fill the fields. What is in doubt is run again, on the base or on the head.
 
-        The order matters: which ids run on the head follows from the results on the base, objections must not run in a
-        room that had something held out, and what is in doubt is known only after all turns.
+        The order matters. The results on the base decide which ids run on the head. Objections must not run in a room
+        that had something held out. What is in doubt is known only after all turns.
         """
         workspace, commit = self.workspace, self.commit
         recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
@@ -191,8 +191,8 @@ class CommitTrial:
     async def _run_on_head(
         self, interpreter: Interpreter, runs: Sequence[SharedRun], recorder: EvidenceRecorder
     ) -> list[DoubtedRun]:
-        """Run the checks on the head in `turns` turns: sets `room` and fills `evidence` and `ran`. Returns the runs in
-        which tests passed also with other expected values."""
+        """Run the checks on the head in `turns` turns: sets `room` and fills `evidence` and `ran`. Returns the runs
+        with tests that passed with other expected values, too."""
         carried = self.contract.carried
         head_room = partial(
             clean_room, self.workspace, self.contract, self.commit, interpreter, held_out_files=carried, kept=self.kept

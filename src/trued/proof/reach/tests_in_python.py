@@ -31,9 +31,9 @@ def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: boo
 def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding: Collection[str]) -> dict[str, str]:
     """These Python files (path → text) without the test functions that only idle tests run. Idle tests guard nothing.
 
-    `idle`, `guarding`: ids of tests. One function may run both as an idle and as a guarding test, with different
-    parameters or in a class that inherits it. It stays. If all tests of a file are idle, only the functions that are
-    named like tests are removed, because other files may use the file's helpers.
+    `idle`, `guarding`: ids of tests. A function that runs as both (with other parameters, or in a class that inherits
+    it) stays. If all tests of a file are idle, only the functions that are named like tests are removed, because other
+    files may use the file's helpers.
     """
     idle_tests, guarding_tests = {*map(_parts_of_test, idle)}, {*map(_parts_of_test, guarding)}
     test_files = {test[0] for test in idle_tests | guarding_tests}

@@ -384,7 +384,8 @@ def nonce() -> str:
 
 
 def channel_records(answers: bytes, token: str) -> tuple[list[dict[str, Any]], bool]:
-    """The records that came over the channel with the right nonce, and whether anything else was written to it."""
+    """The records with the right nonce that a command wrote to its channel, and whether the command wrote anything else
+    there."""
     records: list[dict[str, Any]] = []
     stray = False
     for line in answers.split(b"\n"):

@@ -207,8 +207,8 @@ async def _texts_of_driver(
 
 
 async def _package_scripts(workspace: Workspace, commit: str, place: str, text: str) -> set[tuple[str, str]]:
-    """The scripts of a package.json that these command lines start, each with its place. Only the command itself and
-    scripts of a package.json are searched; {} for any other place."""
+    """The scripts of a package.json that these command lines start, each with its place. Empty if the command lines
+    come from a file other than a package.json."""
     package = posixpath.join(posixpath.dirname(place), package_folder(text))
     manifest = posixpath.join(package, "package.json")
     if PurePosixPath(place).name not in ("", SCRIPT) or not names_package_manager(text):

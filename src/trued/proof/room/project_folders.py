@@ -145,8 +145,8 @@ def names_in(place: str, paths: Iterable[str]) -> frozenset[str]:
 
 
 def _piece(path: str, projects: Collection[str]) -> str:
-    """The project folder to which this file belongs. For a file outside all project folders, the top-level module to
-    which it belongs, with the module's place: `./kit/` or `src/kit/`."""
+    """The project folder that contains this file. For a file outside all project folders, the path of its top-level
+    module or package instead, as a folder: `./kit/` or `src/kit/`."""
     project = next((str(above) for above in PurePosixPath(path).parents if str(above) in projects), "")
     place = "src" if path.startswith("src/") else "."
     return project or f"{place}/{_below(place, path)[0].removesuffix('.py')}/"

@@ -238,9 +238,10 @@ def _chosen(
     """The test files with which the engine finds out whether the runner reports failures.
 
     The package of each chosen file gets canaries (tests that must fail). The file's own tests are run again as copies
-    that must fail. Chosen are the files with tests that failed on the base, at most as many as `files_to_copy` allows,
+    that must fail. All files with tests that failed on the base are chosen, at most as many as `files_to_copy` allows,
     and one other file. If no test is known to have failed on the base, only one file is chosen, preferably one that the
-    check names."""
+    check names.
+    """
     ids = {test_id.split("::")[0] for test_id in selection.ids or ()}
     files = [
         path

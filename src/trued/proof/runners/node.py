@@ -216,9 +216,10 @@ def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSe
     """The test files with which the engine finds out whether the runner reports failures.
 
     Each chosen file gets a copy with canaries (additional tests that must fail). Its own tests are run again, changed
-    so that they must fail. Chosen are the files with tests that failed on the base, at most as many as `files_to_copy`
+    so that they must fail. All files with tests that failed on the base are chosen, at most as many as `files_to_copy`
     allows, and one other file. If no test is known to have failed on the base, only one file is chosen, preferably one
-    that the check names and whose tests can be changed."""
+    that the check names and whose tests can be changed.
+    """
     if selection.red:
         return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))
     named_by_check = [path for path in files if any(is_below(path, named_file) for named_file in check.files)]
