@@ -325,8 +325,8 @@ async def _manifests_of_cases(
     workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
 ) -> dict[str, str]:
     """Path → content (base64) that replaces the head's package.json at this path while cases and pages run. Scripts
-    that may start the contract's server come from the base, so that the head cannot put another server in its place.
-    Everything else is the head's."""
+    that may start the contract's server come from the base, because they decide what is checked. Everything else is the
+    head's."""
     on_base, in_commit = sides
     manifests: dict[str, str] = {}
     for path in (path for path in in_commit if contract.serve and is_package_json(path) and path in on_base):

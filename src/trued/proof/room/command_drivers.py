@@ -92,7 +92,8 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
 
 class _DriverSearch:
     """Finds the drivers of a command on one commit: reads the command, then the text of each file that it runs, and so
-    on. The place of a text is the path of its file; "" for the command itself."""
+    on. The place of a text is the path of its file, "" for the command itself, and `SCRIPT` or `RECIPES` in the file's
+    folder for scripts of a package.json and recipes of a build file."""
 
     def __init__(self, workspace: Workspace, commit: str, blobs: Mapping[str, str], *, product: bool) -> None:
         self._workspace, self._commit, self._blobs, self._product = workspace, commit, blobs, product
@@ -186,8 +187,8 @@ class _DriverSearch:
 async def _texts_of_driver(
     workspace: Workspace, commit: str, path: str, words: Collection[str]
 ) -> list[tuple[str, str]]:
-    """The texts in which a driver may name more drivers: its own text, if it is code, and the recipes, if it is a build
-    file. Each text comes with the path of its file.
+    """The texts in which a driver may name more drivers, each with its place: the driver's own text, if it is code, and
+    its recipes, if it is a build file.
 
     A command starts single environments of tox and nox. So only environments count whose names are among `words`; if
     there are none, those that are named like checks.

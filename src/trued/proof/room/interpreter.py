@@ -85,8 +85,8 @@ class Interpreter:
         return f"{self.path} → {self.description}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
     def is_like(self, identity: str) -> bool:
-        """Whether this Python has the given identity. If the engine built the environments of both Pythons, it is
-        enough that the versions of Python and the packages are the same."""
+        """Whether this Python has the given identity. If the engine built the environments of both Pythons, only the
+        version of Python and the packages must be the same."""
         are_both_built = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
         version = f"(Python {'.'.join(map(str, self.version))},"
         packages = self.identity.rpartition(", packages ")[2]

@@ -119,7 +119,7 @@ def _is_fixed_or_count(clause: str) -> bool:
 
 
 def _counts() -> Iterator[str]:
-    """Example sentences that have no content but counts, with small numbers in place of the counts."""
+    """The sentences that contain only counts, with example numbers in place of the counts."""
     numbers = [number for number in product((0, 1, 2), repeat=3) if any(number)]
     for first, second, third in numbers:
         for held_out in (True, False):
