@@ -473,8 +473,7 @@ class JournalStore(Protocol):
         ...
 
     def lease_file(self, run: str) -> "LeaseFile | None":
-        """The file from which supervisors read how long the run's agents may work; None if their time is not
-        limited."""
+        """The file from which supervisors read how long the run's agents may work; None if there is no such limit."""
         ...
 
     def driver(self, run: str) -> int:

@@ -372,11 +372,11 @@ class CommitTrial:
         return any(is_superseded(case, test) for test in replaced) or not names.isdisjoint(self.uncounted)
 
     async def _guards_failing_late_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> frozenset[str]:
-        """The guards that fail on the base, too, if the date, time zone and user are different. They are not counted,
-        because the change did not cause their failure.
+        """The guards that fail on the base, too, in another order or with another date, time zone or user. They are not
+        counted, because the change did not cause their failure.
 
-        Suspects are guards that failed only in the head's second turn, in which these surroundings differ. The checks
-        of the suspects run twice on the base, the second time in these other surroundings.
+        Suspects are guards that failed only in the head's second turn, in which all of this is different. The checks of
+        the suspects run twice on the base, the second time with the same differences.
         """
         suspects = self._failing_second_time_only(runs, Base.GUARD)
         return await self._try_again(self.contract.base, interpreter, suspects)
@@ -424,9 +424,9 @@ class CommitTrial:
         """Run the checks of the suspects twice in one room of this commit. Returns the suspects that must not be
         counted.
 
-        Without `passing`, the second run has another date, time zone and user, and the suspects that fail in it are
-        returned. With `passing`, both runs have the same surroundings. Then the suspects are returned that pass in the
-        second run, but fail when only the date is changed.
+        Without `passing`, the second run has another order, date, time zone and user. The suspects that fail in it are
+        returned. With `passing`, both runs are alike. Then the suspects are returned that pass in the second run, but
+        fail when only the date is changed.
         """
         if not suspects:
             return frozenset()

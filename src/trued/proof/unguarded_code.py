@@ -586,8 +586,8 @@ class UnguardedCode:
         return without_idle_tests(kept, [*tests, *whole], guarding)
 
     def _programs_among(self, idle: Collection[str], texts: Mapping[str, str]) -> set[str]:
-        """The files among `idle` that no other file imports and no case calls: nobody uses them but who starts them.
-        `idle`: test files in which all tests are idle."""
+        """The files among `idle` that no other file imports and no case calls. `idle`: test files in which all tests
+        are idle."""
         paths = {path for path in idle if path.endswith(".py")}
         if not paths:
             return set()

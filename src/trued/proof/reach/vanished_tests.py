@@ -124,8 +124,7 @@ async def _gone_from_files(
 
 
 def _by_file(test_ids: Collection[str], names: Mapping[str, Counter[str]]) -> dict[str, dict[str, str]]:
-    """File → id of each of its tests → the name that the file's text has for this test. A test counts once, whatever
-    the number of its parameters."""
+    """File → id of each of its tests, without parameters → the name that the file's text has for this test."""
     found: dict[str, dict[str, str]] = {}
     for test_id in test_ids:
         path = test_id.partition("::")[0]

@@ -250,8 +250,8 @@ def _may_be_loaded(room: Path, path: str) -> bool:
 
 
 def _folder_of_packages(path: str) -> str:
-    """The `node_modules` folder that contains this file, if it belongs to a package in a subfolder; "" for the
-    `node_modules` at the top and for all other files."""
+    """The `node_modules` folder that contains this file, if that folder is below the top; "" for the `node_modules` at
+    the top and for all other files."""
     above, _, inner = path.partition(f"/{NODE_MODULES}/")
     return f"{above}/{NODE_MODULES}" if inner and not path.startswith(f"{NODE_MODULES}/") else ""
 

@@ -37,9 +37,9 @@ def usual_roots(room: Path, projects: Collection[str], on_base: Collection[str])
     """The folders from which a project imports, if nobody names them: the top, `src`, and the import roots of the
     base's project folders (`projects`).
 
-    The commit may add a copy: a module in one of these folders with the name of a module that the base has in another
-    of them. Users get the base's module, so its folder comes before the folder with the copy. If Python would find the
-    copy even then, because the base's package has no `__init__.py`, the folder with the copy is left out.
+    A module that the commit adds to one of these folders may have the name of a module that the base has in another.
+    Users get the base's module, so its folder comes before the folder of the new module. If Python would find the new
+    module even then, because the base's package has no `__init__.py`, the folder of the new module is left out.
     """
     roots = [root for root in (".", "src", *projects) if (room / root).is_dir()]
     names = {root: _names_on_base(root, on_base) for root in roots}

@@ -95,8 +95,8 @@ class CountedRun:
         )
 
     def how(self, name: str) -> str:
-        """How the test `name` ended. A test without a result counts as "failed" if its file could not be imported;
-        otherwise the answer is ""."""
+        """The outcome of the test `name`. If it has none: "failed" if the test's file could not be imported, else
+        ""."""
         if name in self.outcomes:
             return self.outcomes[name].outcome
         return "failed" if name.split("::")[0] in self.collected else ""
@@ -235,7 +235,7 @@ def why_worthless(bench: Bench, result: CommandResult, counted: CountedRun, word
 
 
 def _has_passed(counted: CountedRun, name: str) -> bool:
-    """Whether the test itself passed. Otherwise its failing copy shows nothing: the copy of a skipped test, for
+    """Whether the test itself passed. The failing copy of any other test shows nothing: the copy of a skipped test, for
     example, is skipped, too."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 

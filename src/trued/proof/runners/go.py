@@ -345,8 +345,9 @@ def _folders(files: Iterable[str]) -> set[str]:
 def _canary_outcome(name: str, folder: str, canary_outcomes: Mapping[str, str], broken: set[str]) -> str:
     """Returns "failed" if all canaries of the package failed, otherwise "".
 
-    A package in `broken` failed as a whole, so some canaries may not have run. For such a package, it is enough that
-    every canary that ran failed, or that none ran."""
+    A package in `broken` failed as a whole, so some of its canaries may not have run. Then the result is "failed"
+    unless a canary ended in another way.
+    """
     outcomes = [outcome for test, outcome in canary_outcomes.items() if name in test]
     if folder in broken and set(outcomes) <= {"failed"}:
         return "failed"

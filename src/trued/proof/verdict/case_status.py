@@ -156,8 +156,9 @@ def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
 
 
 def _equal_kinds(kind: str, kind_of_check: str) -> tuple[str, ...]:
-    """The kind of failure, and for a missing Chromium also the kind for a missing playwright: earlier versions recorded
-    a missing playwright as a missing Chromium. In browser and test checks, only the engine reports these two kinds."""
+    """This kind of failure. For a missing Chromium, also the kind for a missing playwright, because earlier versions
+    recorded a missing playwright as a missing Chromium. In browser and test checks, only the engine reports these two
+    kinds."""
     return (kind, DRIVER_KIND) if kind == CHROMIUM_KIND and kind_of_check in ("browser", "tests") else (kind,)
 
 
