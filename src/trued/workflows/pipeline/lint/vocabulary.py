@@ -38,7 +38,7 @@ def has(piece: TextBlock, *patterns: str) -> bool:
 
 
 def find_block(pieces: Iterable[TextBlock], *patterns: str) -> TextBlock | None:
-    """The first block that matches all these patterns, other than a sample of a file."""
+    """The first block that matches all these patterns and is not a sample of a file."""
     return next((piece for piece in pieces if not piece.is_sample and has(piece, *patterns)), None)
 
 
