@@ -155,8 +155,8 @@ class TaskInProgress:
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """A gap for each requirement that held before and that this work breaks. No gaps if existing tests fail: these
-        tests are gaps already."""
+        """A gap for each requirement that held before and that this work breaks. Empty if existing tests fail, because
+        the failing tests are gaps already."""
         return crew.regressions(verdict.beside) if all(judgement.holds for judgement in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
@@ -175,8 +175,8 @@ class TaskInProgress:
         return tuple(Finding(what=what) for what in doubts)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
-        """What to prove: usually the task. With a feature's last task it is the feature, and with the goal's last task
-        the plan. Sets `due`."""
+        """What to prove: the task or, if it is the last task of its feature, the feature or, if it is the last task of
+        the goal, the plan. Also sets `due`."""
         self.due = crew.due_after(self.task)
         if not self.due:
             return crew.task(self.task)
