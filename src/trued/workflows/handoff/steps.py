@@ -1,4 +1,5 @@
-"""Steps of the handoff workflow: they write the files that coders leave for each other, and check each attempt."""
+"""Steps of the handoff workflow: they write the files from which each coder learns where the project is, and check each
+attempt."""
 
 import hashlib
 import json

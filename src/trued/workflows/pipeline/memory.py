@@ -59,7 +59,7 @@ def _few(most: int) -> Any:
 
 
 def _safe_name(text: Any) -> str:
-    """An agent's name, made safe as a file name: it may contain the name of a task, which may be anything."""
+    """An agent's name, made safe as a file name. The name can contain that of a task, which can be any text."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(text))).strip(".-")[:80] or "nobody"
 
 

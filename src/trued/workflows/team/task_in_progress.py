@@ -80,8 +80,8 @@ class TaskInProgress:
         return [line for line in (reply.summary, *reply.implemented, *files, *notes) if line]
 
     async def merge(self, run: Run) -> tuple[Finding, ...]:
-        """Merge the developer's work into the accepted work. If they conflict, return a gap. The developer then gets
-        both versions of the files."""
+        """Merge the developer's work into the accepted work. A conflict between them is returned as a gap, and the
+        developer then gets both versions of the files."""
         self.accepted = run.branch.head
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
         self.conflict, self.judged, self.shown = conflict.files if conflict else (), (), False
@@ -94,8 +94,8 @@ class TaskInProgress:
         return (Finding(what=what, where=names),)
 
     def take_back(self, run: Run) -> None:
-        """Undo the merge, so that only accepted work is on the branch. The work stays in the developer's part of the
-        run."""
+        """Undo the merge, so that only accepted work is on the run's branch. The work stays on the developer's own
+        branch."""
         run.branch.reset(self.accepted)
 
     async def prove(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:

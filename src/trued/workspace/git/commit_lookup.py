@@ -308,7 +308,8 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """The commit at which the work on a head began: its merge base with its upstream or the main branch. Raises
     BadInput if there is none.
 
-    An upstream with the branch's own name is only a pushed copy of the same work, so main branches are tried first.
+    If the upstream has the branch's own name, it is only a pushed copy of the same work, so the main branches are tried
+    before it.
     """
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"

@@ -95,7 +95,8 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
-    """Return the private repository, created if it does not exist. Two gates that start at the same time share it."""
+    """Return the private repository, created if it does not exist. Two processes that create it at the same time share
+    it."""
     try:
         if not (private / "HEAD").is_file():
             await _make(worktree, private)
