@@ -529,8 +529,8 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 
 
 async def count_what_may_install(run: Run, project: HandoffProject) -> None:
-    """If a check forbids new dependencies, let `init.sh` and the example test count as work, which the final verdict
-    judges, because both can bring in a package. Each file counts only if an agent has added something to it."""
+    """If a check forbids new dependencies, count `init.sh` and the example test as work, because both can bring in a
+    package. The final verdict then judges them. Each file counts only if an agent has added something to it."""
     checks = [check for requirement in run.judgement.contract().requirements for check in requirement.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return

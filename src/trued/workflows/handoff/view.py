@@ -54,9 +54,9 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """The command that gives more attempts to a handoff that has ended, and a sentence that says what for; nothing if
-    nothing needs attempts. Attempts are for features that failed according to the newest list, and for what a contract
-    asks for that was amended after the end."""
+    """Yield the command that gives more attempts to a handoff that has ended, with a sentence that names what they are
+    for. Attempts are for features that failed according to the newest list, and for a contract that was amended after
+    the end. Yields nothing if there is neither."""
     lists = [event for _, event in of_kind(events, FeatureListWritten)]
     failed = (
         [str(feature.get("id")) for feature in lists[-1].features if feature.get("state") == "failed"] if lists else []

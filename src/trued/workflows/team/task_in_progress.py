@@ -175,8 +175,8 @@ class TaskInProgress:
         return tuple(Finding(what=what) for what in doubts)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
-        """What to prove: the task or, if it is the last task of its feature, the feature or, if it is the last task of
-        the goal, the plan. Also sets `due`."""
+        """What to prove: after the last task of the goal the plan, after the last task of a feature the feature,
+        otherwise the task. Also sets `due`."""
         self.due = crew.due_after(self.task)
         if not self.due:
             return crew.task(self.task)

@@ -88,8 +88,8 @@ class Clone:
         atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree, "index": index}), sync=False)
 
     def newest_index(self, state: CloneState) -> tuple[Path, str]:
-        """An index to compare the files with, and its tree: the index of the last commit. If that is missing or
-        incomplete, it is the index of the files as the agent received them."""
+        """An index to compare the files with, and its tree. This is the index of the last commit or, if that file is
+        missing or incomplete, the index of the files as the agent received them."""
         try:
             read = json.loads((self.folder / "taken.json").read_bytes())
             if read["index"] and read["index"] == _index_hash(self.taken_index, state.head):

@@ -320,7 +320,8 @@ class _BacklogReading:
 
 
 def _value(draft: _Draft, kind: type[P]) -> P:
-    """Make a value of the draft. It keeps the person's text where that differs from what the engine would write."""
+    """Turn the draft into a value. The value keeps the person's text where that differs from what the engine would
+    write."""
     held = {AcceptanceItem: "criteria", Story: "stories", BacklogTask: "tasks"}
     fields, pieces = dict(draft.fields), []
     for entry in draft.order:
