@@ -36,14 +36,14 @@ def check_plan(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 
 def check_plan_or_words(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    """The check for a workflow that also takes a file without chunks: such a file is a goal in words."""
+    """Check a file with chunks as a plan, and any other input as a goal in words."""
     check = check_plan if is_plan(goal.text, goal.source.file) else check_words
     check(goal, requirements, ticket)
 
 
 def ways_to_read(*kinds: Input) -> str:
-    """How to have a file read as each of these kinds of input: the option `-w` with the default workflow of that
-    kind."""
+    """How to have a file read as one of these kinds of input (default: all kinds): for each, the option `-w` with the
+    default workflow of the kind."""
     return ", ".join(f"-w {default_workflow(kind).name} ({SHOWN[kind]})" for kind in kinds or tuple(Input))
 
 

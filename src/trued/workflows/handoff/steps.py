@@ -1,4 +1,5 @@
-"""Steps of the handoff workflow: they write the files that coders leave for each other, and check each attempt."""
+"""Steps of the handoff workflow: they write the files from which each coder learns where the project is, and check each
+attempt."""
 
 import hashlib
 import json
@@ -94,8 +95,8 @@ def unjudged(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _reasons_not_judged(judged: Judged) -> tuple[str, ...]:
-    """What the environment lacks or, if that is not known, the reasons that agents may know. (The result is written
-    into committed files, which agents read.)"""
+    """What the environment lacks. If that is not known: the reasons that agents may see, because the result is written
+    into committed files."""
     return tuple(map(str, judged.missing)) or reasons_for_agents(judged)
 
 
@@ -176,7 +177,7 @@ def _run_facts(run: Run, goal: Goal) -> dict[str, str]:
 def project_of_reply(
     run: Run, goal: Goal, reply: Initialized, *, again: bool
 ) -> tuple[HandoffProject | None, tuple[Finding, ...]]:
-    """The initializer's features as a project, or None and what is wrong with them.
+    """The project with the initializer's features and no findings; or None, and what is wrong with the features.
 
     `again`: whether the initializer can be asked once more. If not, unusable features raise `AgentFailed`.
     """
@@ -210,7 +211,7 @@ def project_of_reply(
 
 async def write_first_files(run: Run, project: HandoffProject) -> None:
     """Write the feature list, the state, the progress file and `init.sh`, and an example of a browser test if a feature
-    needs one. The commit with these files is not the base: the work is still compared with the user's commit."""
+    needs one. The work is still compared with the user's commit, not with the commit of these files."""
     run.branch.own(*project.owned)
     run.branch.allow_notes(project.note)
     example, text = e2e_example(project.state.start)
@@ -241,7 +242,7 @@ async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
 
 
 def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
-    """The project with the names of the requirements that stand for each feature in the contract."""
+    """The project, with the ids of the requirements that the contract has for each feature."""
     contract = run.judgement.contract()
     names = {
         feature.id: tuple(requirement.id for requirement in contract.serving(feature.id))
@@ -251,8 +252,11 @@ def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
 
 
 def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
-    """Reopen features that failed, and features that do not hold in the verdict `amended`. The gaps of this verdict go
-    to the next coder of each feature. `amended`: the verdict by the amended contract; None if it was not amended."""
+    """Reopen the features that failed. If the contract was amended, also reopen the features that do not hold by the
+    amended contract, and keep their gaps for the next coders.
+
+    `amended`: the verdict by the amended contract; None if the contract was not amended.
+    """
     if amended is None:
         return project.with_features_reopened(project.failed)
     project, unmet = with_requirements(run, project), list[str]()
@@ -306,7 +310,8 @@ async def broken_features(run: Run, project: HandoffProject) -> tuple[Finding, .
 
 
 async def write_files(run: Run, project: HandoffProject, feature: Feature) -> None:
-    """Commit the files after a feature: results, note, and an up-to-date `init.sh`."""
+    """Commit the feature list, the state, the progress file and an up-to-date `init.sh`, once the feature has its
+    result."""
     files = {**project.files, **await _new_script(run, project)}
     await run.branch.write(files, f"docs: {feature.id} {project.status_of(feature.id)}", event=project.list_event())
 
@@ -325,9 +330,9 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds with at least the grade `by`. A requirement has the default grade if a check went
-    from red to green (even one of the implementer's own tests), if it was already satisfied, or if a person accepted
-    it."""
+    """Whether each requirement holds with at least the grade `by`. The default grade is reached if a check went from
+    red to green (even one of the implementer's own tests), if the requirement was already satisfied, or if a person
+    accepted it."""
     judged = verdict.requirements
     return bool(judged) and all(judgement.holds and judgement.grade >= by for judgement in judged)
 
@@ -348,11 +353,12 @@ async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
 async def judge_unbuilt(
     run: Run, project: HandoffProject, feature: Feature, verdict: Verdict, *, awaited: bool = False
 ) -> tuple[HandoffProject, bool]:
-    """Judge a feature that no coder works on, by this verdict. Returns the project, and whether the feature holds.
+    """Record what a verdict shows about a feature without sending a coder. Returns the project, and whether the feature
+    holds.
 
-    `awaited`: according to the files, the feature is built. Such a feature is not built again just because nobody has
-    accepted it yet, or because it cannot be judged here. For a feature that is not `awaited`, coders' own tests do not
-    count: they were written for another feature.
+    `awaited`: the files say that the feature is built. It is not built again just because nobody has accepted it yet,
+    or because it cannot be judged here. For a feature that is not `awaited`, coders' own tests do not count: they were
+    written for another feature.
     """
     feature_verdict = run.judgement.verdict_on(feature.id, verdict)
     if awaited and (why := unjudged(feature_verdict)) and not feature_verdict.gaps:
@@ -370,9 +376,9 @@ async def judge_unbuilt(
 
 
 async def stop_for_environment(run: Run, project: HandoffProject) -> None:
-    """End the run here, because features cannot be judged: raises `CannotJudge`.
+    """End the run with `CannotJudge`, because features cannot be judged in this environment.
 
-    In a replay, a person has resumed the run after this end. Then this function returns, and the caller judges again.
+    When a person has resumed the run, the replay reaches this call again. Then it returns, and the caller judges again.
     """
     notes = {name: project.features[name].agent_notes.partition(": ")[2] for name in project.unjudged}
     why = "; ".join(dict.fromkeys(notes.values()))
@@ -385,10 +391,10 @@ async def stop_for_environment(run: Run, project: HandoffProject) -> None:
 
 
 def command_to_judge_again(run: Run) -> str:
-    """The command that judges kept work again, once the environment is fixed: usually `trued resume`.
+    """The command that judges kept work again, once the environment is fixed. It is usually `trued resume`.
 
-    If checks could not be judged on the base either, the contract was sealed without their results. In this case the
-    command starts a new run from the same branch, and the new run seals a new contract.
+    If checks could not be judged on the base either, the contract was sealed without their results. Then the command is
+    `trued run … --from` the run's branch: a new run seals a new contract.
     """
     blind = any(
         tried.outcome is Outcomes.UNJUDGED for fact in run.judgement.contract().base_facts for tried in fact.tried
@@ -398,8 +404,8 @@ def command_to_judge_again(run: Run) -> str:
 
 
 async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdict: Verdict) -> HandoffProject:
-    """Judge again a built feature that could not be judged before. By the new verdict it stays unjudged, gets its
-    result, or is reopened."""
+    """Judge a built feature that could not be judged before. It is reopened if it has gaps, it stays unjudged if the
+    environment still lacks something, and otherwise it gets its result."""
     feature_verdict = run.judgement.verdict_on(feature.id, verdict)
     gaps, why = feature_verdict.gaps, unjudged(feature_verdict)
     if why and not gaps:
@@ -437,8 +443,8 @@ async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[
 
 
 def newly_green(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[str, ...]:
-    """Other features that this commit turned green: checks show that they are built, and they were neither finished nor
-    green before."""
+    """Other features that checks now show to be built, although they were neither finished nor green before this
+    attempt."""
     known = {*project.finished, *project.green, attempt.feature.id}
     others = [feature.id for feature in project.features.features if feature.id not in known]
     verdicts = {name: run.judgement.verdict_on(name, attempt.verdict) for name in others}
@@ -523,8 +529,8 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 
 
 async def count_what_may_install(run: Run, project: HandoffProject) -> None:
-    """If a check forbids new dependencies, have the final verdict judge `init.sh` and the example test as part of the
-    work, because both can bring in a package. A file to which no agent has added anything is left out."""
+    """If a check forbids new dependencies, count `init.sh` and the example test as work, because both can bring in a
+    package. The final verdict then judges them. Each file counts only if an agent has added something to it."""
     checks = [check for requirement in run.judgement.contract().requirements for check in requirement.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return
@@ -538,8 +544,8 @@ async def count_what_may_install(run: Run, project: HandoffProject) -> None:
 
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
-    """Correct the feature list by the final proof. A feature that is refuted, unproven or could not be judged loses its
-    mark as passed. A feature that only lacked a person's approval, and has it now, is marked as passed."""
+    """Correct the feature list by the final proof. A passed feature that does not hold, or that could not be judged,
+    loses its mark. A feature that lacked only a person's approval, and has it now, is marked as passed."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         feature_verdict = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)

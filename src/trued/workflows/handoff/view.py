@@ -25,7 +25,8 @@ NAMED = 5  # features named in one sentence
 
 
 def summary(written: FeatureListWritten, *, at_work: bool = True) -> str:
-    """The list in a few words: `2/5 features pass · upload: attempt 2/3, 15/20 tests`."""
+    """The list in a few words: `2/5 features pass · upload: attempt 2/3, 15/20 tests`. `at_work`: whether to add the
+    feature that is being worked on."""
     rows = written.features
     if not rows:
         return ""
@@ -53,8 +54,9 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """The command that gives more attempts to a handoff that ended, and what the attempts are for: features that failed
-    according to the newest list, and the requirements of a contract that a person amended after the end."""
+    """Yield the command that gives more attempts to a handoff that has ended, with a sentence that names what they are
+    for. Attempts are for features that failed according to the newest list, and for a contract that was amended after
+    the end. Yields nothing if there is neither."""
     lists = [event for _, event in of_kind(events, FeatureListWritten)]
     failed = (
         [str(feature.get("id")) for feature in lists[-1].features if feature.get("state") == "failed"] if lists else []

@@ -1,4 +1,5 @@
-"""Decision tables, which derive a cluster's result from its agents' memories alone. The first matching rule wins."""
+"""Decision tables: they derive the result of a cluster of agents from the agents' memories alone. In a table, the first
+rule that matches wins."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -101,7 +102,8 @@ class Rule(Value):
 
 
 class DecisionTable(Value):
-    """The rules of a cluster, in order; if none matches, the cluster is DONE."""
+    """The rules for one cluster of agents. The first rule that matches decides; if no rule matches, the cluster is
+    DONE."""
 
     cluster: str
     names: tuple[str, ...]
@@ -131,7 +133,7 @@ class DecisionTable(Value):
 
 
 class Opinion(NamedTuple):
-    """An agent's status and severity. If the two contradict each other or are unknown, the worst reading counts."""
+    """An agent's status and severity. If one of them is unknown, or contradicts the other, the worst reading counts."""
 
     name: str
     status: Status

@@ -8,9 +8,9 @@ from trued.workflows.pipeline.decision_tables import CRITICS
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """The estimate. Verification has at most three rounds, with repairs after the first and the second. The review may
-    lead to one revision, which is verified and reviewed. At the end each critic may be asked about the finished work.
-    """
+    """The least and the most calls of each role. Verification has at most three rounds, with repairs after the first
+    and the second. The review may lead to one revision, which is verified and reviewed. At the end each critic may be
+    asked about the finished work."""
     planned = work.reply("planner").get("tasks") or ()
     documents = sum(isinstance(task, Mapping) and task.get("kind") == "documentation" for task in planned)
     tasks = replied(work, "planner", "tasks") - documents

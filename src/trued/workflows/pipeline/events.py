@@ -32,7 +32,7 @@ class ClusterDecided(JournalEvent, kind="decided", omits=("silent",)):
 
 
 class CritiqueClosed(JournalEvent, kind="critique"):
-    """The severe critiques of the design after the work, by id: `stands` are still open, and `closed` are closed."""
+    """Ids of the severe critiques of the design, recorded after the work. Those in `stands` are still open."""
 
     stands: tuple[str, ...]
     closed: tuple[str, ...]
@@ -47,7 +47,7 @@ class ArtifactMissing(JournalEvent, kind="artifact missing"):
 
 
 class MemoryMissing(JournalEvent, kind="memory missing"):
-    """An agent gave no answer, so it has no memory: its decision table counts it as missing."""
+    """An agent gave no answer, so it has no memory. Its decision table counts the missing memory as ERROR."""
 
     agent: str
     step: str

@@ -28,7 +28,7 @@ class Acceptance(Value):
 
 
 def with_distinct_ids(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
-    """The criteria under distinct ids: if two have the same id, the second gets a number."""
+    """The criteria with distinct ids. A number is appended to an id that was used before: AC-1, AC-1-2."""
     by_id: dict[str, Acceptance] = {}
     for criterion in criteria:
         name, number = criterion.id, 2

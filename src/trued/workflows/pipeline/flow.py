@@ -1,6 +1,6 @@
 """Pipeline: research, spec, design, critique, plan, waves, verification, review. Each cluster has a decision table.
 
-Patterns A, B and C are those of `run/clusters.py`.
+`run/clusters.py` explains the patterns A (all agents at once), B (one agent goes first) and C (repeated checks).
 """
 
 from trued.model import Goal, Outcome, Plan, Severity, Status
@@ -146,7 +146,8 @@ async def ask_critics_again(lead: Orchestrator) -> None:
 
 async def verify(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern B: if the work does not build, no other verifier is asked. The engine also builds and proves the work,
-    and the worse result counts. `answered`: answers of agents that need not be asked again, on the same work."""
+    and the worse result counts. `answered`: answers that agents gave on the same work before, and need not give
+    again."""
     known = dict(answered or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
@@ -181,8 +182,8 @@ async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
 
 
 async def review(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
-    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give.
-    `answered`: answers of agents that need not be asked again, on the same work."""
+    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that reviewers give.
+    `answered`: answers that agents gave on the same work before, and need not give again."""
     known = dict(answered or {})
     await lead.begin_step("review", REVIEWERS)
     reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)

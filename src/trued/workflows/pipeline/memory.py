@@ -59,7 +59,7 @@ def _few(most: int) -> Any:
 
 
 def _safe_name(text: Any) -> str:
-    """An agent's name, made safe as a file name: it may contain the name of a task, which may be anything."""
+    """An agent's name, made safe as a file name. The name can contain that of a task, which can be any text."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(text))).strip(".-")[:80] or "nobody"
 
 
@@ -176,9 +176,9 @@ def _updated(update: Update) -> Iterator[str]:
 def merge_memories(
     shared: SharedMemory, memories: Mapping[str, Memory | None], documents: Mapping[str, Sequence[str]] | None = None
 ) -> SharedMemory:
-    """The shared memory with these memories added, in the order of the flow, not in the order in which the agents
-    finished. Lines that contradict each other are all kept. `documents`: agent → its documents. If an agent's memory is
-    None, the index lists these documents."""
+    """The shared memory with these memories added in the order of the pipeline's steps, whichever agent finished first.
+    Lines that contradict each other are all kept. `documents`: agent → its documents, which the index lists if the
+    agent's memory is None."""
     for name in sorted(memories, key=_sort_key):
         shared = _with(shared, name, memories[name], (documents or {}).get(name, ()))
     return shared

@@ -196,8 +196,8 @@ class Orchestrator:
         return kept_memories
 
     def _document_with_notes(self, name: str, lines: Sequence[str], written: Mapping[str, str]) -> tuple[str, str]:
-        """Path and text of an agent's document of this round, with what the engine found appended. If the agent left no
-        document, a new one is begun."""
+        """Path and text of an agent's document, with the engine's findings (`lines`) appended. If the agent wrote no
+        document in this round, the text says so instead."""
         path = self.folder.artifact(name)
         text = written.get(path, f"# {name}\n\nThe agent left no document in this round.")
         self.artifacts.add(path.removeprefix(self.folder.root))
@@ -288,7 +288,7 @@ class Orchestrator:
         errands: Sequence[Errand[R]],
         table: DecisionTable,
     ) -> tuple[ClusterDecision, dict[str, Returned[R]]]:
-        """Send a cluster of agents and decide by its table; for the clusters before sealing.
+        """Run a step with a cluster of agents, before the contract is sealed, and decide by the cluster's table.
 
         If the decision is ERROR, the run ends. When it is resumed, only agents without a good reply are sent again.
         """
@@ -401,7 +401,8 @@ class Orchestrator:
 
 
 def worst_severity(name: str, reply: PipelineReply) -> str:
-    """The reply's severity, in the agent's own scale: the stated severity or, if that is worse, the worst finding's."""
+    """The severity that the reply states, or the severity of its worst finding if that is worse, in the agent's own
+    scale."""
     own_word, kind = reply.severity, name.partition("-")[0]
     scale, worst = SCALES.get(kind), max((finding.severity for finding in reply.findings), default=Severity.NONE)
     if kind == "v" and (unfinished_tasks(reply) or worst >= Severity.MAJOR):
@@ -416,8 +417,8 @@ def worst_severity(name: str, reply: PipelineReply) -> str:
 
 
 def graver_replies(returned: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """Earlier replies of a critic or reviewer that are graver than its last one, gravest first. If an agent failed and
-    a second one replaced it, the first agent's findings still count."""
+    """Earlier replies of a critic or reviewer that are graver than its last reply, gravest first. If an agent failed
+    and a second one replaced it, the first agent's replies are among them."""
     scale = SCALES.get(returned.name.partition("-")[0])
     if scale is None or returned.reply is None:
         return ()

@@ -60,8 +60,8 @@ class CheckResult:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """Agents that were asked and gave no good answer: they crashed, or say ERROR. The knowledge role is left
-        out."""
+        """Agents that were asked, but crashed or replied ERROR. The knowledge role is left out, because it decides
+        nothing."""
         return tuple(name for name, back in self.returned.items() if not back.good and name != KNOWLEDGE)
 
     @property
@@ -75,8 +75,9 @@ class CheckResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What has to be fixed: all gaps found by the engine, and all findings in the agents' replies. If there are
-        none, the findings in the memories of agents that object. Missing answers are no findings."""
+        """What has to be fixed: all gaps that the engine found, and all findings in the agents' replies. If there are
+        no gaps and no findings: what the memories of agents that object list as findings. A missing answer is no
+        finding."""
         objections = (
             finding
             for name, back in self.returned.items()
@@ -124,8 +125,8 @@ class CheckEnd:
 
 
 def _replies_of(back: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """An agent's replies whose findings count; none if the agent gave no reply. Earlier replies come first: they count
-    if the agent is a critic or reviewer and they are graver than the last reply."""
+    """The replies of one agent whose findings count: the last reply and, before it, graver earlier replies of a critic
+    or reviewer. Empty if the agent gave no reply."""
     return (*graver_replies(back), back.reply) if back.reply is not None else ()
 
 
@@ -137,8 +138,9 @@ def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]
 
 
 def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
-    """The findings and the unfinished tasks in a reply. If a reply has neither and is not DONE, its key findings count
-    instead or, without key findings, its summary. Empty for the knowledge role, which decides nothing."""
+    """What a reply wants fixed: its findings and its unfinished tasks. If it has neither and its status is not DONE,
+    its key findings count or, without key findings, its summary. Empty for the knowledge role, which decides
+    nothing."""
     if name == KNOWLEDGE:
         return ()
     findings: list[Finding] = [finding.model_copy(update={"by": name}) for finding in reply.findings]
@@ -278,7 +280,7 @@ async def decide_verification(
 def _with_engine_notes(
     decision: ClusterDecision, own_words: Mapping[str, Memory | None], with_engine: Mapping[str, Memory | None]
 ) -> ClusterDecision:
-    """The decision, with a remark on each reason in which the engine contradicts an agent that says DONE."""
+    """The decision, with a note on each reason in which the engine overruled an agent that said DONE."""
 
     def with_note(line: str) -> str:
         name = line.partition(":")[0]
@@ -305,8 +307,8 @@ async def decide_review(
 
 
 def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
-    """An agent's memory, overruled by the engine: its findings begin with up to three of `why`, its severity is "fail",
-    and its status is the worse of its own and `status`.
+    """An agent's memory, corrected because the engine found a failure. Its findings begin with up to three of `why`,
+    its severity is "fail", and its status is the agent's or `status`, whichever is worse.
 
     Exception: NEEDS_REVISION replaces the agent's ERROR, because an ERROR must not hide what is known to fail.
     """
@@ -428,11 +430,12 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The findings of a grave reply. The severity of the reply is Critical if `worst` is Critical, else High.
+    """The findings of a critic's reply that is High or worse. `worst`: the severity of the whole reply; all but
+    Critical counts as High.
 
     If some findings are High or worse, only they are returned, and the gravest of them get the reply's severity.
-    Otherwise all findings get the reply's severity. If the reply has no findings, its key findings are used instead
-    or, without key findings, its summary.
+    Otherwise all findings get the reply's severity. If the reply has no findings, its key findings are used instead or,
+    without key findings, its summary.
     """
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [finding for finding in reply.findings if finding.severity >= Severity.HIGH]
@@ -462,12 +465,12 @@ def gaps_by_task(
     assigned: Iterable[tuple[str, str]] = (),
     before: Sequence[Work] = (),
 ) -> dict[str, list[Finding]]:
-    """Task → the gaps that it has to fix. `assigned`: the planner's pairs of task and failure. `before`: the tasks
-    before a replan, if there was one. Tasks that the replan added or changed are in the result even without a gap.
+    """Task → the gaps that it has to fix. `assigned`: pairs of task and failure from the planner's replan. `before`:
+    the tasks before that replan; empty if there was none. Tasks that the replan added or changed are in the result even
+    without a gap.
 
     The engine assigns a finding to tasks by requirement, file and task id, and adds a gap for each unfinished task. A
-    finding that fits no task goes to every task that is in the result by then. If there is none, the finding goes to
-    all tasks of the plan.
+    finding that fits no task goes to all tasks of the result or, if the result is empty, to all tasks of the plan.
     """
     gaps_of: dict[str, list[Finding]] = {}
     known = {work.id for work in lead.tasks}

@@ -254,8 +254,8 @@ def normal_name(step: str) -> str:
 
 
 def _task(stages: Stages, part: str) -> str:
-    """The id of the task that a part implements: T03 if the part is named `T03`, `implementer-T03` or `task T03`. "" if
-    there is no such task."""
+    """The id of the task that a part of the run implements: T03 if the part is named `T03`, `implementer-T03` or `task
+    T03`. "" if there is no such task."""
     last = label_of(part)
     if last in stages.tasks:
         return last

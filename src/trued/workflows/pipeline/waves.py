@@ -93,7 +93,7 @@ async def _checked_memories(
 
 
 async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> TaskTurn:
-    """Implement a task in a part of its own. If an agent fails, a fresh agent starts again from the same commit."""
+    """Implement a task on a branch of its own. If an agent fails, a fresh agent starts again from the same commit."""
     part, open_ones = (
         lead.run.part(f"wave {lead.wave} {work.id}"),
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),
@@ -115,8 +115,8 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
 
 
 async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
-    """Merge a task, if an agent has finished it. If it conflicts with an earlier task, the agent of this task is asked
-    to combine the two. Work that is not merged is set aside, and the returned turn has no session."""
+    """Merge a task that an agent has finished. After a conflict with an earlier task, the agent is asked to combine
+    both. Work that is unfinished or still conflicts is set aside, and the returned turn has no session."""
     session, work = turn.session, turn.work
     if session is None:
         return await _set_aside(turn)

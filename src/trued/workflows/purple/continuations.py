@@ -53,8 +53,8 @@ def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
-    """The last chunk that can land now, together with all chunks before it. All of them are met and do not need the
-    chunks after them. "" if there is no such chunk, or if nothing would be left out."""
+    """The chunk up to which the work can land now: it and all chunks before it are met and do not need later chunks. ""
+    if there is no such chunk, or if all chunks are met."""
     last, names = "", list[str]()
     for name, chunk in chunks.items():
         if not _is_met(chunk.verdict) or not (chunk.skipped or name in chunk.built_before):

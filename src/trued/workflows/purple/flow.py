@@ -55,10 +55,10 @@ async def build(
     rounds: int = 0,
 ) -> Verdict:
     """Have Team A and Team B work on one chunk in rounds, and return the last verdict. The rounds end when no gap is
-    left, when only the environment lacks something, when two rounds in a row change nothing, or when all are used up.
+    left, when only the environment lacks something, when two rounds in a row change nothing, or at the limit.
 
     `start`: the commit before anybody worked on the chunk; without a change since then, the chunk is not complete.
-    `gaps`: known gaps to begin with. `rounds`: overrides the number in the settings.
+    `gaps`: known gaps to begin with. `rounds`: the limit, if not the one in the settings.
     """
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)

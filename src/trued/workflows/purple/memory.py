@@ -18,7 +18,8 @@ from trued.workflows.purple.replies import Built, Review
 
 
 class MemoryLog:
-    """The log of one run. Only the engine writes it. For a plan outside the repository there is only a live copy."""
+    """The log of one run. Only the engine writes it. For a plan outside the repository, the log is not committed: there
+    is only a copy in the run's folder."""
 
     def __init__(self, run: Run, goal: Goal) -> None:
         files = memory_files(goal.source.file)

@@ -32,8 +32,8 @@ async def _consult_once(session: Session[R], subject: Subject, context: Mapping[
 
 
 def last_reply(session: Session[R] | None) -> R | None:
-    """The last reply of a session; None if there is no session or no reply. This can be a second reply: an agent that
-    raised objections may be asked about them once more, with evidence."""
+    """The last reply of a session; None if there is no session or no reply. An agent that raised objections may have
+    replied twice, because it is asked once more, with evidence."""
     if session is None or session.last is None or session.last.reply is None:
         return None
     return session.reply.model_validate(session.last.reply)

@@ -13,10 +13,10 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 
 
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
-    """The requirements that stand for this criterion: they have or cover the criterion's id, and have the same text.
+    """The requirements that stand for this criterion: their text is the criterion's, and they have or cover its id.
 
-    If there are none and the criterion quotes the goal, every requirement counts that has the quotation in its own text
-    or in a sentence that it covers.
+    If there are none and the criterion quotes the goal: all requirements that have the quotation in their own text or
+    in a sentence that they cover.
     """
     text, every = _comparable(criterion.text), contract.requirements
     own = tuple(
@@ -90,9 +90,9 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
 
 
 def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
-    """An id for a criterion that is not in the contract. This is the criterion's own id if no requirement has it, else
-    the first free one of `-edited`, `-edited-2` and so on after that id. "" if one of these requirements has the
-    criterion's text: the criterion then is in the contract."""
+    """An id for a criterion that is not in the contract. If a requirement already has the criterion's own id,
+    `-edited`, `-edited-2` and so on are tried after that id. "" if a requirement with such an id has the criterion's
+    text: then the criterion is in the contract."""
     texts = {requirement.id: _comparable(requirement.text) for requirement in contract.requirements}
     for number in count():
         name = f"{criterion.id}{EDITED if number else ''}{f'-{number}' if number > 1 else ''}"
@@ -104,8 +104,8 @@ def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
 
 
 def _entry(text: str, goal: Goal) -> str:
-    """The text that an entry of `covers` names: for the goal's id, the whole goal; else the entry without a prefix such
-    as "goal:"."""
+    """The text that an entry of `covers` stands for: the whole goal if the entry is the goal's id; else the entry
+    itself, without a prefix such as "goal:"."""
     if text == goal.id:
         return _comparable(goal.text)
     kind, colon, rest = text.partition(":")

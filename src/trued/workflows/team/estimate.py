@@ -11,8 +11,8 @@ FEATURE_TASKS = 12  # how many tasks the estimate assumes for one feature
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """Role → its least and its most calls, without roles that are off. At most, UAT validates each feature, and all
-    features together, as often as the settings allow, and the PM makes fix tasks each time."""
+    """Role → the least and the most calls; roles that are off are left out. The most assumes that UAT validates each
+    feature, and all features together, as often as the settings allow, and that the PM makes fix tasks each time."""
     reports = [event for _, event in of_kind(work.events, TeamReported)]
     tasks = reports[-1].tasks if reports else 1
     team = work.settings.team

@@ -44,9 +44,8 @@ def is_flat_plan(text: str) -> bool:
 
 
 def is_list_of_tasks(text: str) -> bool:
-    """Whether a goal is a flat plan whose checkboxes are the work, so that no agent has to break it down. At least one
-    checkbox must be a task and not a criterion. Every chunk that the text names must be a checkbox, not a table row or
-    a heading."""
+    """Whether a goal is a list of tasks to tick, so that no agent has to break it down. At least one checkbox must be a
+    task and not a criterion. If the text names chunks, each must be a checkbox, not a table row or a heading."""
     if not is_flat_plan(text):
         return False
     blocks, outline = parse(text), Outline(NAME)
@@ -143,8 +142,9 @@ class _FlatPlanReading:
         )
 
     def _lists_work(self) -> bool:
-        """Whether a list without checkboxes, below the current heading, is a list of tasks. It is if the heading
-        announces tasks, or if the whole text has no checkboxes. Below a heading for problems or non-goals it is not."""
+        """Whether a list without checkboxes, below the current heading, is a list of tasks. Below a heading for
+        problems or non-goals it never is. Elsewhere it is if the heading announces tasks, or if the whole text has no
+        checkboxes."""
         if self._current_kind() in ("nongoal", "problem", "aside"):
             return False
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))
@@ -184,7 +184,7 @@ class _FlatPlanReading:
 
     def _story(self, group: Item | None) -> str:
         """The id of the story for a task below the current headings and the item `group`. The top heading names the
-        feature; deeper headings and `group` name the story. Both are created if needed."""
+        feature; deeper headings and `group` name the story. A feature or story that does not exist yet is created."""
         above = [heading for heading in self.headings if heading is not self.title]
         top = above[0] if above else None
         name = bare_title(top.words.plain) if top else bare_title(self.title.words.plain) if self.title else UNNAMED

@@ -158,8 +158,8 @@ async def ask_qa(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
 
 
 async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tuple[Finding, ...]]:
-    """Have UAT validate a feature, or all features together, as a user would. Returns the crew, and the issues that are
-    still open after a look at the evidence."""
+    """Have UAT validate a feature, or all features together, as a user would. Returns the crew, and the issues that
+    evidence does not settle."""
     uat = run.session("uat", Validated, publishes=False) if crew.validates(subject) else None
     validated = await consult(uat, subject, **briefs.for_uat(crew, subject)) if uat else None
     issues = await steps.find_issues(run, crew, subject, validated, uat)

@@ -52,7 +52,7 @@ class Inbox(Value):
         return self._bounded((*self.messages, new), number)
 
     def addressed(self, answer: str) -> "Inbox":
-        """A copy with this answer to the newest pending message, which is then addressed."""
+        """A copy in which the newest pending message has this answer and counts as addressed."""
         newest = self.waiting[-1].number if self.waiting else 0
         done = tuple(
             Message(**{**dict(message), "status": "addressed", "answer": answer})

@@ -52,7 +52,7 @@ class Log(Value):
 
 
 def _is_earlier_note(line: str) -> bool:
-    """Whether the line only says where earlier entries are. The engine writes a new such line on each page."""
+    """Whether the line only says where earlier entries are. The engine writes this line anew on each page."""
     return line.startswith("Earlier entries are in ")
 
 

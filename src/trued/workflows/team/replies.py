@@ -71,8 +71,8 @@ class Tested(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """What QA objects to: each failure (unless its severity is NONE), and QA's own question if it asked one. If
-        there is neither: one objection if QA did not say PASS and DONE, or if it names nothing that it tried."""
+        """What QA objects to: each failure (unless its severity is NONE), and QA's own question if it asked one. If QA
+        names neither, it has one objection if it did not say PASS and DONE, or if it names nothing that it tried."""
         objections = tuple(failure.finding for failure in self.failures if failure.severity is not Severity.NONE)
         objections += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
         refused = self.result == "FAIL" or self.status is not Status.DONE
@@ -90,8 +90,9 @@ class Validated(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """What UAT objects to: each issue (unless its severity is NONE), and each requirement that is not met. If there
-        is neither: one objection if UAT did not say "passed" and DONE, or if it names nothing that it tried."""
+        """What UAT objects to: each issue (unless its severity is NONE), and each requirement that is not met. If UAT
+        names neither, it has one objection if it did not say "passed" and DONE, or if it names nothing that it
+        tried."""
         objections = [issue.finding for issue in self.issues if issue.severity is not Severity.NONE]
         objections += [Finding(what=f"not met: {requirement}") for requirement in self.not_met]
         refused = self.decision == "failed" or self.status is not Status.DONE

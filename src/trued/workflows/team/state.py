@@ -223,7 +223,7 @@ class Crew(Value):
         return tuple(free[:most])
 
     def is_open(self, task: str) -> bool:
-        """Whether the task is to be worked on now."""
+        """Whether the task is still open and not idle."""
         return self.backlog.task(task).is_open and task not in self.idle
 
     def is_last(self, task: str) -> bool:

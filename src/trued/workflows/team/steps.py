@@ -93,8 +93,8 @@ def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
 
 
 async def _settings(run: Run) -> TeamSettings:
-    """The team's settings. An older tool's configuration replaces settings that have their default, unless an earlier
-    team left its own `config.toml` on the base."""
+    """The team's settings. A setting that still has its default gets its value from an older tool's configuration,
+    unless an earlier team left its own `config.toml` on the base."""
     team, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
         return team
@@ -110,8 +110,11 @@ async def _settings(run: Run) -> TeamSettings:
 
 
 async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -> Crew:
-    """Convert a flat list of tasks, which is the goal itself or a file of an older tool, into the backlog. The list is
-    kept as a file. If an earlier run has converted the same list, that run's backlog is used."""
+    """If the goal is a flat list of tasks, or an older tool left one, convert the list into the backlog. The list is
+    kept as a file. If an earlier run has converted the same list, that run's backlog is used.
+
+    `known`: what is known about the project, for the team's notes.
+    """
     flat = is_list_of_tasks(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
     text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
@@ -143,8 +146,8 @@ async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
 
 
 async def write_first_files(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
-    """Write the team's files before anybody works. The commit with these files is not the base: the work is still
-    compared with the user's commit."""
+    """Write the team's files before anybody works. The work is still compared with the user's commit, not with the
+    commit of these files."""
     sealed = tuple(criterion.id for feature in crew.features for criterion in feature.criteria)
     crew = crew.model_copy(update={"sealed": sealed, "planned": tuple(other.id for other in crew.backlog.features)})
     crew = crew.with_records(crew.records.with_plan(crew.features, decisions, run.branch.when))
@@ -264,8 +267,8 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 
 
 def _show_progress(run: Run, crew: Crew) -> None:
-    """Show in the live copies of two files who works on what. The files on the branch change only when an attempt has
-    ended."""
+    """Update the two files in the run's folder that show who works on what. The files on the branch change only when an
+    attempt has ended."""
     files = crew.files
     for name in ("dev/progress.md", "feature-status.md"):
         run.branch.show(f"{FOLDER}{name}", files[f"{FOLDER}{name}"])
@@ -434,8 +437,8 @@ async def record_validation(
 def _with_validation(
     records: Records, feature: str, replies: Sequence[Validated], gaps: Sequence[Finding], when: float
 ) -> Records:
-    """The team's records with a validation added: what was tried, the issues left after evidence, and requirements not
-    met."""
+    """The team's records with a validation added: what was tried, which issues evidence did not settle, and which
+    requirements are not met."""
     validated = replies[0] if replies else None
     own_issues = {issue.finding.what: issue for reply in replies for issue in reply.issues}
     tried = validated.tried if validated else ("nobody validated it, because UAT is off; only the engine's checks ran",)
@@ -467,8 +470,8 @@ async def close_feature(run: Run, crew: Crew, feature: str) -> Crew:
 
 
 async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
-    """Prove the last commit. What the team left open counts as objections: features without UAT, tasks not done, failed
-    integration, planners' doubts."""
+    """Prove the last commit. What the team left open counts as objections: features that are not completed, tasks that
+    are not done, a failed integration, and planners' doubts."""
     unmet = tuple(crew.gaps_in_plan())
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
     run.judgement.object("the team", objections)

@@ -80,8 +80,8 @@ class TaskInProgress:
         return [line for line in (reply.summary, *reply.implemented, *files, *notes) if line]
 
     async def merge(self, run: Run) -> tuple[Finding, ...]:
-        """Merge the developer's work into the accepted work. If they conflict, return a gap. The developer then gets
-        both versions of the files."""
+        """Merge the developer's work into the accepted work. A conflict between them is returned as a gap, and the
+        developer then gets both versions of the files."""
         self.accepted = run.branch.head
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
         self.conflict, self.judged, self.shown = conflict.files if conflict else (), (), False
@@ -94,8 +94,8 @@ class TaskInProgress:
         return (Finding(what=what, where=names),)
 
     def take_back(self, run: Run) -> None:
-        """Undo the merge, so that only accepted work is on the branch. The work stays in the developer's part of the
-        run."""
+        """Undo the merge, so that only accepted work is on the run's branch. The work stays on the developer's own
+        branch."""
         run.branch.reset(self.accepted)
 
     async def prove(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
@@ -155,8 +155,8 @@ class TaskInProgress:
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """A gap for each requirement that held before and that this work breaks. No gaps if existing tests fail: these
-        tests are gaps already."""
+        """A gap for each requirement that held before and that this work breaks. Empty if existing tests fail, because
+        the failing tests are gaps already."""
         return crew.regressions(verdict.beside) if all(judgement.holds for judgement in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
@@ -175,8 +175,8 @@ class TaskInProgress:
         return tuple(Finding(what=what) for what in doubts)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
-        """What to prove: usually the task. With a feature's last task it is the feature, and with the goal's last task
-        the plan. Sets `due`."""
+        """What to prove: after the last task of the goal the plan, after the last task of a feature the feature,
+        otherwise the task. Also sets `due`."""
         self.due = crew.due_after(self.task)
         if not self.due:
             return crew.task(self.task)

@@ -196,7 +196,7 @@ def _add_report(team: Team, tree: RunTree, key: str, event: TeamReported) -> Non
 
 
 def _beside_task(key: str, task: str) -> str:
-    """The key under which an event about a task is shown: in the scope of the task's calls."""
+    """The step key under which to show an event about a task, so that it is shown with the task's calls."""
     if not task or inner_scope(key) == f"task {task}":
         return key
     return f"{scope_of(key)}/task {task}/team".removeprefix("/")
@@ -298,8 +298,8 @@ def _cut(text: str) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a team that ended: with a command that reopens the tasks and features that failed, according to
-    their newest reports. If none failed, the command reopens the last feature."""
+    """The command that continues a team's run after its end, and what the command does. It reopens the tasks and
+    features that failed, according to their newest reports; if none failed, the last feature."""
     tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
     for _, event in of_kind(events, TeamReported):
         if event.kind == "task":

@@ -209,8 +209,8 @@ def rejection_issues(decisions: Iterable[Approval]) -> tuple[Issue, ...]:
 
 
 def open_issues(verdict: Verdict, reported: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
-    """All open issues: `more`, objections that no check settled, and failed checks. `reported`: the issues in the
-    agents' replies. An objection that was made from a reported issue is returned as this issue, with all details."""
+    """All open issues: `more`, then objections that no check settled, then failed checks. `reported`: the issues in the
+    agents' replies. If an objection was made from a reported issue, the result has this issue with all its details."""
     known = {issue.finding.what: issue for issue in reported}
     objected = {
         objection.what: known.get(

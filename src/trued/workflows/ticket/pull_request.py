@@ -12,8 +12,8 @@ from trued.support.hashing import digest
 
 
 class Offering(Value):
-    """The recorded result of an offer: a pull request, or `asks`. `asks`: the files that need a person's consent before
-    a pull request is opened. If there is neither, the pull request must be opened on the repository's machine."""
+    """The recorded result of an offer: the pull request, or `asks`, the files that need a person's consent first. If
+    the offer has neither, the pull request must be opened on the machine that has the repository."""
 
     number: int = 0
     url: str = ""

@@ -59,8 +59,8 @@ class VerifierPreview:
 
 @asynccontextmanager
 async def open_preview(run: Run) -> AsyncIterator[VerifierPreview]:
-    """Keep a preview of the head up while a verifier views it. The preview is the one of the pushed branch, if the
-    settings name it; else a server that the contract describes; else the address that the ticket names.
+    """Provide a preview of the head while a verifier views it. This is the pushed branch's preview if the settings name
+    one; else a server that the contract describes; else the address that the ticket names.
 
     If agents may not use this machine's network, no server is started, and the ticket's preview counts as unreachable.
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.

@@ -64,8 +64,7 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
 
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
-    """Copy the agent's own commits into the store. Returns the commits at the tips of the agent's refs, without those
-    that the store already had or that could not be copied."""
+    """Copy the agent's own commits into the store. Returns the newly copied commits at the tips of the agent's refs."""
     tips = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # the store has `head` already
     if not tips:
         return ()

@@ -83,13 +83,13 @@ class Clone:
             return ""  # then the tree is committed or rescued again, with the same result
 
     def record_taken(self, tree: str, index: str = "") -> None:
-        """Record that this tree is safe in the store. `index`: the hash of `taken_index`; "" if that index belongs to
-        another tree."""
+        """Record that this tree is safe in the store. `index`: the hash of the file `taken_index` if that is the index
+        of this tree; else ""."""
         atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree, "index": index}), sync=False)
 
     def newest_index(self, state: CloneState) -> tuple[Path, str]:
-        """An index to compare the files with, and its tree. It is the index of the last commit; if that is missing or
-        incomplete, the index of the files as the agent received them."""
+        """An index to compare the files with, and its tree. This is the index of the last commit or, if that file is
+        missing or incomplete, the index of the files as the agent received them."""
         try:
             read = json.loads((self.folder / "taken.json").read_bytes())
             if read["index"] and read["index"] == _index_hash(self.taken_index, state.head):
@@ -117,8 +117,9 @@ class Clones:
     # -- creating ---------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
-        """Return the clone of this name. If there is none, it is created at `head`. A clone with another token is moved
-        to `head` and gets this token. A clone with this token stays as its agent left it."""
+        """Return the clone of this name; create it at `head` if there is none. `token` says which use of the clone this
+        is: a clone with the same token stays as its agent left it, and a clone with another token is moved to `head`
+        and gets the new token."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -214,8 +215,8 @@ class Clones:
         only: Collection[str] = (),
     ) -> AgentCommit:
         """Commit the agent's work, except changes that it may not make: changes outside `only` or, if `only` is empty,
-        changes to `fixed` paths. `undone` in the result has what was left out. Raises StateFailed if the clone is not
-        at `head`."""
+        changes to `fixed` paths. The result lists these changes as `undone`. Raises StateFailed if the clone is not at
+        `head`."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:

@@ -68,7 +68,8 @@ def git_environment() -> dict[str, str]:
 def git_command(
     arguments: Sequence[str], settings: Sequence[str] = SENT, *, always: Sequence[str] = SETTINGS
 ) -> list[str]:
-    """The command line of git with our settings and these arguments."""
+    """The command line of git with these arguments. `always` and `settings` are passed as git settings (`-c
+    name=value`)."""
     chosen = [word for setting in (*always, *settings) for word in ("-c", setting)]
     return [shutil.which("git") or "git", *chosen, *arguments]
 

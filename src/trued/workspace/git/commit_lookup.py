@@ -70,9 +70,10 @@ class NamedCommit:
 async def find_commit(reference: str, folder: Path) -> NamedCommit:
     """Find the commit that `reference` names: `REPO[@REV]`, `@REV` or `REV`, relative to `folder`.
 
-    The name is first tried as a revision of the repository around `folder`, then as a path. In the other order, the
-    commit to check could add a repository named like a revision, and so decide what it is compared with. A path may
-    contain an '@': the longest existing path is the repository. Raises BadInput if nothing fits."""
+    The name is first tried as a revision of the repository around `folder`, then as a path. If paths came first, the
+    commit to check could add a repository named like a revision, and so decide what it is compared with. In a path that
+    contains an '@', the longest existing path is the repository. Raises BadInput if nothing fits.
+    """
     if not reference:
         raise BadInput("the commit is empty", then="use REPO[@REV], or a revision of this repository")
     inside = await _repository_around(folder)
@@ -110,8 +111,8 @@ def _expanded(folder: Path, path: str) -> Path | None:
 
 
 async def _repository_around(start: Path) -> Path | None:
-    """The nearest repository at or above the folder `start`; None if there is none. Folders that look like a bare
-    repository, but are files of a commit, are skipped."""
+    """The nearest repository at or above the folder `start`; None if there is none. A bare repository is skipped if its
+    files are part of a commit of a repository around it."""
     real = Path(os.path.realpath(start))
     for folder in (real, *real.parents):
         git_folder = _git_folder(folder)
@@ -175,8 +176,8 @@ async def _find_in_repository(path: Path, revision: str) -> NamedCommit:
 
 
 async def _check_meaning(git: Git, top: Path, revision: str) -> None:
-    """Raise AmbiguousRevision, unless all meanings of the revision are refs at the same commit. The caller knows that
-    git finds the revision ambiguous: if only one ref has this name, the other meaning is a hash."""
+    """Raise AmbiguousRevision, unless all meanings of the revision are refs at the same commit. Call this only if git
+    finds the revision ambiguous: if only one ref has this name, the other meaning is a hash."""
     if not (refs := refs_called(revision)):
         return
     _, out, _ = await git.attempt("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs)
@@ -307,7 +308,8 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """The commit at which the work on a head began: its merge base with its upstream or the main branch. Raises
     BadInput if there is none.
 
-    An upstream with the branch's own name is only a pushed copy of the same work, so main branches are tried first.
+    If the upstream has the branch's own name, it is only a pushed copy of the same work, so the main branches are tried
+    before it.
     """
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"

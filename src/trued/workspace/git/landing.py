@@ -347,7 +347,7 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _inside(root: Path, path: str) -> Iterator[str]:
-    """Yield the path relative to the working tree `root` twice: as written, and with links followed. A result outside
+    """Yield the path relative to the working tree `root`: once as written, and once with links followed. A path outside
     `root`, or in its `.git`, is left out."""
     whole = root / path
     for top, absolute in ((root, os.path.normpath(whole)), (os.path.realpath(root), os.path.realpath(whole))):

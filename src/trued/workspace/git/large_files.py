@@ -1,8 +1,8 @@
 """Adds LFS files and submodules to a checkout. Both are copied by hash from the user's repository.
 
 A large file is copied only if the base also refers to it; otherwise its pointer stays. A submodule is checked out only
-if the base has one at the same path; otherwise its folder stays empty. It is checked out at the commit that the new
-commit names, not at the one that the base names.
+if the base has one at the same path; otherwise its folder stays empty. The checked-out commit of a submodule may differ
+from that in the base.
 """
 
 import asyncio

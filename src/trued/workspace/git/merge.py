@@ -32,5 +32,5 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
     """The content that a file in conflict has in `commit`; None if `commit` does not have the file. `path`: the file's
-    path in the merge. This is PATH~COMMIT if the other commit has a folder at the file's PATH."""
+    path in the merge. Git adds `~` and the commit to it if the other commit has a folder at the file's path."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

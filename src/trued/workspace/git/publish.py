@@ -13,7 +13,7 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
     """Fast-forward `branch` to `head`, or create it. Returns "", or the reason why that failed.
 
     `began`: the commits of the user from which the run can have started the branch. The branch is only moved if it is
-    at one of these commits, or at a commit of this run. `side`: this is not the run's main branch.
+    at one of these commits, or at a commit of this run. `side`: whether `branch` is not the run's main branch.
     """
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"

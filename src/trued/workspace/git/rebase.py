@@ -31,8 +31,9 @@ class RebaseResult:
 
 @dataclass(frozen=True, slots=True)
 class HeadViews:
-    """Files that describe how a head was made, such as plans and logs. Where the target has such a file of another run,
-    the head's file replaces it, because two logs cannot be merged as text. The target's file stays in the history."""
+    """Files of a head that describe how it was made, such as plans and logs. If the target has such a file from another
+    run, the head's file replaces it, because two logs cannot be merged as text. The target's file stays in the
+    history."""
 
     paths: tuple[str, ...]
     scratch: Path
@@ -106,8 +107,8 @@ async def require_merge_tree(store: Store) -> None:
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
     """Make a commit with the files of `commit` on top of `parent`, so that git uses `parent` as the merge base.
 
-    The new commit has the files in `views` as they are in `parent`. So only the head seems to change them, and a merge
-    takes the head's version. Returns the new commit, and the paths in `views` at which `commit` differs from `parent`.
+    Only the files in `views` are taken from `parent`: a merge then finds that only the head changed them, and takes the
+    head's version. Returns the new commit, and the paths in `views` at which `commit` differs from `parent`.
     """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:

@@ -85,9 +85,9 @@ class EarlierRunBranch:
 
 
 def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """The branch that an earlier run left, with the newest version of `file` that the engine committed; None if it
-    committed no version. An agent cannot fake a commit of the engine, because an agent's work is committed under the
-    name of its role (as author or last trailer)."""
+    """The branch that an earlier run left, with the newest version of `file` that the engine committed there; None if
+    the engine committed none. An agent cannot fake a commit of the engine, because an agent's work is committed under
+    the name of its role (as author or last trailer)."""
     tip = tip_of(root, branch)
     arguments = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
     for line in _git(root, "log", *arguments)[1].splitlines() if tip else ():
@@ -110,8 +110,8 @@ class BranchStart:
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
     """Find the newest commit of the user in the history of a run's branch. A commit counts as the user's if it is on a
-    branch other than `trued/*`, because agents work in clones and push nowhere. If the author or a trailer of the
-    newest one shows that a run made it, the start counts as unknown."""
+    branch other than `trued/*`, because agents work in clones and push nowhere. If the author or a trailer of the found
+    commit shows that a run made it, the start counts as unknown."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
@@ -224,9 +224,9 @@ def _dirty(root: Path) -> tuple[str, ...]:
 
 
 def _only_users_filters(root: Path) -> dict[str, str]:
-    """Environment variables that make git use the user's own filters, and ignore filters in the repository's own
-    configuration, which could have come with the repository. A filter of the user to which the repository adds a
-    `process` is not run at all, because a `process` can be emptied but not unset."""
+    """Environment variables with which git uses the user's own filters, but no filters from the repository's own
+    configuration, which could have come with the repository. If the repository adds a `process` to a filter of the
+    user, that filter is not run at all, because a `process` can be emptied but not unset."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()

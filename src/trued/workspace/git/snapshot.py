@@ -95,7 +95,8 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
-    """Return the private repository, created if it does not exist. Two gates that start at the same time share it."""
+    """Return the private repository, created if it does not exist. Two processes that create it at the same time share
+    it."""
     try:
         if not (private / "HEAD").is_file():
             await _make(worktree, private)
@@ -108,7 +109,8 @@ async def _repository(worktree: Worktree, private: Path) -> Git:
 
 
 async def _make(worktree: Worktree, private: Path) -> None:
-    """Create the repository at another path and rename it. If another process was quicker, its repository stays."""
+    """Create the repository under another name, and then rename it. If another process has created it meanwhile, that
+    repository stays."""
     private.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     aside = private.with_name(f".{private.name}.{secrets.token_hex(4)}")
     try:
@@ -154,8 +156,9 @@ def ignore_rules(worktree: Worktree) -> bytes:
 async def _list_paths(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """Three results: the paths that exist, to be added even if unchanged; the paths that are gone, to be removed; and
-    the inner repositories (path → the commit that HEAD has for it, or ""), which are not among the paths."""
+    """The paths to add (they exist, and may be unchanged), the paths to remove (they are gone), and the repositories
+    inside the working tree (path → the commit that HEAD has for it, or ""). Paths inside these repositories are left
+    out."""
     arguments = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *arguments, variables=variables, within_s=worktree.hang_timeout_s

@@ -79,7 +79,7 @@ class CommitAuthor:
 
 
 class BroughtWork(Protocol):
-    """Fetches work of other machines into a store."""
+    """A way to fetch work of other machines into a store."""
 
     async def bring(self, store: "Store") -> None:
         """Fetch the commits that the run needs and this store lacks."""
@@ -321,7 +321,8 @@ class Store:
         return list(await asyncio.gather(*map(write, contents)))
 
     async def is_known_commit(self, commit: str) -> bool:
-        """Whether `commit` is a hash, or the beginning of a hash, of a commit that a ref of this run contains."""
+        """Whether `commit` is the hash, or the beginning of the hash, of a commit in the history of a ref of this
+        run."""
         if not _HASH.fullmatch(commit):
             return False
         code, full_hash, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
@@ -334,7 +335,7 @@ class Store:
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
         """Change the `fixed` paths of `tree` back to their content in `head`. Returns the new tree and, for each path
-        that was changed back, its content in `tree` (None: no such file)."""
+        that was changed back, its content in `tree` (None if `tree` has no such file)."""
         wrong = [path for path in await self._changed_paths(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
@@ -344,7 +345,7 @@ class Store:
         self, tree: str, head: str, only: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
         """Change all paths of `tree` except the `only` paths back to their content in `head`. Returns the new tree and,
-        for each path that was changed back, its content in `tree` (None: no such file)."""
+        for each path that was changed back, its content in `tree` (None if `tree` has no such file)."""
         differing = await self._changed_paths(head, tree)
         wanted = [path for path in differing if includes_path(only, path)]
         made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)

@@ -51,8 +51,9 @@ def _remove_pipes(work: Path) -> None:
 
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, known: str, aside: Path) -> str:
-    """Write the files of `work` into the store as a tree, and return its hash. `index`: what the files are compared
-    with; it stays unchanged. `known`: the tree of `index`. `aside`: where the index of the new tree is written."""
+    """Write the files of `work` into the store as a tree, and return its hash. `index`: the index file that the files
+    are compared with; it stays unchanged. `known`: the tree of `index`. `aside`: where the index of the new tree is
+    written."""
     # copy2 keeps the index's time, so that git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)
@@ -104,7 +105,8 @@ async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
 
 
 def is_content(work: Path, path: str) -> bool:
-    """Whether the path is a file or link inside the folder, and not reached through a link."""
+    """Whether there is a file or a link at this path inside the folder. A path that leads through a link does not
+    count."""
     parts = path.split("/")
     if any((work / "/".join(parts[:depth])).is_symlink() for depth in range(1, len(parts))):
         return False

@@ -213,8 +213,8 @@ class GitWorkspace:
         return frozenset(path for path, (mode, _) in (await self.store.entries(commit)).items() if mode == LINK)
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
-        """Path → blob of the files that submodules add to a room of this commit. A room has a submodule only if the
-        base also has it and its commit is on this machine."""
+        """Path → blob of the files that submodules add to a checkout of this commit. A submodule is checked out only if
+        the base also has it and its commit is on this machine."""
         submodules = frozenset((await self.store.links(commit)).items())
         if not submodules:
             return {}
@@ -319,8 +319,8 @@ class GitWorkspace:
             await remove_tree(room_folder)
 
     def _paths_inside(self, command: Command, private_folders: Mapping[str, str]) -> dict[str, str]:
-        """Path on the host → path inside: the room is shown at the path of the user's checkout, HOME and TMPDIR at
-        usual paths. Empty if the sandbox cannot show folders at other paths."""
+        """Path on the host → path inside the sandbox: the clean room is shown at the path of the user's checkout, HOME
+        and TMPDIR at usual paths. Empty if the sandbox cannot show folders at other paths."""
         if self._agents.level != BUBBLEWRAP:
             return {}
         seen = [*interpreter_folders(sys.executable), *command.readable, *command.writable]

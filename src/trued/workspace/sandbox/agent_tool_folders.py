@@ -47,8 +47,8 @@ def visible_path(path: str, folders: tuple[str, ...]) -> str:
 
 
 def _readable_folders(entry: str, home: Path) -> Iterator[str]:
-    """Folders to show for an entry of PATH; none if the entry is a system folder, does not exist or cannot be read (as
-    after `su`, when it can be another user's)."""
+    """Folders to show for an entry of PATH. None if the entry is a system folder, does not exist, or cannot be read
+    (after `su`, PATH can still name another user's folders)."""
     folder = Path(entry)
     if not folder.is_absolute() or any(folder.is_relative_to(system) for system in SYSTEM_PROGRAM_FOLDERS):
         return

@@ -87,13 +87,13 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
     """For cgroup v2: the group in which to create new groups, and whether memory can be limited there. Empty if there
-    is no such group.
+    is no suitable group.
 
     New groups are created beside this process's group, because a group that contains processes cannot limit groups
-    inside it. The root group can, so a process in the root group creates new groups there.
+    inside it. Only the root group can: if this process is in the root group, new groups are created there.
 
-    If this process's group has limits, the result is empty, because groups beside it would escape these limits. The
-    result is also empty if the number of processes cannot be limited in new groups.
+    No group is suitable if this process's group has limits, because groups beside it would escape these limits, or if
+    the number of processes cannot be limited in new groups.
     """
     group = top / path.lstrip("/")
     if any(_read_or_empty(group / name) not in ("", "max") for name in ("pids.max", "memory.max")):

@@ -72,7 +72,7 @@ def _launcher_words(confinement: Confinement, limits: ProcessLimits) -> list[str
 
 
 def _kept_words(script: str) -> list[str]:
-    """The start of a command line: the keeper, which ends all processes, and the script that the keeper starts."""
+    """The start of a command line that runs `script` under the keeper, which ends all processes of the sandbox."""
     module = Path(__file__)
     return [sys.executable, "-I", "-S", str(module.with_name("keeper.py")), str(module.with_name(script))]
 

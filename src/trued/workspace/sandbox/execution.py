@@ -34,7 +34,7 @@ class ConfinedCommand:
 
 @dataclass(slots=True)
 class CommandOutput:
-    """What the command wrote: of each stream the first `limit` bytes. `stop` is called when a stream has more."""
+    """The first `limit` bytes of each stream that the command wrote. If a stream has more, `stop` is called once."""
 
     limit: int
     stop: Callable[[], None]
@@ -44,7 +44,7 @@ class CommandOutput:
     flooded: bool = False
 
     async def drain(self, stream: asyncio.StreamReader, into: bytearray) -> None:
-        """Read a stream to its end."""
+        """Read a stream to its end, and keep its first `limit` bytes in `into`."""
         while piece := await stream.read(PIECE_BYTES):
             if len(into) + len(piece) > self.limit:
                 if not self.flooded:

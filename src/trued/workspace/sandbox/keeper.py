@@ -97,8 +97,7 @@ def _become(script: str, arguments: list[str], keeper: int) -> None:
 
 def _join_new_keyring() -> None:
     """Give this process a new session keyring. In the keyring of the user's login, code under test could find the
-    user's keys. It could also leave there what it saw: that keyring outlives the sandbox, and the next agent could read
-    it."""
+    user's keys. It could also leave data there for the next agent, because that keyring outlives the sandbox."""
     if number := KEYCTL.get(os.uname().machine):
         ctypes.CDLL(None).syscall(number, JOIN_SESSION_KEYRING, None)  # fails only if the kernel has no keyrings
 

@@ -162,7 +162,7 @@ _KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path"
 
 def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
     """Listen on sockets like those of a session's services (abstract, in the temporary folder, in the user's /run), and
-    let the canary try to connect. Returns which of these sockets it reached."""
+    let the canary try to connect. Returns socket → whether the canary reached it."""
     top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
     (top / "inside").mkdir()
     (top / "outside").mkdir()

@@ -1,8 +1,8 @@
 """The surroundings of a check: host name, user, folders, time zone and free ports.
 
 Code must not be able to tell a check from ordinary use: it could then work in checks only. So no name here reveals the
-engine. In the first turn of a check the surroundings are like the user's own. In the second turn everything is
-different that can differ between two ordinary machines.
+engine. The checks of a head run in at least two turns. In the first turn, the surroundings are like the user's own. In
+the second turn, everything is different that can differ between two ordinary machines.
 """
 
 import os
@@ -69,12 +69,13 @@ def usual_home(shown: Iterable[str], *, second: bool) -> str:
 
 
 def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
-    """The path at which the sandbox shows a checkout: the path of the user's repository if possible. A copy of a room
-    is always shown at another path.
+    """The path at which the sandbox shows a checkout: the path of the user's repository if possible. `copy`: whether
+    the checkout is a copy of a clean room, which is always shown at another path.
 
     `shown`: folders that the sandbox shows at their own paths, and folders to which an editable install points. None of
     them may be inside the checkout's path. Otherwise the sandbox would have to create folders in the checkout, or the
-    interpreter would import code from the checkout that is not under test."""
+    interpreter would import code from the checkout that is not under test.
+    """
     seen, name = list(shown), Path(repository).name
     name = name if _PLAIN.fullmatch(name) else "project"
     candidates = (*(() if copy or not _PLAIN.fullmatch(repository) else (repository,)), f"{ELSEWHERE}/{name}")
@@ -96,8 +97,8 @@ def _can_be_shown(path: str) -> bool:
 
 
 def _has_mount_point(path: str, seen: Iterable[str]) -> bool:
-    """Whether a folder can be mounted at this path: the path exists, or can be created, because it is not inside a
-    folder that is shown read-only. In a run from another machine, the path may be missing here."""
+    """Whether a folder can be mounted at this path: the path exists, or it can be created because it is not inside a
+    folder that is shown read-only. The path may be missing if the run was started on another machine."""
     return Path(path).is_dir() or not any(folder_contains(folder, path) for folder in (*SYSTEM_FOLDERS, *seen))
 
 

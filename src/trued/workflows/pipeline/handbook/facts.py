@@ -63,7 +63,7 @@ class HandbookStep:
 
     @property
     def merges(self) -> str:
-        """The memories that are merged before the step's decision."""
+        """The names of the memories that are merged before the step's result is decided."""
         if self.name == "set-up":
             return "–"
         return memories(f"{name}-<task>" if self.name == "implementation" else name for name in self.who)

@@ -68,7 +68,8 @@ def _sections(page: PromptPage) -> Iterator[Violation]:
 
 
 def _is_opened_with(title: str, page: PromptPage) -> bool:
-    """Whether the page's opening text replaces this section. The role and the prohibitions need no heading there."""
+    """Whether the page's opening text makes a heading of this name unnecessary. Only the role and the prohibitions may
+    be in the opening text."""
     if title == "role":
         return bool(page.opening)
     return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", piece.text, re.I) for piece in page.opening)
@@ -82,7 +83,7 @@ def _line_of_missing(title: str, below: Sequence[PromptSection]) -> int:
 
 
 def _order(page: PromptPage, sections: Sequence[PromptSection]) -> Iterator[Violation]:
-    """Report each section that comes too late, with the first section above it that belongs below it."""
+    """Report each section that is below another section, but belongs above it."""
     wanted = sorted(sections, key=lambda section: SECTIONS.index(section.words))
     remaining = list(sections)
     for section in wanted:
@@ -166,8 +167,8 @@ def _statuses(text: str) -> Iterator[re.Match[str]]:
 
 
 def _block_parts(piece: TextBlock) -> Iterator[tuple[int, str]]:
-    """A block in parts, each with its offset. A fence is split into lines, other text before each line that begins with
-    a status."""
+    """The parts of a block, each with its offset. In a code block, each line is a part. In other text, a part begins at
+    each line that begins with a status."""
     chunk, start = "", 0
     for line in piece.text.splitlines(keepends=True):
         if chunk and (piece.kind == "code" or LINE.match(line)):
@@ -192,8 +193,8 @@ def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Violation
 def _literals(text: str, *, is_code: bool) -> Iterator[str]:
     """The parts of a completion line that an agent is to write literally. In code, that is the whole line.
 
-    In other text, these are the code spans that begin with a status. The text after the status is another such part if
-    it has a colon, or if there are no code spans.
+    In other text, these are the code spans that begin with a status. What follows the status is also such a part if it
+    has a colon, or if the line has no code spans.
     """
     if is_code:
         yield text

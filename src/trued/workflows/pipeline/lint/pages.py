@@ -81,8 +81,8 @@ class PromptPage:
         return tuple(_sections(self.pieces))
 
     def section(self, title: str) -> PromptSection | None:
-        """The first section with this title; else the first whose title contains these words, such as "TDD
-        workflow"."""
+        """The first section with exactly this title. If there is none: the first section whose title contains these
+        words, such as "TDD workflow" for "workflow"."""
         exact = next((section for section in self.sections if section.words == title), None)
         loose = (
             section

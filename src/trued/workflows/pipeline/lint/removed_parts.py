@@ -1,5 +1,5 @@
-"""Rules TS-1, TS-2 and TS-3: no file names a part that the pipeline no longer has. Where a rule for one kind of file or
-section also forbids the name, that rule is reported instead: for example TS-10.2 in dispatch patterns."""
+"""Rules TS-1, TS-2 and TS-3: no file names a part that the pipeline no longer has. If a rule about one kind of file or
+section also forbids that name, the finding has that rule's id, for example TS-10.2 in dispatch patterns."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -51,7 +51,7 @@ class LintResult:
 
 
 def named_sets(paths: Iterable[Path]) -> Iterator[list[File]]:
-    """Named files form one set; each folder is a set of its own."""
+    """One set for each folder in `paths`, and one set for all files in `paths` together."""
     alone = []
     for path in paths:
         if path.is_dir():

@@ -45,9 +45,9 @@ class LintSet:
 
     @cached_property
     def is_pipeline(self) -> bool:
-        """Whether the set is a pipeline. `forced` and `plain` decide. If neither is set, the set is a pipeline if it
-        has or names at least three critics, verifiers or reviewers of the pipeline. Only its orchestrator, patterns and
-        prompts are searched for names. Other agents do not count: many folders have a planner."""
+        """Whether the set is a pipeline. `forced` means yes, `plain` means no. Without either, the set must have at
+        least three of the pipeline's critics, verifiers and reviewers, or name them in its orchestrator, patterns or
+        prompts. Other agents do not count: many folders have a planner."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
@@ -61,9 +61,9 @@ class LintSet:
 
     @cached_property
     def members(self) -> tuple[PromptPage, ...]:
-        """The agents of the pipeline, without its orchestrator; none if the set is no pipeline. With `forced`, these
-        are all agents of the set. Otherwise an agent must have a name of the pipeline's agents, or be named by an
-        orchestrator or by dispatch patterns in the set."""
+        """The agents of the pipeline, without its orchestrator; none if the set is no pipeline. If `forced` is set,
+        these are all agents of the set. Otherwise an agent must have the name of an agent of trued's pipeline, or an
+        orchestrator or dispatch patterns in the set must name it."""
         if not self.is_pipeline:
             return ()
         named = self._named_agents
@@ -85,8 +85,8 @@ class LintSet:
         )
 
     def leading(self, kind: str) -> Iterator[PromptPage]:
-        """The pages of this kind (orchestrator, patterns or prompt) that lead this pipeline; none if the set is no
-        pipeline."""
+        """The pages of this kind (orchestrator, patterns or prompt) that belong to the pipeline and are not deprecated;
+        none if the set is no pipeline."""
         return (
             page
             for page in self.pages
@@ -124,8 +124,8 @@ def page_of(path: Path, shown: str = "") -> PromptPage:
 
 
 def page(path: Path, shown: str, text: str) -> PromptPage:
-    """The page of a file with this path and this text. For a text longer than LONGEST, raises BadInput if the file name
-    ends with `.agent.md` or `.prompt.md`, and else returns an empty page of the kind "other"."""
+    """Parse a text as the page of the file `path`. If the text is longer than LONGEST, a file named `*.agent.md` or
+    `*.prompt.md` raises BadInput. Any other file becomes an empty page of the kind "other"."""
     if len(text) > LONGEST:
         if path.name.endswith((".agent.md", ".prompt.md")):
             raise BadInput(f"{len(text)} characters are too many for a role", f"{shown}:1", f"keep it below {LONGEST}")
@@ -158,9 +158,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The blocks. A last block of code is parsed as text if it has sections of the convention that no other block has.
-    Then it is probably no code: an inner fence closed the outer fence by mistake, so the outer fence's end opened a new
-    block with the rest of the file."""
+    """Replace a last block of code by its content, parsed as text, if it has sections of the convention that no other
+    block has. It is probably no code: an inner fence closed the outer fence by mistake, so the outer fence's end opened
+    a new block with the rest of the file."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

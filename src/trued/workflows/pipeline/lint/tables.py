@@ -39,7 +39,7 @@ NUMBERS = {"two": 2, "three": 3}
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """An unambiguous case, and the result that a rule requires for it."""
+    """A case to look up in a decision table, and the result that a rule requires for it."""
 
     rule: str
     said: str

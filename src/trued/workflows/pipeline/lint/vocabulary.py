@@ -38,12 +38,12 @@ def has(piece: TextBlock, *patterns: str) -> bool:
 
 
 def find_block(pieces: Iterable[TextBlock], *patterns: str) -> TextBlock | None:
-    """The first block that matches all these patterns, other than a sample of a file."""
+    """The first block that matches all these patterns and is not a sample of a file."""
     return next((piece for piece in pieces if not piece.is_sample and has(piece, *patterns)), None)
 
 
 def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
-    """Every Markdown file that is named, with its line; braces are expanded."""
+    """The path of every Markdown file that the text mentions, with the line; braces are expanded."""
     for piece in pieces:
         if ".md" not in piece.text:
             continue
@@ -68,8 +68,8 @@ def is_combined(path: str) -> bool:
 
 
 def covers(path: str, wanted: str) -> bool:
-    """Whether a path includes the wanted one: `research/*.md` and `research/<focus>.md` include `research/impact.md`;
-    leading folders are ignored."""
+    """Whether `path` includes `wanted`: `research/*.md` and `research/<focus>.md` include `research/impact.md`. Leading
+    folders of `path` are ignored."""
     parts, want = path.split("/"), wanted.split("/")
     tail = parts[-len(want) :]
     return len(tail) == len(want) and all(map(_fits, tail, want))

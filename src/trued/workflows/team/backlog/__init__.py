@@ -42,9 +42,9 @@ def with_archive(backlog: Backlog, text: str) -> Backlog:
 
 
 def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
-    """The file's text after these tasks, stories and features were reopened. Reopening a story or a feature reopens its
-    failed tasks. In each case, the feature is in progress and its UAT is pending again. Raises BadInput for an unknown
-    id, or for a file that cannot be parsed."""
+    """Reopen these tasks, stories and features in the text of the backlog. Of a story or a feature, the failed tasks
+    are reopened. The feature is in progress again, and its UAT is pending. Raises BadInput for an unknown id, or for a
+    file that cannot be parsed."""
     backlog = parse_backlog(text, file)
     for name in names:
         if not backlog.holds(name):

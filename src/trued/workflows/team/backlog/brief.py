@@ -29,7 +29,8 @@ def _feature_line(feature: BacklogFeature) -> str:
 
 
 def _stories(feature: BacklogFeature, name: str, folder: str) -> list[str]:
-    """The stories in order; if there are many tasks, only those around the current one."""
+    """Lines with the feature's stories and tasks. If there are many tasks, only those around the task `name` or, if
+    `name` is the feature, around the first open task."""
     rows: list[tuple[Story, BacklogTask]] = [(story, task) for story in feature.stories for task in story.tasks]
     position = next((number for number, (_, task) in enumerate(rows) if task.id == name), None)
     if position is None:

@@ -60,7 +60,7 @@ Ids: TypeAlias = tuple[str, ...]
 
 
 class Piece(Value):
-    """One line of a part, and the text below it, in the form in which a person wrote them."""
+    """One line of a part of the backlog, as a person wrote it, with the text below it."""
 
     name: str  # what the line says, such as "status"; "+F1-T2" stands for the part F1-T2, which has pieces of its own
     lead: str = ""  # indentation and bullet of the line, if the engine would write others
@@ -69,8 +69,8 @@ class Piece(Value):
 
 
 class Part(Value):
-    """A part of the backlog with its own place in the file. `kept`: its pieces as a person wrote them; empty if the
-    part looks as the engine writes it."""
+    """A part of the backlog that has lines of its own in the file. `kept`: its lines as a person wrote them; empty if
+    they look as the engine writes them."""
 
     kept: tuple[Piece, ...] = ()
 
@@ -86,7 +86,7 @@ class Part(Value):
 
     @staticmethod
     def _line_of(field: str) -> str:
-        """The name of the line that shows this field."""
+        """The name of the line of the file that shows this field; "" if no single line shows it."""
         return "" if field in ("kept", "criteria", "stories", "tasks", "features") else field
 
 
@@ -213,8 +213,8 @@ class BacklogFeature(Part):
 
     @cached_property
     def tally(self) -> tuple[int, int, int, int]:
-        """The `counts` of the feature's tasks, then 1 if the feature is completed, else 0. Cached, so that a long
-        backlog is counted quickly."""
+        """How many of the feature's tasks are done, have failed, and exist; then 1 if the feature is completed, else 0.
+        Cached, so that a long backlog is counted quickly."""
         return (*self.counts, int(self.status == "completed"))
 
     @property
@@ -527,8 +527,8 @@ def written(part: "Part", indent: int = 0) -> str:
 
 
 def _gap(text: str, section: str, put: bool) -> str:
-    """The empty line that a section needs before it, or "". Without an empty line, an underlined heading would merge
-    with the text above it. `put`: the engine inserted the piece above."""
+    """The empty line to put before a section; "" if it needs none. Without an empty line, an underlined heading would
+    merge with the text above it. `put`: whether the engine inserted the piece above."""
     blank = text.endswith(("\n\n", "\n\r\n")) or section.startswith(("\n", "\r\n"))
     return "" if blank or not (put or not section.lstrip(" ").startswith("#")) else "\n"
 
@@ -545,8 +545,8 @@ def _lead(part: "Part", name: str, indent: int) -> str:
 
 
 def _next_indentation(order: "_Order", position: int, inner: "dict[str, Part]") -> int:
-    """The indentation of the next piece that a person wrote. A piece that is inserted above gets the same indentation.
-    With less, the next piece would become part of the inserted one."""
+    """The indentation of the next piece that a person wrote. What the engine inserts above that piece gets the same
+    indentation. With less, the person's piece would become part of the inserted one."""
     for name, piece in order[position + 1 :]:
         lines = inner[name].kept[:1] if name in inner else (piece,)
         if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):
@@ -563,8 +563,8 @@ def _has_text_between(part: "Part") -> bool:
 
 
 def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
-    """The pieces in the person's order. A piece that the person's text lacks is inserted after the piece that usually
-    precedes it. It is left out only if a person may remove it and no value is lost."""
+    """The part's pieces in the order in which a person wrote them. A piece that is missing is inserted after the piece
+    that usually precedes it. It stays missing only if a person may remove it and no value is lost."""
     order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]

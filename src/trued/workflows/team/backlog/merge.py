@@ -35,8 +35,8 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after`, minus the new lines (lines without an id) that are already in `before`. They became parts of the backlog
-    when `before` was merged."""
+    """Remove the new lines (lines without an id) from `after` that are already in `before`. Each of them became a part
+    of the backlog when `before` was merged."""
     known = {(feature.id, line) for feature in before.features for line in _new_lines(feature)}
     return after.changed(
         features=tuple(

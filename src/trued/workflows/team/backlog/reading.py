@@ -81,7 +81,7 @@ class _Mark:
 
 
 def parse_backlog(text: str, file: str = NAME) -> Backlog:
-    """The backlog that the file's text describes. Raises BadInput for a line that cannot be understood."""
+    """The backlog that the file's text describes. Raises BadInput for a line that cannot be parsed."""
     reading = _BacklogReading(text, file)
     reading.read()
     return reading.backlog()
@@ -320,7 +320,8 @@ class _BacklogReading:
 
 
 def _value(draft: _Draft, kind: type[P]) -> P:
-    """The draft as a value. Where the person's text differs from what the engine would write, the value keeps it."""
+    """Turn the draft into a value. The value keeps the person's text where that differs from what the engine would
+    write."""
     held = {AcceptanceItem: "criteria", Story: "stories", BacklogTask: "tasks"}
     fields, pieces = dict(draft.fields), []
     for entry in draft.order:
@@ -350,9 +351,9 @@ def _without_engines_text(piece: Piece, engine: str) -> Piece:
 
 
 def _new(pattern: "re.Pattern[str]", title: str, below: list[Any], level: int) -> "re.Match[str] | None":
-    """For a heading without an id that begins a new part: a match whose group is the part's name. A heading begins a
-    part if the pattern matches it, or if there are checkboxes below it or, for a feature, acceptance criteria. For any
-    other heading: None."""
+    """Match a heading without an id, if it begins a new part; the match's group is the part's name. None for any other
+    heading. A heading begins a part if the pattern matches it, or if there are checkboxes below it or, for a feature,
+    acceptance criteria."""
     if match := pattern.fullmatch(title):
         return match
     return (
