@@ -77,7 +77,7 @@ def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
 
 
 def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
-    """The documents on the branch, and the live copies of documents that are not on the branch."""
+    """The documents on the branch, and those in the run's folder `folder` that are not on the branch."""
     on_branch = papers(record)
     yield from on_branch.items()
     for name, text in _documents(folder):
@@ -93,7 +93,7 @@ def _documents(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
-    """The implementation log beside the plan on the run's branch."""
+    """Path → text of `MEMORY.md`, the implementation log beside the plan on the run's branch; empty without a log."""
     plan = PurePosixPath(goal.source.file)
     if not goal.source.file or plan.is_absolute() or ".." in plan.parts:
         return {}

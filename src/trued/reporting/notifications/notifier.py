@@ -79,7 +79,7 @@ class Notifier:
             self._sent.append(thread)
 
     def _is_first(self, made: Notification) -> bool:
-        """Mark the event as delivered; False if another process has already done so."""
+        """Whether nobody was notified of this event before. If so, record that this process notifies now."""
         folder = self._store.folder(made.run) / "notified"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:

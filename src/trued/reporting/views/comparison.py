@@ -97,8 +97,8 @@ def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
 
 
 def _requirement_hashes(contract: Contract | None) -> dict[str, str]:
-    """Requirement → a hash of what decides its grade: its text, its checks, and its caps. Caps are the reasons why it
-    is at most `examined` until a person approves."""
+    """Requirement → a hash of what decides its grade: its text, its checks and its caps. A cap is a reason why a
+    requirement gets at most `examined` until a person approves."""
     if contract is None:
         return {}
     caps = contract.caps

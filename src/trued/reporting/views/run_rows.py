@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def as_seen(record: RunRecord, journal: "JournalStore") -> RunRecord:
-    """The run with the state to show to people, and its reason. It can differ from the recorded state: a run without a
-    driver is not `running`, and one that waits for a worker is `queued`."""
+    """The run with the state to show to people, and the reason for this state. A run recorded as `running` is shown as
+    `interrupted` if no process drives it. A run that waits for a worker is shown as `queued`."""
     return _as_seen(record, journal.driver(record.id), journal.queued(record.id))
 
 
