@@ -111,8 +111,8 @@ def current_decisions(
     """For each requirement, the last decision (approval or rejection) that still applies. If no decision on a
     requirement applies, its last decision, with the reason in `stale`.
 
-    `commits` and `heads`: as in `commits_to_compare`. `asked`: requirement → the hash of what a person is asked now; see
-    `asked_of`.
+    `commits` and `heads`: as in `commits_to_compare`. `asked`: requirement → the hash of what a person is asked now
+    (see `asked_of`).
     """
     current: dict[str, Approval] = {}
     for decision in decisions:

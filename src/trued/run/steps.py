@@ -31,7 +31,8 @@ class Steps:
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
-        """The same scope with a position of its own: work accepted there does not move the head here."""
+        """The same scope with a copy of the position: work that the returned `Steps` accept does not move the head of
+        this object."""
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:

@@ -125,8 +125,8 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
     """Send a signal to a process. Returns whether it was sent.
 
-    `still`: whether the pid still belongs to the intended process. It is called once the pidfd is open, so that a
-    process which reuses the pid is never hit.
+    `still`: whether the pid still belongs to the intended process. This function is called only when the pidfd is open,
+    so that the signal never hits a process that reuses the pid.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         try:

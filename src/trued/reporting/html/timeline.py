@@ -393,8 +393,8 @@ def _subject(requirement: str) -> str:
 
 
 def _axis(material: Material, work: Sequence[tuple[float, float]], begin_at: float = 0.0) -> Axis:
-    """The axis of a run. It begins when the run began, but not before `begin_at`. `work`: begin and end of every stretch
-    of work, sorted."""
+    """The axis of a run. It begins when the run began, but not before `begin_at`. `work`: begin and end of every
+    stretch of work, sorted."""
     seen = material.progress
     worked = list(_union(work))
     times = [seen.began, seen.last, *(time for stretch in worked for time in stretch)]

@@ -286,7 +286,7 @@ def _quoted(word: str) -> str:
 
 
 def _downloads(before: CommandWords, command: CommandWords) -> bool:
-    """Whether a downloaded script is piped into an interpreter."""
+    """Whether `before` downloads a script and `command` is an interpreter that may run it."""
     return before[0] in ("curl", "wget") and command[0] in ("sh", "bash", "python3", "python")
 
 

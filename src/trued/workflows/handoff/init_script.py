@@ -62,7 +62,7 @@ def _body(in_paths: Sequence[Project], start: str, test: str, more: list[str]) -
 
 
 def _functions(name: str) -> str:
-    """The text of shell functions that later lines of the script call."""
+    """The text of `init_script_parts/NAME.sh`: shell functions that later lines of the script call."""
     return files(__package__).joinpath("init_script_parts", f"{name}.sh").read_text(encoding="utf-8")
 
 
