@@ -49,7 +49,8 @@ class Content(Value):
 
 
 class Branch:
-    """The run's branch at one position. `head` is the newest commit, even if its work has not been accepted."""
+    """The run's branch or, in a part that runs concurrently, the part's own commits. `head` is the newest commit, even
+    if its work has not been accepted."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps, self._workspace = steps, steps.context.workspace

@@ -104,6 +104,6 @@ class RunState:
     people: PeopleState = field(default_factory=PeopleState)
 
     def apart(self) -> "RunState":
-        """A state with a copy of this state's position. Work that is accepted at the copy does not move the head of
-        this state. Both states share everything else."""
+        """A state with a copy of this state's position: its head can move without moving the head of this state. Both
+        states share everything else."""
         return replace(self, position=copy(self.position))

@@ -27,7 +27,7 @@ class Steps:
         self.context, self.state, self.path = context, state, path
 
     def below(self, name: str) -> "Steps":
-        """The steps of the scope `name` inside this one; both have the same position."""
+        """The steps of the scope `name` inside this scope. Work in either scope moves the head of both."""
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":

@@ -102,8 +102,8 @@ def pid_of(identity: str) -> int:
 
 
 def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
-    """Kill every process of a call, except this one, and return how many there were: the processes with the marker, the
-    descendants of `below`, and those with an identity in `known`."""
+    """Kill every process of a call, except this process, and return how many were killed. Processes of the call are
+    those with its marker, the descendants of `below`, and those whose identity is in `known`."""
     identities, ended, deadline = tuple(known), set[str](), time.monotonic() + KILL_TIMEOUT_S
 
     def matching_pids() -> set[int]:

@@ -101,8 +101,8 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
-    """The newest events that the attempts of one call wrote to their event files, at most `lines`. Also how many
-    earlier events were read and left out, how many bytes were not read, and the folder of the last attempt."""
+    """What the attempts of one call wrote to their event files: the newest events (at most `lines`), and how many
+    earlier events were read and left out. Also how many bytes were not read, and the folder of the last attempt."""
     events: list[dict[str, Any]] = []
     unread = 0
     event_files = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]

@@ -206,9 +206,9 @@ def timeline(
 ) -> Timeline:
     """The timeline of a run.
 
-    `most`: about how many bars all lanes may have together; 0: each lane may have MOST_BARS. `scopes`: add a lane with
-    the parts of the work. `last_s`: show only this many seconds at the end; 0: show all. `now`: where open bars end, if
-    it is after the newest event.
+    `links`: where clicks on bars and marks lead. `most`: about how many bars all lanes may have together; 0: each lane
+    may have MOST_BARS. `scopes`: add a lane with the parts of the work, such as tasks. `last_s`: show only this many
+    seconds at the end; 0: show all. `now`: where the bars of running calls end, if this is after the newest event.
     """
     links, now = links or Links(), max(now, material.now)
     lanes = [*(_scopes(material, now) if scopes else ()), *_agents(every, links, now), *_engine(material, links)]

@@ -39,8 +39,8 @@ def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Question] = ()) -> dict[str, Any]:
-    """What `show RUN --json` takes from the record, the events and the questions; `run_as_json` of the command line
-    adds the rest. `record`: with the state that people see (see `as_seen`)."""
+    """The fields of `show RUN --json` that come from the record, the events and the questions; `run_as_json` of the
+    command line adds all other fields. `record`: with the state that people see (see `as_seen`)."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)

@@ -47,7 +47,7 @@ class Fault(Value):
 
 
 class WeighedCases(Value):
-    """What the rules leave of an examiner's proposals."""
+    """An examiner's cases that the rules allow, the faults of its other cases, and the clauses that no case covers."""
 
     kept: tuple[Proposed, ...] = ()
     origins: tuple[Proposed, ...] = ()  # the kept cases, as they were proposed

@@ -1,4 +1,4 @@
-"""Tests whether agents can read what is held out, with a canary file in every place that an examiner used."""
+"""Tests whether agents can read what is held out, with a canary file in every folder that an examiner used."""
 
 import base64
 import secrets

@@ -91,7 +91,8 @@ async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> 
 def _conversation(
     steps: Steps, contract: Contract, requirements: Sequence[Requirement], *, always_second: bool = False
 ) -> ExaminerConversation:
-    """A conversation about the agents' cases of these requirements, without the disclosed ones."""
+    """An examiner's conversation about those cases of these requirements that agents wrote and nobody disclosed.
+    `always_second`: as in `ExaminerConversation`."""
     bare = tuple(requirement.model_copy(update={"checks": ()}) for requirement in requirements)
     bare_requirements = Requirements(
         requirements=bare, interface=contract.interface, serve=contract.serve, disclosed=contract.disclosed

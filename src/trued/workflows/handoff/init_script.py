@@ -1,4 +1,4 @@
-"""init.sh: a script that sets a project up, any number of times, and prints how to test and start it."""
+"""init.sh: a script that sets a project up, and prints how to test and start it. It can be run any number of times."""
 
 import hashlib
 import shlex
