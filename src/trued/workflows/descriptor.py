@@ -1,4 +1,4 @@
-"""WorkflowDescriptor: everything that shared code has to know about one workflow. It names the workflow's functions, and
+"""WorkflowDescriptor: everything that shared code has to know about one workflow. It names the workflow's functions and
 imports them only when they are needed."""
 
 from collections.abc import Callable, Mapping, Sequence

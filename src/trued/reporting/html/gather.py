@@ -77,7 +77,7 @@ def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
 
 
 def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
-    """The documents on the branch, and those in the run's folder `folder` that are not on the branch."""
+    """The documents on the branch, and the documents in `folder` that are not on the branch."""
     on_branch = papers(record)
     yield from on_branch.items()
     for name, text in _documents(folder):

@@ -469,8 +469,8 @@ def _spans(stretches: Iterable[Stretch], axis: Axis) -> Iterator[Span]:
 
 
 def _merge(spans: Iterable[Span], coarser: float) -> Iterator[Span]:
-    """Join bars narrower than NARROW if they are closer together than TOUCHING, as long as the joined bar is narrower
-    than WIDE. `coarser`: a factor for these three widths."""
+    """Join each bar narrower than NARROW with the bar before it, if the gap is less than TOUCHING and the joined bar is
+    narrower than WIDE. `coarser`: a factor for these three limits."""
     first: Stretch | None = None
     last, ended, count, left, right = first, 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser

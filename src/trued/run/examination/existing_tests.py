@@ -101,7 +101,7 @@ def _is_there(word: str, on_base: Collection[str]) -> bool:
 
 
 def _suites_like(check: Check, tools: OwnTools) -> list[Check]:
-    """The base's suites that the check runs in full, with the same command as the base (except for verbosity flags)."""
+    """The base's suites that the check runs in full. The commands of check and suite may differ in verbosity flags."""
     if not isinstance(check, TestsCheck) or check.files or check.from_ or check.report or check.e2e:
         return []
     call = tools.runner(check.command)
