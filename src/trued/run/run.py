@@ -82,7 +82,7 @@ class Run:
         return self.steps.state.position.live
 
     def scope(self, name: str) -> "Run":
-        """The run inside the scope `name`: the keys of its steps begin with this name, and are numbered separately."""
+        """The run inside the scope `name`: the keys of its steps contain this name, and are numbered separately."""
         return Run(self.context, self.steps.below(name))
 
     def part(self, name: str) -> "Run":

@@ -26,8 +26,8 @@ def base_outcomes(cases: Mapping[str, int]) -> str:
 
 
 def case_numbers(facts: "Iterable[Evidence]") -> CaseNumbers:
-    """The cases of each check, numbered from 1 in the order of its first run. In later runs, the engine reverses the
-    order, to find cases that depend on others."""
+    """The number of each case: the cases of a check are numbered from 1, in the order of the check's first run. (In
+    later runs, the engine reverses the order, to find cases that depend on other cases.)"""
     numbers, counts = dict[tuple[str, str], int](), Counter[str]()
     for fact in facts:
         for tried in fact.tried:
