@@ -81,7 +81,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens. If the model's price is unknown, it is the setting `limits.ceiling`."""
+    """US dollars for a million tokens: the model's price, or the setting `limits.ceiling` if that price is unknown."""
 
     usd_in: float = 0.0
     usd_out: float = 0.0
@@ -203,8 +203,8 @@ def add_usage(first: Usage, second: Usage) -> Usage:
 
 
 def with_cost(usage: Usage, price: Price) -> Usage:
-    """The usage with a cost: the agent's own figure, or a cost computed from the price of its model. The usage is
-    returned unchanged if it is empty, if it says how its cost is known, or if no price was asked for."""
+    """The usage with a cost: the cost that the agent reported, or a cost computed from `price`. A usage that is empty,
+    or that already says how its cost is known, is returned unchanged. So is any usage if `price` has no `source`."""
     if usage.cost or not price.source or usage == Usage():
         return usage
     if usage.cost_usd:

@@ -83,8 +83,8 @@ class AgentRequest(Value):
 
     @property
     def model(self) -> str:
-        """The model that the order names: the size of the role's model (small, medium or large), or the model's name if
-        its size is unknown. Every agent understands a size."""
+        """The model that the order names: the size of the role's model (small, medium or large), because every agent
+        understands a size. If the size of the model is unknown: the model's name."""
         return size_of(self.role.model) or self.role.model
 
 
@@ -133,7 +133,7 @@ class CallProgress:
         return "\n\n".join([request.fresh_brief or request.brief, *self.answers])
 
     def add_report(self, report: Report) -> None:
-        """Add a report's usage to `spent` and `thread`. If the report began a new session, `thread` counts from 0."""
+        """Add a report's usage to `spent` (the whole call) and `thread` (only the current session)."""
         is_new_session = bool(report.native) and not report.resumed
         self.spent, self.thread = (
             add_usage(self.spent, report.usage),
@@ -465,11 +465,11 @@ class AgentCall:
     # -- answer --------------------------------------------------------------------------------------------------------
 
     async def _commit_work(self, report: Report, clone: str) -> AgentCommit:
-        """Commit what the agent left. If the role may not write, or the call failed, nothing is committed: the returned
-        commit is the head, and a rescue ref keeps the work.
+        """Commit what the agent left. If the role may not write, or the call failed, commit nothing and return the
+        head; a rescue ref keeps the work.
 
-        If an agent may write only documents (`only`), they are committed even after a failed call: people read them,
-        and no verdict rests on them.
+        If the request allows only some documents (`only`), they are committed even after a failed call, because people
+        read them, and no verdict rests on them.
         """
         request, head = self.request, self.position.head
         if not request.role.writes or (report.state != "done" and not request.only):

@@ -92,7 +92,8 @@ def commits_to_compare(
     decisions: Iterable[Approval], commits: Mapping[str, str], heads: HeadByDecision
 ) -> Iterator[tuple[str, str]]:
     """The pairs of commits that `current_decisions` compares to find out which decisions still apply. `commits`:
-    requirement → the commit for which a decision on the requirement is needed."""
+    requirement → the commit for which a decision on the requirement is needed. `heads`: decision → the head when the
+    workflow processed the decision."""
     for decision in decisions:
         commit = commits.get(decision.requirement, "")
         for earlier in (decision.commit, heads.get((decision.requirement, decision.at), "")):
@@ -107,9 +108,12 @@ def current_decisions(
     compare: Compare,
     asked: Mapping[str, str],
 ) -> list[Approval]:
-    """For each requirement, the last decision (approval or rejection) that applies to the requirement's commit in
-    `commits`. If no decision applies, the last decision, with the reason in `stale`. `asked`: requirement → the hash
-    of what a person is asked now; see `asked_of`."""
+    """For each requirement, the last decision (approval or rejection) that still applies. If no decision on a
+    requirement applies, its last decision, with the reason in `stale`.
+
+    `commits` and `heads`: as in `commits_to_compare`. `asked`: requirement → the hash of what a person is asked now
+    (see `asked_of`).
+    """
     current: dict[str, Approval] = {}
     for decision in decisions:
         commit, asked_now = commits.get(decision.requirement, ""), asked.get(decision.requirement, "")

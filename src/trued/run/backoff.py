@@ -50,7 +50,7 @@ def decide_wait(
     report: Report, number: int, waits: Sequence[PastWait], *, wait: bool, now: float, zone: tzinfo | None = None
 ) -> WaitUntil | GiveUp:
     """Whether to wait after the `number`th refusal in a row, and until when. `waits`: the waits between these refusals
-    in this process. `wait`: whether the settings allow waiting."""
+    in this process. `wait`: whether the settings allow waiting. `zone`: the time zone of the times in the message."""
     until = _resume_time(report, number)
     remaining = until - now
     if remaining <= 0:  # the time has passed already

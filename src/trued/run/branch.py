@@ -49,7 +49,8 @@ class Content(Value):
 
 
 class Branch:
-    """The run's branch at one position. `head` is the newest commit, even if its work has not been accepted."""
+    """The run's branch or, in a part that runs concurrently, the part's own commits. `head` is the newest commit, even
+    if its work has not been accepted."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps, self._workspace = steps, steps.context.workspace
@@ -181,7 +182,8 @@ class Branch:
         `accepted=False`: the run's branch in the user's repository is not moved to the commit. `event`: emitted with
         the commit, to tell readers of the journal what the files say.
         `editable`: paths whose copies in the run's folder a person may edit; `read_edit` reads the edits.
-        `step`: the step's name. `inputs`: what a replay compares, instead of the files and the message.
+        `step`: the step's name. `inputs`: a replay checks whether these are unchanged, instead of the files and the
+        message.
         """
         head, when = self.head, self.when
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
@@ -203,15 +205,15 @@ class Branch:
             await self._steps.publish()
 
     def show(self, path: str, text: str) -> None:
-        """Put a live copy of a text into the run's folder, without a commit."""
+        """Write a text into the run's folder, where people can read it; nothing is committed."""
         self._copies.write_copy(path, text.encode(errors="surrogateescape"))
 
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
-        """A person's edit of the live copy since the engine wrote the copy. Each edit is read once.
+        """A person's edit of the copy of this file in the run's folder. Each edit is read once.
 
-        Returns None if there is no new edit, if the edit is too large, or if it cannot be parsed. (`problem` returns
-        why a text cannot be parsed; "" if it can.) An edit that cannot be read is reported by an event, and stays in
-        the copy until a person corrects it.
+        Returns None if there is no new edit, if the edit is too large, or if it cannot be parsed. An event reports an
+        edit that cannot be read; it stays in the copy until a person corrects it. `problem`: returns why a text cannot
+        be parsed; "" if it can.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 

@@ -161,12 +161,12 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, request: AttemptRequest) -> AsyncIterator["Reservation"]:
-        """Reserve what the call may use, and hold one of the run's places meanwhile. A call that is repeated after a
-        crash keeps its earlier reservation.
+        """Reserve what the call may use. A call that is repeated after a crash keeps its earlier reservation.
 
-        Waits while too many agents work, or while a limit leaves too little but other calls of the run still work and
-        may return a part of what they reserved. Raises LimitReached if a limit of the run, the feature, the task or the
-        role leaves too little and no such call is left, or at once if the subscription's quota is used up to the limit.
+        Waits while `at_once` calls of this run, or too many calls of all runs, are at work. If a limit of the run, the
+        feature, the task or the role leaves too little, waits for calls at work to return what they did not use, and
+        raises LimitReached when no call is at work any more. Raises LimitReached at once if the limit on the
+        subscription's quota is reached.
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()
@@ -226,7 +226,8 @@ class Budget:
     # -- reserve -------------------------------------------------------------------------------------------------------
 
     async def _wait_for_room(self, request: AttemptRequest) -> Spend:
-        """Wait until the call has a reservation and one of the run's places. The caller has to release the place."""
+        """Wait until the call is one of the `at_once` calls of this run, and has a reservation. The caller has to
+        release `_places` when the call ends."""
         looked, reported = False, ""
         for turn in count():
             self._freed.clear()
@@ -258,7 +259,8 @@ class Budget:
         raise AssertionError("there is always a next turn")
 
     async def _try_in_a_place(self, request: AttemptRequest) -> tuple[Spend | None, Shortage | None]:
-        """Wait for one of the run's places, then try to reserve. If nothing was reserved, the place is free again."""
+        """Wait until fewer than `at_once` calls of this run hold a place, then try to reserve. A call that reserved
+        nothing holds no place."""
         await self._places.acquire()
         row = None
         try:

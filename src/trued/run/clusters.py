@@ -2,7 +2,7 @@
 
 A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If the fresh agent also fails,
    there is no usable reply.
-B  `send_behind_gate`: one agent goes first. Its result decides whether the others follow, as in A.
+B  `send_behind_gate`: one agent goes first. Depending on its result, the other agents follow as in A, or are not asked.
 C  `repeat`: check, repair, check again, at most three times; the caller records what is still open.
 """
 
@@ -35,7 +35,8 @@ class Errand(Generic[R]):
 
 @dataclass(frozen=True)
 class Returned(Generic[R]):
-    """The result of an errand. `reply` is None if no agent gave one, even if an agent left files."""
+    """The result of an errand. `reply`: the last reply of any try, or None if no try gave a reply. An agent may have
+    left files even without a reply."""
 
     name: str
     role: str
@@ -84,7 +85,8 @@ S = TypeVar("S", bound=Settled)
 
 
 class Clusters:
-    """The three ways in which several agents take one step. Each agent works from a position of its own."""
+    """The three ways in which several agents take one step. Each agent starts from the newest commit, and does not see
+    what the other agents change meanwhile."""
 
     def __init__(self, steps: Steps, parallel: Parallel) -> None:
         self._steps, self._parallel = steps, parallel

@@ -35,8 +35,9 @@ def protected_files(owned: Collection[str], persons: Collection[str]) -> tuple[s
 def foreign_edits(
     changed: Iterable[str], undone: Iterable[str], protected: Collection[str], frozen: Collection[str]
 ) -> ForeignEdits:
-    """The foreign edits among an agent's changes. `changed`: files in its commit; `undone`: files whose change was
-    undone before the commit."""
+    """An agent's changes to files that it may not change. `changed`: files in the agent's commit. `undone`: files whose
+    change was undone before the commit. `protected` and `frozen`: files that the agent may not change; changes to
+    `frozen` files may be in the commit."""
     return ForeignEdits(
         put_back=tuple(sorted(path for path in {*undone} if includes_path({*protected, *frozen}, path))),
         kept=tuple(sorted(path for path in {*changed} if includes_path(frozen, path))),
@@ -44,14 +45,14 @@ def foreign_edits(
 
 
 class LiveCopies:
-    """The live copies of one run. A replay writes the copies again, but keeps a person's edit that the run has not read
-    yet."""
+    """The copies, in the run's folder, of files that the engine writes on the branch. A replay writes the copies again,
+    but keeps a person's edit that the run has not read yet."""
 
     def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
         self._folder, self._files, self._counts = folder, files, counts
 
     def write_copy(self, path: str, text: bytes) -> None:
-        """Write the live copy, over whatever is there. For a copy that people may edit, see `put_editable`."""
+        """Write the copy, over whatever is there. For a copy that people may edit, see `put_editable`."""
         copy = self.place(path)
         copy.parent.mkdir(parents=True, exist_ok=True)
         atomic_files.write(copy, text, sync=False)

@@ -99,8 +99,8 @@ class Judgement:
         return self._state.contract
 
     def amended_since(self, key: str, number: int) -> Verdict | None:
-        """Put the run's first `number` amendments into force. Returns the verdict by the amended contract if the last
-        of these amendments was made after the step `key`; else None."""
+        """The verdict by the amended contract, if the run's amendment `number` (counted from 1) was made after the step
+        `key`; else None. Puts this amendment and all earlier ones into force."""
         for amended in self._context.amended[self._state.amendments : number]:
             self._state.amendments += 1
             self.enforce(amended.contract)
@@ -285,9 +285,9 @@ class Judgement:
         return verdict
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
-        """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
-        are not part of the work). None if an input differs, if one of its requirements is unjudged, or if an earlier
-        version of the engine took its evidence: then the checks run again."""
+        """The last verdict, if it can be reused; None if the checks have to run again. A verdict can be reused if its
+        inputs are the same (commit, contract, requirements, objections, warnings, files that are not part of the work),
+        if no requirement is `unjudged`, and if this version of the engine took the evidence."""
         if self._state.last.inputs != inputs:
             return None
         verdict = Verdict.model_validate_json(self._state.last.verdict)
@@ -450,7 +450,8 @@ class Judgement:
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
     """The objections, each with the id of its requirement. An objection that names no requirement of the contract is
-    repeated for every requirement that the subject serves (a plan serves all). If there is none, the id is ""."""
+    repeated for every requirement that the subject serves (a plan serves all). If the subject serves none, the id is
+    ""."""
     requirements = {requirement.id: requirement for requirement in contract.requirements}
     served = (
         [requirement.id for requirement in contract.serving(subject.id)]

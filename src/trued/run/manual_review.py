@@ -55,11 +55,11 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Pro
 
 
 async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False) -> tuple[Approval, ...]:
-    """The newest decisions of people under this contract that no step has processed yet; `unprocessed_decisions` says
-    which approvals are among them.
+    """The newest decisions of people under this contract that no step has processed yet. Some approvals are left out,
+    unless `every` is true (see `unprocessed_decisions`).
 
-    If there are none, no step is recorded, so that a resumed run looks for decisions again. Call this only at the end
-    of a workflow: elsewhere, a replay could find decisions that were made later.
+    If there are no decisions, no step is recorded, so that a resumed run looks for decisions again. Call this only at
+    the end of a workflow: elsewhere, a replay could find decisions that were made later.
     """
     key, head = steps.key("decided"), steps.state.position.head
     ids = [requirement.id for requirement in contract.requirements]

@@ -1,4 +1,4 @@
-"""Parallel: parts of a run that work concurrently, each from a position of its own, and how they are merged."""
+"""Parallel: parts of a run that work concurrently, each on commits of its own, and how they are merged."""
 
 import asyncio
 from collections import Counter
@@ -23,8 +23,10 @@ T = TypeVar("T")
 
 
 class ConflictingFile(Value):
-    """A file that two agents changed in contradicting ways. A version is None if that agent's commit lacks the file. If
-    the file is still not resolved, `theirs` is what the part's agent left, and `ours` is None."""
+    """A file that two agents changed in contradicting ways. `ours` or `theirs` is None if that side has no such file.
+
+    If the agent was asked to resolve the file and did not, `theirs` is what the agent left, and `ours` is None.
+    """
 
     path: str
     ours: str | None  # the version on the run's head, from the earlier task
@@ -32,7 +34,8 @@ class ConflictingFile(Value):
 
 
 class Conflict(Value):
-    """The conflict that kept a part from being merged. The part's agent is asked to unite both sides in one version."""
+    """The conflict that kept a part from being merged. The agent that worked on the part is asked to unite both sides
+    in one version."""
 
     files: tuple[ConflictingFile, ...]
     commit: str  # has both sides, with conflict markers; the part's new head

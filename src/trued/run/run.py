@@ -50,7 +50,7 @@ class Run:
     - `parallel`: parts that work concurrently, and merging them
     - `clusters`: several agents on one step
 
-    `scope` names a stretch of the run; its steps carry that name.
+    The steps of a stage of the work, such as one task, belong to a scope: `scope` gives them a common name.
     """
 
     def __init__(self, context: RunContext, steps: Steps | None = None) -> None:
@@ -82,12 +82,12 @@ class Run:
         return self.steps.state.position.live
 
     def scope(self, name: str) -> "Run":
-        """A named stretch of the run: its steps carry the name, and are counted per name."""
+        """The run inside the scope `name`: the keys of its steps contain this name, and are numbered separately."""
         return Run(self.context, self.steps.below(name))
 
     def part(self, name: str) -> "Run":
-        """A scope with a position of its own. The part's work does not move the run's head until it is merged. It can
-        be proven only after the merge, on the run's head."""
+        """A scope with a head of its own, for work that runs concurrently. This work moves the run's head only when it
+        is merged (see `Parallel.merge`), and can be proven only after the merge."""
         return Run(self.context, self.steps.below(name).apart())
 
     async def record(self, event: JournalEvent, *, step: str = "") -> None:

@@ -82,11 +82,8 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
 
 
 async def _asked_requirements(steps: Steps, plan: Plan) -> tuple[Requirements, tuple[Requirement, ...]]:
-    """The requirements of the user and of the plan, with environment and server; and copies of some requirements.
-
-    Each copied requirement asks only that a command succeeds; the copy has this command as its check. Requirements of
-    the user's file are not copied.
-    """
+    """The requirements of the user and of the plan, with environment and server. Also those requirements that ask only
+    that a command succeeds, each again with this command as its check, unless they come from the user's file."""
     context = steps.context
     user_plan = plan if plan.source.file or plan.requirements else None
     requirements = user_requirements(user_plan, context.goal, context.requirements)

@@ -20,7 +20,8 @@ class Unmerged:
 
 @dataclass
 class Position:
-    """The state of one line of work. A part that works concurrently has a position of its own."""
+    """Where one line of work is: its head and what is known about it. Work that runs concurrently has a position of its
+    own until it is merged."""
 
     head: str
     when: float  # time of the last accepted work; the engine dates its commits with it: a replay makes the same commits
@@ -103,6 +104,6 @@ class RunState:
     people: PeopleState = field(default_factory=PeopleState)
 
     def apart(self) -> "RunState":
-        """A state with a copy of this state's position. Work that is accepted at the copy does not move the head of
-        this state. Both states share everything else."""
+        """A state with a copy of this state's position: its head can move without moving the head of this state. Both
+        states share everything else."""
         return replace(self, position=copy(self.position))

@@ -27,11 +27,12 @@ class Steps:
         self.context, self.state, self.path = context, state, path
 
     def below(self, name: str) -> "Steps":
-        """The steps of the scope `name` inside this one; both have the same position."""
+        """The steps of the scope `name` inside this scope. Work in either scope moves the head of both."""
         return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
-        """The same scope with a position of its own: work accepted there does not move the head here."""
+        """The same scope with a copy of the position: work that the returned `Steps` accept does not move the head of
+        this object."""
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:

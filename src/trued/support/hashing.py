@@ -5,7 +5,7 @@ import json
 
 
 def digest(*parts: object) -> str:
-    """The hash of plain JSON values. A step's inputs are compared by it."""
+    """The hash of plain JSON values. A replay compares the inputs of a step by this hash."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 

@@ -1,5 +1,5 @@
-"""LeaseFile: a file that says until when the agents of a run may work. The run's driver writes it; the agents'
-supervisors read it."""
+"""LeaseFile: a file that says until when the agents of a run may work. The process that drives the run writes the file,
+and the agents' supervisors read it."""
 
 import time
 from pathlib import Path

@@ -8,8 +8,8 @@ LEAST_CERTAIN_FIRST = ("ceiling", "computed", "reported")
 
 
 def least_certain(costs: Iterable[str]) -> str:
-    """How a sum of costs is known: like its least certain cost. `costs`: for each cost, how it is known. "" if no cost
-    says how it is known."""
+    """How a sum is known: `ceiling` if any of its costs is a ceiling, else `computed` if any is computed, else
+    `reported`. `costs`: how each cost is known. "" if this is known of no cost."""
     known = set(costs)
     return next((kind for kind in LEAST_CERTAIN_FIRST if kind in known), "")
 

@@ -3,11 +3,11 @@
 | function | removes | use it for |
 | --- | --- | --- |
 | `plain` | escape sequences, control and invisible characters; not line ends, tabs | a text that is stored or shown |
-| `plain_line` | the same, and line ends | one line in a terminal, a list or a record |
+| `plain_line` | what `plain` removes, and line ends | one line in a terminal, a list or a record |
 | `without_controls` | control characters only, each replaced by a blank | a text that is encoded or written to a file |
-| `line_without_controls` | the same, and line ends; marks a cut with `[…]` | one line in a message to an agent |
+| `line_without_controls` | what `without_controls` removes, and line ends | one line in a message to an agent |
 | `printable` | everything that Python calls unprintable, line ends included | one line of git's output |
-| `printable_line` | the same, and repeated blanks | a title or a note in Markdown |
+| `printable_line` | what `printable` removes, and repeated blanks | a title or a note in Markdown |
 | `inert` | what a forge acts on: mentions, ticket numbers, CI skips | text inside a commit message |
 | `subject_line` | what `plain_line` and `inert` remove | the first line of a commit message |
 """

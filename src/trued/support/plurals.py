@@ -9,6 +9,6 @@ def counted(number: int, noun: str, many: str = "") -> str:
 
 
 def few(names: Sequence[str], most: int, joint: str = ", ") -> str:
-    """`a, b and 3 more`: at most `most` of the names, and how many more there are."""
+    """`a, b and 3 more`: at most `most` of the names, and how many more there are. `joint` separates the names."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return joint.join(names[:most]) + more

@@ -102,8 +102,8 @@ def pid_of(identity: str) -> int:
 
 
 def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
-    """Kill every process of a call, except this one, and return how many there were: the processes with the marker, the
-    descendants of `below`, and those with an identity in `known`."""
+    """Kill every process of a call, except this process, and return how many were killed. Processes of the call are
+    those with its marker, the descendants of `below`, and those whose identity is in `known`."""
     identities, ended, deadline = tuple(known), set[str](), time.monotonic() + KILL_TIMEOUT_S
 
     def matching_pids() -> set[int]:
@@ -125,8 +125,8 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
     """Send a signal to a process. Returns whether it was sent.
 
-    `still`: whether the pid still belongs to the intended process. It is called once the pidfd is open, so that a
-    process which reuses the pid is never hit.
+    `still`: whether the pid still belongs to the intended process. This function is called only when the pidfd is open,
+    so that the signal never hits a process that reuses the pid.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         try:

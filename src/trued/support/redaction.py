@@ -70,7 +70,7 @@ class Redactor:
         self._compile()
 
     def also(self, name: str, values: Iterable[str]) -> "Redactor":
-        """A redactor that also knows these values, all under one name."""
+        """A redactor that also replaces each of these values by `[redacted NAME]`."""
         more = Redactor()
         more._names = dict(self._names)
         for value in values:

@@ -37,7 +37,7 @@ def started_commands(command: str) -> list[list[str]]:
 
 
 def unsupported_operator(command: str) -> str:
-    """The first operator of a line that `sequential_commands` does not understand, such as `|`, or ""."""
+    """The first operator of a line that `sequential_commands` does not support, such as `|`; "" if there is none."""
     return next((word for word in shell_words(command) if word and is_operator(word) and word != "&&"), "")
 
 

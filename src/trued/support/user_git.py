@@ -9,7 +9,8 @@ QUIET = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff
 
 
 def ask_git(folder: str | Path, *arguments: str, fed: bytes = b"") -> bytes | None:
-    """What git prints about the repository in this folder; None if it fails, is not installed or takes too long."""
+    """What git prints about the repository in this folder; None if git fails, is not installed or takes too long.
+    `fed`: what git reads from standard input."""
     command = ["git", *QUIET, "-C", str(folder), *arguments]
     try:
         done = subprocess.run(command, input=fed, capture_output=True, check=False, timeout=WITHIN_S)

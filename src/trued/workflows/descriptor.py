@@ -1,4 +1,5 @@
-"""WorkflowDescriptor: everything that shared code has to know about one workflow. It names modules and imports none."""
+"""WorkflowDescriptor: everything that shared code has to know about one workflow. It names the workflow's functions and
+imports them only when they are needed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -12,7 +12,7 @@ def planned_tasks(work: SealedWork) -> int:
 
 
 def replied(work: SealedWork, role: str, field: str) -> int:
-    """The number of items in this field of a role's last reply; 1 if there are none."""
+    """The number of items in the list `field` of the last reply of a role; 1 if the list is empty or missing."""
     return max(1, len(work.reply(role).get(field) or ()))
 
 

@@ -145,8 +145,8 @@ def calls(
     most interesting ones have texts. If `texts` is false, no call has texts.
 
     `known`: an earlier result of this function, with the same `material.ended`. Calls that have not changed are reused.
-    `is_judged`: no verdict has been added since the earlier result, so claims of reused calls need not be compared with
-    verdicts.
+    `is_judged`: whether the claims in `known` were already compared with all verdicts, because no verdict has been
+    added since then. They are not compared again.
     """
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
@@ -221,8 +221,12 @@ def _reported_call(material: Material, row: Call, events: Sequence[Event], ancho
 
 
 def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event], room: int, lines: int) -> ReportedCall:
-    """The call with its last brief, its reply and its transcript, each shortened to a share of `room` characters.
-    Before the run has ended, an examiner's call gets no texts."""
+    """The call with its last brief, its reply and its transcript. Before the run has ended, an examiner's call gets no
+    texts.
+
+    `room`: how many characters brief and reply may have together, roughly. `lines`: how many of the agent's newest
+    events are read for the transcript, at most.
+    """
     if call.held_back:
         return call
     briefs = [request.brief for event in events if (request := CallAsked.read(event))]
@@ -276,7 +280,7 @@ def _event_text(stored: Event) -> str:
 
 
 def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:
-    """Key of a call that claimed to be done → the requirements that the engine's next check of the same part
+    """Key of a call that claimed to be done → the requirements that the engine's next check of the same task or feature
     refuted."""
     verdicts = (VerdictFact(proof.key, proof.at, proof.grades) for proof in proofs if not is_landing(proof.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)

@@ -76,5 +76,6 @@ def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
 
 
 def _mark(run: Mapping[str, Any]) -> str:
-    """A mark for how the cost is known: computed, an upper bound, or a lower bound if some calls reported none."""
+    """A mark for a cost that was computed, or is an upper bound, or is a lower bound because some calls reported no
+    cost."""
     return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else MARKS.get(run["cost"], "")

@@ -77,7 +77,7 @@ def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
 
 
 def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
-    """The documents on the branch, and the live copies of documents that are not on the branch."""
+    """The documents on the branch, and the documents in `folder` that are not on the branch."""
     on_branch = papers(record)
     yield from on_branch.items()
     for name, text in _documents(folder):
@@ -93,7 +93,7 @@ def _documents(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
-    """The implementation log beside the plan on the run's branch."""
+    """Path → text of `MEMORY.md`, the implementation log beside the plan on the run's branch; empty without a log."""
     plan = PurePosixPath(goal.source.file)
     if not goal.source.file or plan.is_absolute() or ".." in plan.parts:
         return {}
@@ -101,8 +101,8 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
-    """The newest events that the attempts of one call wrote to their event files, at most `lines`. Also how many
-    earlier events were read and left out, how many bytes were not read, and the folder of the last attempt."""
+    """What the attempts of one call wrote to their event files: the newest events (at most `lines`), and how many
+    earlier events were read and left out. Also how many bytes were not read, and the folder of the last attempt."""
     events: list[dict[str, Any]] = []
     unread = 0
     event_files = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]

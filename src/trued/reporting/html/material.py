@@ -75,8 +75,8 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read from stored evidence, with little memory. No `Evidence` is made, which would take ten times as much, and
-        equal names share one string."""
+        """Read a check run from stored evidence. To save memory, equal names share one string, and no `Evidence` is
+        made: an `Evidence` is ten times as large."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
@@ -134,7 +134,7 @@ class ProofSummary:
         return cls(proved.key, proved.at, grades, suites, tuple(map(CheckRun.of, verdict.evidence)))
 
     def is_about(self, name: str) -> bool:
-        """Whether the verdict judges this requirement, or this suite of the base's own tests."""
+        """Whether the verdict judges the requirement or the suite of existing tests that has this name."""
         return name in self.grades or name in self.suites
 
 
@@ -189,14 +189,14 @@ class Material:
     def ended(self) -> bool:
         """Whether the run has ended, so that held-out cases may be shown to people.
 
-        `not proven` counts as ended, although a person can still continue such a run: the report shows cases to people,
-        and agents do not see it unless a person shows it to them.
+        A run that ended as `not proven` counts, although a person can still continue it. Agents do not see the report
+        unless a person shows it to them.
         """
         return self.record.has_ended
 
     def holds_back(self, role: str, key: str = "") -> bool:
-        """Whether briefs and replies of this role are still secret. Those of examiners are, because examiners know the
-        held-out cases."""
+        """Whether the briefs and replies of this role, or of the call `key`, are still secret. Until the run has ended,
+        those of examiners are, because examiners know the held-out cases."""
         return is_examiners(key, role) and not self.ended
 
     @property

@@ -40,8 +40,8 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
 
 
 def _first(text: str, sentences: Iterable[str]) -> Iterator[str]:
-    """The first `SHOWN` different sentences. If there are more, the last line says how many. `text`: what all sentences
-    are about."""
+    """The first `SHOWN` different sentences. If there are more, a last line begins with `text` and says how many more
+    there are."""
     every = list(dict.fromkeys(sentences))
     yield from every[:SHOWN]
     if len(every) > SHOWN:

@@ -1,4 +1,4 @@
-"""The pictures of a page. A report embeds pictures while there is room, and names the paths of all others. The live
+"""The pictures of a page. A report embeds as many pictures as fit, and names the paths of the other pictures. The live
 page loads each picture from an address."""
 
 import base64

@@ -20,8 +20,8 @@ def rendered(page: ReportPage) -> str:
 
 
 def workflow_section(made: Environment, section: ReportSection, own: object, run: str) -> Markup:
-    """The workflow's own section, which shows `own`. If a template of another package fails, the section says so
-    instead."""
+    """The workflow's own section: the section's template, filled with `own`. If the template comes from another package
+    than trued and fails, the section shows the error instead."""
     try:
         return Markup(made.get_template(section.template).render(page={"own": own, "run": run}))  # noqa: S704  (it escapes)
     except Exception as error:

@@ -46,8 +46,8 @@ class Stretch(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A stretch on the axis, in per cent. Begin and end are kept here so that they are computed only once, although
-    bars are joined again and again."""
+    """A stretch with its place on the axis, from `x` to `until` in per cent. Bars are joined again and again, but each
+    place is computed only once."""
 
     x: float
     until: float
@@ -56,8 +56,8 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar of the timeline. `kind`: work, open (still running), failed, wait, check, check failed, check base or
-    scope."""
+    """One bar of the timeline. `kind`: `work`, `open` (still running), `failed`, `wait`, `check`, `check failed`,
+    `check base` (a check on the base) or `scope`."""
 
     began: float
     ended: float
@@ -77,7 +77,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One mark on the timeline. `kind`: refuted, crash, or word (a person's decision)."""
+    """One mark on the timeline. `kind`: `refuted`, `crash`, or `word` (a person's decision)."""
 
     at: float
     kind: str
@@ -206,9 +206,9 @@ def timeline(
 ) -> Timeline:
     """The timeline of a run.
 
-    `most`: about how many bars all lanes may have together; 0: each lane may have MOST_BARS. `scopes`: add a lane with
-    the parts of the work. `last_s`: show only this many seconds at the end; 0: show all. `now`: where open bars end, if
-    it is after the newest event.
+    `links`: where clicks on bars and marks lead. `most`: about how many bars all lanes may have together; 0: each lane
+    may have MOST_BARS. `scopes`: add a lane with the parts of the work, such as tasks. `last_s`: show only this many
+    seconds at the end; 0: show all. `now`: where the bars of running calls end, if this is after the newest event.
     """
     links, now = links or Links(), max(now, material.now)
     lanes = [*(_scopes(material, now) if scopes else ()), *_agents(every, links, now), *_engine(material, links)]
@@ -393,7 +393,8 @@ def _subject(requirement: str) -> str:
 
 
 def _axis(material: Material, work: Sequence[tuple[float, float]], begin_at: float = 0.0) -> Axis:
-    """The axis of a run, from `begin_at` or later. `work`: begin and end of every stretch of work, sorted."""
+    """The axis of a run. It begins when the run began, but not before `begin_at`. `work`: begin and end of every
+    stretch of work, sorted."""
     seen = material.progress
     worked = list(_union(work))
     times = [seen.began, seen.last, *(time for stretch in worked for time in stretch)]
@@ -468,8 +469,8 @@ def _spans(stretches: Iterable[Stretch], axis: Axis) -> Iterator[Span]:
 
 
 def _merge(spans: Iterable[Span], coarser: float) -> Iterator[Span]:
-    """Join narrow bars that are close together. A joined bar has at most a certain width. `coarser`: a factor for
-    NARROW, TOUCHING and WIDE."""
+    """Join each bar narrower than NARROW with the bar before it, if the gap is less than TOUCHING and the joined bar is
+    narrower than WIDE. `coarser`: a factor for these three limits."""
     first: Stretch | None = None
     last, ended, count, left, right = first, 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser
@@ -491,7 +492,8 @@ def _join(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
 
 
 def _marks_to_draw(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
-    """Return the marks to draw. If marks of one kind are too close together, only the first is drawn."""
+    """The marks to draw. If marks of one kind are too close together, only the first is drawn. If there are more than
+    `most` marks, they must be farther apart."""
     last: dict[str, float] = {}
     apart = NARROW / 2 if len(marks) <= most else 100 / most
     for mark in marks:

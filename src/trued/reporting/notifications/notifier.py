@@ -79,7 +79,7 @@ class Notifier:
             self._sent.append(thread)
 
     def _is_first(self, made: Notification) -> bool:
-        """Mark the event as delivered; False if another process has already done so."""
+        """Whether no process has delivered this notification before. If none has, records it as delivered."""
         folder = self._store.folder(made.run) / "notified"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:

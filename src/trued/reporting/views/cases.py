@@ -21,13 +21,13 @@ ANSWERS = ("status", "headers", "json", "body")  # the fields of an HTTP exchang
 
 
 def base_outcomes(cases: Mapping[str, int]) -> str:
-    """The outcomes of cases on the base: `14 red, 2 guards`."""
+    """How many cases had each outcome on the base: `14 red, 2 guards`. `cases`: outcome → number of cases."""
     return ", ".join(counted(number, name, "" if name == "guard" else name) for name, number in cases.items())
 
 
 def case_numbers(facts: "Iterable[Evidence]") -> CaseNumbers:
-    """The cases of each check, numbered from 1 in the order of its first run. In later runs, the engine reverses the
-    order, to find cases that depend on others."""
+    """The number of each case: the cases of a check are numbered from 1, in the order of the check's first run. (In
+    later runs, the engine reverses the order, to find cases that depend on other cases.)"""
     numbers, counts = dict[tuple[str, str], int](), Counter[str]()
     for fact in facts:
         for tried in fact.tried:
@@ -114,8 +114,8 @@ def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> F
 
 
 def _way_out(case: "Case", detail: str) -> str:
-    """Advice on how to expect an object of a Python class, which data cannot express. "" if the actual result is no
-    such object, or if the case already expects an object of a class."""
+    """Advice for a case that returned an object of a Python class, because a case cannot contain such an object. "" if
+    the case returned something else, or already expects an object of a class."""
     match = _OBJECT.fullmatch(detail)
     if match is None or "$object" in repr(getattr(case, "returns", None)):
         return ""

@@ -1,4 +1,4 @@
-"""Agents' claims that the work is good, and which of them the engine's next check of the same part refuted."""
+"""Agents' claims that the work is good, and which of them the engine's next check of the same work refuted."""
 
 from bisect import bisect_left
 from collections import defaultdict

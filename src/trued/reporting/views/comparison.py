@@ -76,7 +76,8 @@ def comparison_data(store: "RunStore", comparison: "Comparison") -> dict[str, An
 
 
 def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
-    """The data of `compare --json`: one entry per run, and notes to read before drawing a conclusion."""
+    """The data of `compare --json`: one entry per run, and notes to read before drawing a conclusion. `name`: the id of
+    a stored comparison."""
     shared = _shared(known.contract for known in every)
     rows = [figures(known, shared) for known in every]
     spans = [working(known.events) for known in every]
@@ -97,8 +98,8 @@ def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
 
 
 def _requirement_hashes(contract: Contract | None) -> dict[str, str]:
-    """Requirement → a hash of what decides its grade: its text, its checks, and its caps. Caps are the reasons why it
-    is at most `examined` until a person approves."""
+    """Requirement → a hash of what decides its grade: its text, its checks and its caps. A cap is a reason why a
+    requirement gets at most `examined` until a person approves."""
     if contract is None:
         return {}
     caps = contract.caps
@@ -292,7 +293,7 @@ def _is_script(agent: str) -> bool:
 
 
 def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: int) -> Iterator[str]:
-    """Sentences on what the grades rest on."""
+    """Sentences on whether the grades can be compared. `shared`: how many requirements all contracts have in common."""
     if len({known.goal for known in every}) > 1:
         yield "they had different goals: their figures are not about the same work"
     if len({known.record.base for known in every}) > 1:

@@ -34,8 +34,8 @@ class CaseOutcomes:
 def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes]:
     """All cases of this evidence; cases that fail on the head come first. `over`: whether the run has ended.
 
-    Before the end, a number stands for the name of each held-out case. The same is true of cases that were only run in
-    a place where held-out cases had run before. `case_numbers` gives the numbers, which are the same in every view.
+    Before the run has ended, held-out cases are shown with a number (see `case_numbers`) instead of their names. The
+    name of another case is also replaced by a number if all results of this case may quote held-out cases.
     """
     facts = tuple(facts)
     numbers = case_numbers(facts)

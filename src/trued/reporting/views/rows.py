@@ -27,7 +27,7 @@ class TokenSum(NamedTuple):
 
 
 class CallOutcome(NamedTuple):
-    """How a call ended: the part of the event `CallAnswered` that views need, a fifth of the event's size in memory."""
+    """How a call ended: the fields of the event `CallAnswered` that views need. They take a fifth of the memory."""
 
     state: str
     kind: str  # kind of failure

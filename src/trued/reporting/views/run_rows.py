@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def as_seen(record: RunRecord, journal: "JournalStore") -> RunRecord:
-    """The run with the state to show to people, and its reason. It can differ from the recorded state: a run without a
-    driver is not `running`, and one that waits for a worker is `queued`."""
+    """The run with the state to show to people, and the reason for this state. A run recorded as `running` is shown as
+    `interrupted` if no process drives it. A run that waits for a worker is shown as `queued`."""
     return _as_seen(record, journal.driver(record.id), journal.queued(record.id))
 
 
@@ -39,8 +39,8 @@ def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Question] = ()) -> dict[str, Any]:
-    """What `show RUN --json` takes from the record, the events and the questions; `run_as_json` of the command line
-    adds the rest. `record`: with the state that people see (see `as_seen`)."""
+    """The fields of `show RUN --json` that come from the record, the events and the questions; `run_as_json` of the
+    command line adds all other fields. `record`: with the state that people see (see `as_seen`)."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)

@@ -81,7 +81,7 @@ def since(text: str, now: float) -> float:
 
 @dataclass(slots=True)
 class Total:
-    """Runs added up. Each run counts once, even if several parts of it are added."""
+    """The sum of some runs. A run counts once, even if what several agents or roles did in it is added separately."""
 
     name: str
     runs: int = 0

@@ -105,8 +105,8 @@ class Verification:
 
     @property
     def suite_owner(self) -> str:
-        """The id of the requirement whose check runs all existing tests; "" if there is no such requirement. Also "" if
-        no test passed on the base, or if the verdict lists the existing tests separately."""
+        """The id of the requirement whose check runs all existing tests, if any of the tests passed on the base. "" if
+        no requirement has such a check, or if the verdict lists the existing tests separately."""
         if self.verdict.suites:
             return ""
         passed = {fact.requirement for fact in self.contract.base_facts if fact.kind == "tests" and _any_passed(fact)}

@@ -47,7 +47,7 @@ class Fault(Value):
 
 
 class WeighedCases(Value):
-    """What the rules leave of an examiner's proposals."""
+    """An examiner's cases that the rules allow, the faults of its other cases, and the clauses that no case covers."""
 
     kept: tuple[Proposed, ...] = ()
     origins: tuple[Proposed, ...] = ()  # the kept cases, as they were proposed
@@ -89,7 +89,7 @@ class CaseRules:
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
         """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that the
         second examiner answers differently is dropped. Cases of which the second examiner is not sure are dropped if
-        the requirement's other cases show as much."""
+        the requirement's other cases cover the same clauses and test the same entry points."""
         proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
         proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -311,17 +311,18 @@ def _split(proposal: Proposed) -> Iterator[Proposed]:
 
 
 def _trimmed(proposal: Proposed, cases: Sequence[Case]) -> Proposed | None:
-    """The proposal with these cases, but without set-up at the end, because that would prepare nothing. None if all
-    cases are set-up."""
+    """The proposal with these cases. Set-up at the end is left out, because it prepares no case. None if all cases are
+    set-up."""
     last = max((number for number, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
     return proposal.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
 
 
 def _without_doubted(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """The proposal without its doubted cases; None if nothing is left. A doubted exchange stays as set-up for later
-    ones.
+    """The proposal `run` without the cases that the second examiner doubts; None if nothing is left. A doubted exchange
+    stays as set-up for the exchanges after it.
 
-    `what`: the kind of doubt that counts, "otherwise" (the second examiner gives another answer) or "unsure".
+    `origin`: the proposal as the examiner made it, which the doubts name. `what`: the kind of doubt that counts,
+    "otherwise" (the second examiner gives another answer) or "unsure".
     """
     numbers = {doubt.number for doubt in doubts if doubt.of == origin and doubt.what == what}
     if not numbers or not run.cases:

@@ -21,9 +21,9 @@ async def with_existing_tests(
 
     The tests are not a requirement: they have no grade, and if they fail they refute every requirement.
 
-    `sealed`: the requirements come from a contract, or a person adds them to a contract. Such a requirement gets no
-    check here if an agent wrote it without one: a person who adopted the requirement accepted only its words, and the
-    agent could have chosen words that call for a weak check.
+    `sealed`: whether the requirements come from a contract, or a person adds them to a contract. Then a requirement
+    that an agent wrote without a check gets no check here. The person accepted only its words, and the agent could have
+    chosen words that lead to a weak check.
     """
     tools = await own_tools(workspace, workspace.base)
     on_base = await workspace.blobs(workspace.base)
@@ -101,8 +101,7 @@ def _is_there(word: str, on_base: Collection[str]) -> bool:
 
 
 def _suites_like(check: Check, tools: OwnTools) -> list[Check]:
-    """The base's suites that the check runs in full. The check has to start the same runner as the suite, after the
-    same other commands."""
+    """The base's suites that the check runs in full. The commands of check and suite may differ in verbosity flags."""
     if not isinstance(check, TestsCheck) or check.files or check.from_ or check.report or check.e2e:
         return []
     call = tools.runner(check.command)

@@ -17,7 +17,7 @@ def lost_cases(before: Contract, after: Contract, requirement: str, goal_text: s
     """How many of the agents' cases a requirement has lost since it was first sealed, by clause and entry point. Only
     cases that can prove something are counted: cases that do not pass on the base.
 
-    A case of a requirement that consists of other requirements may quote `goal_text`, too.
+    If the requirement stands for the whole plan, ticket or specification, its cases may also quote `goal_text`.
     """
     requirement_then, requirement_now = (
         next(candidate for candidate in contract.requirements if candidate.id == requirement)

@@ -21,9 +21,9 @@ async def examine_before_work(steps: Steps, requirements: Requirements, *, prova
     """The requirements with cases. If an examiner was asked and no case is left, another agent of the run tries once.
     If there is still no case, a person decides: ask again, build the work without cases, or stop.
 
-    `provable`: something other than an examiner's case can prove a part of the work. Then, and with the setting
-    `without_cases`, the first result is returned even if it has no cases. If only the plan is wanted, no person is
-    asked. Raises `Waiting` if there is no answer, `Stopped` if the person decides to stop.
+    `provable`: whether a part of the work can be proven without an examiner's cases. If it can, or with the setting
+    `without_cases`, nobody is asked again. If the user wants only the plan, no person is asked. Raises `Waiting` if the
+    person has not answered yet, `Stopped` if the person decides to stop.
     """
     examination, context = await examine(steps, requirements), steps.context
     if provable or context.settings.without_cases or not examination.is_fruitless:

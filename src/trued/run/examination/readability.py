@@ -1,4 +1,4 @@
-"""Tests whether agents can read what is held out, with a canary file in every place that an examiner used."""
+"""Tests whether agents can read what is held out, with a canary file in every folder that an examiner used."""
 
 import base64
 import secrets
@@ -13,8 +13,7 @@ from trued.support.hashing import folder_name, git_blob_names
 async def check_held_out(
     context: RunContext, examiners: Iterable[tuple[str, str]], *, examined: bool
 ) -> tuple[bool, str]:
-    """Whether the engine has made sure that agents cannot read the cases, and a sentence about the result: how this was
-    tried, why the cases count as visible, or that there is no requirements file.
+    """Whether the engine has made sure that agents cannot read the cases, and the reason in one sentence.
 
     `examiners`: for each session that saw the cases, its clone and the key of its calls. `examined`: whether there are
     cases by examiners.

@@ -36,8 +36,8 @@ class FailingCase:
 
 
 def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
-    """The failed held-out cases that agents wrote, in order. The user's own cases are never disclosed, so they are left
-    out."""
+    """The failed held-out cases that agents wrote, sorted by check and number. The user's own cases are left out,
+    because they are never disclosed."""
     checks = {check_hash(check): check for requirement in contract.requirements for check in requirement.checks}
     failing: dict[tuple[str, int], FailingCase] = {}
     for fact in verdict.evidence:
@@ -55,8 +55,8 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
 
 
 async def replace_case(steps: Steps, contract: Contract, disclosed: FailingCase) -> Contract:
-    """The contract with new cases in place of the disclosed case, and of every case of any requirement whose result the
-    disclosed case gives away. A case without a replacement is recorded as lost."""
+    """The contract with new cases in place of the disclosed case, and of every other case whose result the disclosed
+    case gives away. A case without a replacement is recorded as lost."""
     known = contract.model_copy(update={"disclosed": (*contract.disclosed, disclosed.case)})
     requirements = [
         requirement for requirement in contract.requirements if _cases_known_from(contract, requirement, disclosed.case)
@@ -91,7 +91,8 @@ async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> 
 def _conversation(
     steps: Steps, contract: Contract, requirements: Sequence[Requirement], *, always_second: bool = False
 ) -> ExaminerConversation:
-    """A conversation about the agents' cases of these requirements, without the disclosed ones."""
+    """An examiner's conversation about those cases of these requirements that agents wrote and nobody disclosed.
+    `always_second`: as in `ExaminerConversation`."""
     bare = tuple(requirement.model_copy(update={"checks": ()}) for requirement in requirements)
     bare_requirements = Requirements(
         requirements=bare, interface=contract.interface, serve=contract.serve, disclosed=contract.disclosed

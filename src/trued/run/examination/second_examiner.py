@@ -130,9 +130,8 @@ def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
 
 
 def _may_be_one_call(first: CallCase, second: CallCase) -> bool:
-    """Whether both cases may pass the same arguments: one case may pass by name what the other passes by position. The
-    names of the positions are unknown here, so a named value matches any equal value among the positions that only the
-    other call fills."""
+    """Whether both cases may pass the same arguments, although one case passes some by name and the other by position.
+    Parameter names are unknown here, so an argument by name matches any extra positional argument of the same value."""
     fewer, more = sorted((first, second), key=lambda case: len(case.args))
     number = len(fewer.args)
     only_named = {name: value for name, value in fewer.kwargs.items() if name not in more.kwargs}

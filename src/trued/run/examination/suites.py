@@ -197,9 +197,12 @@ async def _node_suites(
 
 
 def _node_command(manifest: PackageManifest, folder: str, test: str, *, has_scripts: bool) -> str:
-    """The command that runs the package's tests; "" if no tests can be counted. It is `npm test` if the test script
-    ends with a runner whose tests can be counted. If more follows this runner, it is the script up to the runner.
-    Without a test script, it starts an installed runner."""
+    """The command that runs the package's tests; "" if no tests can be counted.
+
+    If the package's test script ends with a runner whose tests can be counted, the command is the parameter `test`
+    (`npm test`). If the script goes on after this runner, the command is the script up to the runner. Without a test
+    script, the command starts an installed runner if the package has test files (`has_scripts`).
+    """
     if recognise_runner(test, manifest.scripts, of=folder) is not None:
         return test
     if "test" in manifest.scripts:

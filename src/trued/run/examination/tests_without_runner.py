@@ -58,8 +58,8 @@ def tests_of_other_tools(blobs: Mapping[str, str]) -> Iterator[str]:
 
 
 def _foreign(blobs: Mapping[str, str]) -> Iterator[str]:
-    """The test commands of other languages, such as `cargo test`, which the engine cannot run. A command is listed with
-    each folder of the commit that has a manifest of this language and tests."""
+    """The test commands of languages whose tests the engine cannot run, such as `cargo test in server`. There is one
+    entry for each folder with a manifest of such a language and with tests."""
     for name, tool in FOREIGN.items():
         folders = [folder for folder in _folders_with(name, blobs) if any(map(_among_tests, _below(folder, blobs)))]
         if "" in folders:
@@ -90,10 +90,12 @@ def _is_foreign_test(path: str) -> bool:
 async def tests_without_runner(
     workspace: Workspace, commit: str, blobs: Mapping[str, str], scripts: Mapping[str, str]
 ) -> list[str]:
-    """Files that hold tests, by name or content, but that the engine cannot run.
+    """Files that hold tests, by name or content, but that the engine cannot run:
 
-    They are tests in other languages (if no manifest shows a suite), tests that are no code (`.feature`), notebooks and
-    settings of a CI that test something, and shell scripts that start no test runner known to the engine.
+    - tests in other languages, if no manifest shows a suite
+    - tests that are no code, such as `.feature` files
+    - notebooks that a tool tests, and CI settings with a step that tests something
+    - shell scripts that start no test runner known to the engine
     """
     foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)]
     data = await data_of_tests(workspace, commit, foreign)

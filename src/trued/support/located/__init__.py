@@ -26,13 +26,13 @@ class Located:
     lines: Mapping[Spot, int] = field(default_factory=dict)
 
     def line(self, *spot: str | int) -> int:
-        """The line of this part, or of the nearest part around it."""
+        """The line of the part at the path `spot` (keys and indexes), or of the nearest part around it."""
         while spot and spot not in self.lines:
             spot = spot[:-1]
         return self.lines.get(spot, 1)
 
     def where(self, *spot: str | int) -> str:
-        """`file:line` of this part."""
+        """`file:line` of the part at the path `spot`."""
         return f"{self.file}:{self.line(*spot)}"
 
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
-    """Files that do not count as work: feature list, state, progress notes, set-up script, and the example of an
-    end-to-end test."""
+    """Files that only the engine writes: feature list, state, progress notes, set-up script, and the example of an
+    end-to-end test. They do not count as work."""
     from trued.workflows.handoff import agent_state, e2e_example, feature_list
     from trued.workflows.handoff.init_script import SCRIPT
     from trued.workflows.handoff.progress_file import PROGRESS

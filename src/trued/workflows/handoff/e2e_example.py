@@ -8,8 +8,12 @@ USUAL_START = "python app.py"
 
 
 def e2e_example(start: str = "", port_env: str = "PORT", sees: str = "") -> tuple[str, str]:
-    """Path and text of the example. `start` starts the app ("": not known yet, the example shows a usual command);
-    `sees` is a text on its first page ("": any text)."""
+    """Path and text of the example.
+
+    `start`: the command that starts the app; if it is not known yet (""), the example shows a usual command.
+    `port_env`: the environment variable that tells the app its port. `sees`: a text on the app's first page; "": any
+    text.
+    """
     port = port_env if port_env.isidentifier() else "PORT"
     text = files(__package__).joinpath("e2e_example.txt").read_text(encoding="utf-8")
     shown = _literal(sees) if sees else 're.compile(r"\\S")'

@@ -44,7 +44,7 @@ class SetUpFailed(JournalEvent, kind="set-up fails"):
 
 
 class FailureMode(JournalEvent):
-    """A known failure mode of coding agents occurred. Each has a class and a kind of its own."""
+    """A known failure mode of coding agents occurred. Each failure mode has a class and a kind of its own."""
 
     feature: str
     evidence: str

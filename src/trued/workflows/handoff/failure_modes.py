@@ -286,16 +286,15 @@ def _quoted(word: str) -> str:
 
 
 def _downloads(before: CommandWords, command: CommandWords) -> bool:
-    """Whether a downloaded script is piped into an interpreter."""
+    """Whether `before` downloads a script and `command` is an interpreter that may run it."""
     return before[0] in ("curl", "wget") and command[0] in ("sh", "bash", "python3", "python")
 
 
 def _same(command: CommandWords, held: CommandWords, what: str) -> bool:
-    """Whether an agent's command counts as the script's command `held`: the same program, and only packages that `held`
-    names.
+    """Whether an agent's command counts as the script's command `held`: it starts the same program, with no words (such
+    as names of packages) that `held` lacks. Options such as `--port=8000` are not compared.
 
-    Options such as `--port=8000` are not compared. A server may be started with more words than in the script, such as
-    a port, or with fewer. If each side has a word that the other lacks, such as another port, the commands differ.
+    If `what` is "a server start", the command may have more words than `held`, such as a port, but then none fewer.
     """
     (program, mine), (other, theirs) = _signature(command), _signature(held)
     if program != other or not mine or not theirs:

@@ -1,4 +1,4 @@
-"""init.sh: a script that sets a project up, any number of times, and prints how to test and start it."""
+"""init.sh: a script that sets a project up, and prints how to test and start it. It can be run any number of times."""
 
 import hashlib
 import shlex
@@ -62,7 +62,7 @@ def _body(in_paths: Sequence[Project], start: str, test: str, more: list[str]) -
 
 
 def _functions(name: str) -> str:
-    """The text of shell functions that later lines of the script call."""
+    """The text of `init_script_parts/NAME.sh`: shell functions that later lines of the script call."""
     return files(__package__).joinpath("init_script_parts", f"{name}.sh").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A handoff's specification before any agent works: whether it is readable, and which roles it needs."""
+"""What a handoff checks before any agent works: whether the specification is readable, and which roles are needed."""
 
 from pathlib import PurePath
 
