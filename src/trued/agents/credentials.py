@@ -40,8 +40,9 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The content, parsed as a JSON object; None if it is no JSON object. An object counts as none if it is nested too
-    deeply, or contains a duplicate key or NaN, which not all parsers read alike."""
+    """The content, parsed as a JSON object; None if it is not a JSON object. None also for an object that not all
+    parsers read alike: nested too deeply, or with a duplicate key or NaN.
+    """
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))

@@ -60,7 +60,7 @@ class Spool:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What an agent can support; a particular agent might support less."""
+        """What agents can do at most; a single agent may be able to do less."""
         return CAPABILITIES
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:

@@ -37,8 +37,7 @@ class Stopwatch:
 
     @property
     def ended(self) -> float:
-        """The end, if it ends now: the start plus the time that has passed. Never before the start, even if the clock
-        was set back."""
+        """The time at which it ends if it ends now: the start plus the time that has passed. Never before the start."""
         return self.began + max(0.0, self.ticks() - self._start)
 
 
