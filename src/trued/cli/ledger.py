@@ -210,7 +210,8 @@ def _print_evidence(
 ) -> None:
     """Print one run of a check: command, sandbox, interpreter, and the result of each case.
 
-    `before`: the check run printed before this one; facts that both share are not printed again.
+    `before`: the check run printed before this one; facts that both share are not printed again. `known`: the cases of
+    each check, by the check's hash.
     """
     held = ", held out" if evidence["held_out"] else ""
     skipped = f", {evidence['skipped']} skipped" if evidence.get("skipped") else ""
@@ -251,7 +252,7 @@ def _circumstances(evidence: dict[str, Any]) -> dict[str, str]:
 
 
 def _results(evidence: dict[str, Any]) -> tuple[object, ...]:
-    """A check run's results without its time, to compare two runs: equal results are not printed again."""
+    """What a check's run found, without its duration. If it equals that of the run before, it is not printed again."""
     tried = sorted((case["id"], case["outcome"], case["kind"], case.get("detail", "")) for case in evidence["tried"])
     return evidence["check"], evidence["side"], evidence["why_void"], evidence["exit_code"], tried
 

@@ -112,7 +112,8 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
 @contextlib.contextmanager
 def page_beside(wanted: bool) -> Iterator[None]:
     """If `wanted`, serve the page from a separate process for one `with` block. The run in that block uses this
-    terminal, so the page cannot ask for confirmation here. It shows a command to run for each decision instead."""
+    terminal, so the page cannot ask for confirmation here. Instead, the page shows a command to run for each decision.
+    """
     if not wanted:
         yield
         return

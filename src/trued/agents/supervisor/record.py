@@ -40,8 +40,9 @@ class CallRecord:
             self.full = True
 
     def add_event(self, kind: str, **data: object) -> None:
-        """Record one event. If it contains a command line, keep that for the report. When events.jsonl is full or
-        cannot be written, nothing is written, but the event still counts as a sign of life."""
+        """Record one event. A command line in the event is also kept for the report. If events.jsonl is full or cannot
+        be written, the event is not written, but it still counts as a sign of life.
+        """
         self.beats += 1
         if self.before_event is not None:
             self.before_event()
@@ -51,7 +52,9 @@ class CallRecord:
             self._write({"at": time.time(), "kind": kind} | self._safe(data))
 
     def hide(self, name: str, values: Iterable[str]) -> None:
-        """Redact these values from now on in everything that is recorded, kept or reported."""
+        """From now on, replace these values in everything that is recorded, kept or reported. `name` is shown in their
+        place.
+        """
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
