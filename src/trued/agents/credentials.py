@@ -41,8 +41,7 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
     """The content, parsed as a JSON object; None if it is not a JSON object. None also for an object that not all
-    parsers read alike: nested too deeply, or with a duplicate key or NaN.
-    """
+    parsers read alike: nested too deeply, or with a duplicate key or NaN."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))

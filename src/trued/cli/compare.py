@@ -78,8 +78,8 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
-            help="A goal to run. Or a comparison, or several runs, that exist already: prints their table and starts "
-            "no agent.",
+            help="A goal to run. With an existing comparison, or several existing runs, only their table is printed and "
+            "no agent is started.",
             show_default="this repository's newest comparison",
         ),
     ] = None,
@@ -197,8 +197,7 @@ def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
     """The workflows to run; None stands for the input's default workflow. If the user named workflows, these are
     `named`. If the user only named agents to compare (`casts`), the only workflow is None. Otherwise there are two:
-    None (for a goal in words, the default workflow of a plan) and the baseline.
-    """
+    None (for a goal in words, the default workflow of a plan) and the baseline."""
     if named or casts:
         return list(named) or [None]
     baseline = next(workflow.name for workflow in descriptors() if workflow.is_baseline)

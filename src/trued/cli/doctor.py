@@ -92,8 +92,7 @@ def _project(top: Path, settings: Settings) -> Diagnosis:
 
 def _agents(settings: Settings, top: Path | None) -> Iterator[Diagnosis]:
     """A line for each installed agent, and a last line about the roles. The last line says which agents would play the
-    roles, what is wrong with a role, or how to get an agent if none is ready.
-    """
+    roles, what is wrong with a role, or how to get an agent if none is ready."""
     statuses = agents.installed_agents(settings, os.environ)
     installed = [status for status in statuses if status.name in agents.PREFERRED and not status.missing]
     for status in installed:

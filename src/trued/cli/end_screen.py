@@ -55,8 +55,7 @@ class EndScreen:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The requirements that the screen lists. A requirement that only has the lowest grade of its parts is left
-        out, because its parts are in the list.
-        """
+        out, because its parts are in the list."""
         return [row for row in self.ledger["requirements"] if row["basis"] != "parts"]
 
     @property

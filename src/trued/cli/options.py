@@ -32,7 +32,7 @@ YesOption = Annotated[
     bool,
     typer.Option(
         "--yes",
-        help="Answer yes whenever the run asks whether to continue: after a chunk, with a proposed plan, or although"
+        help="Answer yes whenever the run asks whether to continue: after a chunk, after it proposes a plan, or if"
         " something cannot be judged here. This approves nothing.",
     ),
 ]

@@ -52,7 +52,7 @@ def page(
         str,
         typer.Option(
             metavar="NAME",
-            help="127.0.0.1, for a browser that does not know names under localhost; only with --look.",
+            help="127.0.0.1, if the browser does not know names under localhost; only with --look.",
             show_default="a random name under localhost",
         ),
     ] = "",
@@ -112,8 +112,8 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
 @contextlib.contextmanager
 def page_beside(wanted: bool) -> Iterator[None]:
     """If `wanted`, serve the page from a separate process for one `with` block. The run in that block uses this
-    terminal, so the page cannot ask for confirmation here. Instead, the page shows a command to run for each decision.
-    """
+    terminal, so the page cannot ask for confirmation here. Instead, the page shows a command to run for each
+    decision."""
     if not wanted:
         yield
         return

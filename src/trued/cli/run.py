@@ -368,8 +368,7 @@ def drive(
 
 def _choice_sentence(goal: str, record: RunRecord) -> str:
     """The sentence that names the chosen workflow and how to choose another one. "" if the settings name a workflow, or
-    if the goal is neither a file nor built by the default workflow for words.
-    """
+    if the goal is neither a file nor built by the default workflow for words."""
     settings = load_settings({}, os.environ, Path(record.repository), user_config(os.environ))
     if "workflow" in settings.model_fields_set:
         return ""

@@ -242,8 +242,7 @@ def _is_grown(old: ast.AST, new: ast.AST) -> bool:
 
 def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield each name that an import in the scope binds, with its source: a module, or a module and a name. The source
-    is "" for `import a` and `import a.b`, which both bind `a`.
-    """
+    is "" for `import a` and `import a.b`, which both bind `a`."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Import):
             yield from ((one.asname or one.name.split(".")[0], one.name if one.asname else "") for one in node.names)
@@ -254,8 +253,7 @@ def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _bound(node: ast.stmt) -> list[str]:
     """The plain names that an assignment binds. [] if it also assigns to an attribute or an item, and for any other
-    statement.
-    """
+    statement."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     return names if len(names) == len(targets) else []

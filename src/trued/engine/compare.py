@@ -104,7 +104,7 @@ def _reading_order(request: Request) -> int:
 
 
 def _takes(request: Request) -> Input | None:
-    """The kind of input of the workflow that the request names; None if the request names no workflow."""
+    """The kind of input that the request's workflow reads; None if the request names no workflow."""
     return descriptor(request.workflow).takes if request.workflow else None
 
 

@@ -131,7 +131,7 @@ def _requirements(facts: HandoverFacts) -> Iterator[str]:
 
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:
-    """A line for each agent call, each verdict of the engine, and each round without progress, in order."""
+    """A line for each agent call, each verdict of the engine, and each round without progress, oldest first."""
     for stored in events:
         key = _short_line(stored.key)
         if answer := CallAnswered.read(stored):

@@ -1,6 +1,5 @@
 """Each module here is for one agent program and has its name. If an agent is named `NAME:TEXT`, the module NAME also
-interprets the TEXT.
-"""
+interprets the TEXT."""
 
 import difflib
 import time
@@ -36,8 +35,7 @@ def load_agent(kind: str) -> Agent:
 
 def agent_of(agent: str) -> Agent:
     """The agent that `NAME` or `NAME:TEXT` names. Raises BadInput if NAME is unknown, or if TEXT is missing and the
-    agent needs one.
-    """
+    agent needs one."""
     kind, colon, rest = agent.partition(":")
     if kind not in agent_names():
         close = difflib.get_close_matches(kind, agent_names(), 1, 0.6)

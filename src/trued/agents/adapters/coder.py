@@ -35,8 +35,7 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
 
     def with_keys(variables: Mapping[str, str]) -> Program:
         """The program, with the keys from `variables` on its stdin. In its environment, processes that the model starts
-        could read the keys.
-        """
+        could read the keys."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
             (sys.executable, "-PsB", INSIDE),

@@ -115,8 +115,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
     """Fold a line of stderr. When Gemini's provider asks Gemini to wait, only stderr reports it. If the wait is long,
-    stop Gemini.
-    """
+    stop Gemini."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > LONGEST_WAIT_MS:

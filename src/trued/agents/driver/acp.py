@@ -195,8 +195,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
 
 def _usage(reported: dict[str, Any]) -> Usage:
     """The usage in an event. Some agents count cached tokens as input and thoughts as output, others do not. How this
-    agent counts follows from the event's total.
-    """
+    agent counts follows from the event's total."""
     total, output = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
     cached = reported.get("cachedReadTokens") or 0
     sent = max(reported.get("inputTokens") or 0, total - output - (reported.get("thoughtTokens") or 0))

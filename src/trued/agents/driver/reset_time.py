@@ -230,8 +230,8 @@ def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
 
 def _moment(value: str, now: float, scale: float = 1.0) -> float:
     """The time that a header names, in epoch seconds; 0 if it names none. The value may be a number of seconds from now
-    (of `scale` seconds, if `scale` is not 1), epoch seconds or milliseconds, a duration, or a date of HTTP or RFC 3339.
-    """
+    (of `scale` seconds, if `scale` is not 1), epoch seconds or milliseconds, a duration, or a date of HTTP or RFC
+    3339."""
     if not value or len(value) > 64:
         return 0.0
     if re.fullmatch(r"\d{1,13}(?:\.\d{1,9})?", value):

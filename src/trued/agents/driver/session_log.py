@@ -30,8 +30,7 @@ class SessionLog:
 
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
         """`pattern` is a path below HOME with `{}` for the session's id. `session` may be empty: the transcript then
-        provides the id later.
-        """
+        provides the id later."""
         self._home, self._pattern, self._fold = Path(order.home), pattern, fold
         self._path = self._log_file(session)
         self._read = self._path.lstat().st_size if self._path else 0
@@ -61,8 +60,8 @@ class SessionLog:
 
 def count_request(usage: Usage, transcript: Transcript) -> None:
     """Count one request to the model. If the agent has already reported the usage of its whole turn, only the number of
-    requests and the size of the largest request are updated, because the reported usage includes this request's tokens.
-    """
+    requests and the size of the largest request are updated, because the reported usage includes this request's
+    tokens."""
     if not transcript.finished:
         transcript.add_request(usage)
         return

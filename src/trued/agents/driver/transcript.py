@@ -67,8 +67,7 @@ class Transcript:
 
     def deny_tool(self, tool: str, what: str = "") -> None:
         """Record that the agent tried to use a tool that the role does not allow. If the order's `prompts` is "ask",
-        also stop the agent, so that a person is asked.
-        """
+        also stop the agent, so that a person is asked."""
         self.emit("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"

@@ -26,8 +26,7 @@ class RoleSet:
 
     def role(self, name: str) -> Role:
         """The role of this name. Raises BadInput for an unknown name. Raises BadInput also if the role's file is
-        broken, even if an overridden role has the same name.
-        """
+        broken, even if an overridden role has the same name."""
         if name in self.troubles:
             raise self.troubles[name]
         if name not in self.roles:
@@ -94,8 +93,7 @@ def _add(
     role_set: RoleSet, own_roles: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
 ) -> None:
     """Add the roles of one level, such as the project's; they replace roles of the same name that were added before.
-    `others` are role files of other tools, which are used only if `own_roles` has no role of the same name.
-    """
+    `others` are role files of other tools, which are used only if `own_roles` has no role of the same name."""
     level_roles: dict[str, Role] = dict(own_roles)
     broken: dict[str, BadInput] = {}
     for file in others:

@@ -87,8 +87,7 @@ class RoleReading:
 
 def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
     """Read one file. The result contains no role if the file switches its role off, or if the other tool does not treat
-    the file as an agent. Raises BadInput if the file cannot be used.
-    """
+    the file as an agent. Raises BadInput if the file cannot be used."""
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
@@ -218,8 +217,7 @@ class _Tools:
 
     def _rules(self, key: str, rules: Any) -> Iterator[tuple[str, bool]]:
         """Each tool that the field `key` names, and whether `rules` allow the tool. A tool that is allowed only in part
-        counts as allowed, and a note says so.
-        """
+        counts as allowed, and a note says so."""
         if key == "permission" and isinstance(rules, str):
             rules = {ALL: rules}
         for name, rule in rules.items() if isinstance(rules, dict) else ():
@@ -245,8 +243,7 @@ class _Tools:
     def _denied_by(self, key: str, names: list[str]) -> set[str]:
         """The tools that a role loses because its field `key` denies the tools called `names`. In trued, a tool is
         denied completely or not at all. A note says if `names` deny only a part of a tool, or if more is denied than
-        they name.
-        """
+        they name."""
         denied = set[str]()
         for tool in TOOLS:
             same_tool = [name for name in names if neutral_tool(name) == tool]

@@ -86,8 +86,7 @@ def neutral_tool(name: str) -> str:
 def is_denied(tool: str, names: Iterable[str]) -> bool:
     """Whether a role loses our `tool` because it may not use the tools called `names`. Each name stands for `tool` or
     for a part of it. Our tool `search` is lost if `names` deny every way to search. Any other tool is lost unless all
-    names stand for parts of it.
-    """
+    names stand for parts of it."""
     denied = {_word(name) for name in names}
     if tool == "search":
         return {"glob", "grep"} <= denied or "search" in denied
@@ -96,8 +95,7 @@ def is_denied(tool: str, names: Iterable[str]) -> bool:
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
     """Whether the denial of `names` costs a role more than was meant, because our `tool` is lost as a whole. False if
-    `names` contains `tool`, or every name that Claude Code or OpenCode has for `tool`.
-    """
+    `names` contains `tool`, or every name that Claude Code or OpenCode has for `tool`."""
     denied = {_word(name) for name in names}
     return tool not in denied and not any(
         {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)

@@ -111,8 +111,7 @@ def _sync_file(
     """Sync one file between the user's HOME and the agent's. `known` is the hash of the last content that both files
     had. Returns that hash after the sync, the events to record, and why a change by the agent was not copied back (""
     if there was no change, or if it was copied). `write_copy` writes the agent's copy; it is None after the agent has
-    ended, and then the copy stays as it is.
-    """
+    ended, and then the copy stays as it is."""
     user = Path(note.user, name)
     agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if agents_copy is None or users_file is None or agents_copy == users_file:

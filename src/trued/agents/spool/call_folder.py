@@ -219,8 +219,7 @@ def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dic
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
     """The attempts of a call, each with its number and folder, in the order of their starts. If the call continued with
-    a new order, after a wait or a question, the attempts of that order are included.
-    """
+    a new order, after a wait or a question, the attempts of that order are included."""
     folders = [path for path in spool.glob(f"{folder_name(key)}.*") if path.is_dir() and path.suffix[1:].isdigit()]
     return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
 

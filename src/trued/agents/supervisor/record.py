@@ -41,8 +41,7 @@ class CallRecord:
 
     def add_event(self, kind: str, **data: object) -> None:
         """Record one event. A command line in the event is also kept for the report. If events.jsonl is full or cannot
-        be written, the event is not written, but it still counts as a sign of life.
-        """
+        be written, the event is not written, but it still counts as a sign of life."""
         self.beats += 1
         if self.before_event is not None:
             self.before_event()
@@ -53,8 +52,7 @@ class CallRecord:
 
     def hide(self, name: str, values: Iterable[str]) -> None:
         """From now on, replace these values in everything that is recorded, kept or reported. `name` is shown in their
-        place.
-        """
+        place."""
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:

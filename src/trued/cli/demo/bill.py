@@ -28,8 +28,7 @@ class Bill:
     @property
     def complete(self) -> bool:
         """Whether the calls for which agents were started are exactly those that the journal has answers for. If not,
-        `repeated` cannot be trusted.
-        """
+        `repeated` cannot be trusted."""
         return bool(self.answered) and set(self.begun) == self.answered
 
 

@@ -85,7 +85,8 @@ class JournalQueries(ABC):
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
         """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
 
-        `lean`: without briefs. A reply keeps only the fields that claim a result, and the beginning of its `summary`.
+        `lean`: leave out briefs, and keep only some fields of each reply: those that claim a result, and the beginning
+        of `summary`.
         """
         return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
 
@@ -181,7 +182,7 @@ class JournalQueries(ABC):
         return [(row["run"], spending_of(row)) for row in self._select(statement, (since, workflow))]
 
     def past(self, role: str, agent: str) -> "list[Spend]":
-        """What the newest PAST finished calls of this role and agent used, in all runs, newest first."""
+        """What the newest finished calls of this role and agent used, in all runs, newest first; at most PAST calls."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._select(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [spend_of(row) for row in rows]
@@ -221,7 +222,7 @@ Store = TypeVar("Store", bound=JournalQueries)
 
 
 class RunQueries(Generic[Store]):
-    """The part of a journal that belongs to one run. `listen` is called with every event that is written."""
+    """The reads of one run's journal. `listen` is called with every event that is written."""
 
     def __init__(self, journal: Store, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen

@@ -105,8 +105,8 @@ def spending_of(row: Mapping[str, Any]) -> "Spend":
 class KnownSpends:
     """A cache of one run's spends, so that a long run reads only its new rows.
 
-    Rows are numbered in the order of writing, and a row that is written again gets a higher number. `read` notices if
-    somebody removed or renumbered rows by hand. Only the run's driver writes rows, and a run has only one driver.
+    Rows are numbered in the order of writing, and a row that is written again gets a higher number. Only the process
+    that drives the run writes rows. `read` notices if somebody removed or renumbered rows by hand.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,5 @@
-"""The journal in one SQLite file. Steps are synced before they count; events become durable with the next step."""
+"""The journal in one SQLite file. A recorded step is on the disk at once; an event is there after the next step at the
+latest."""
 
 import json
 import signal
@@ -238,7 +239,7 @@ class SqliteJournal(JournalQueries):
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
         """Hold the run's lock, so that only one process drives the run. Raises Busy if another process holds it.
-        `end_driver` is never called, because cancelling the run sends a signal to this process."""
+        `end_driver` is never called: when the run is cancelled, this process gets a signal instead."""
         with self._lock(run).hold():
             yield
 

@@ -64,8 +64,7 @@ def main() -> int:
 def read_order_secretly() -> dict[str, Any]:
     """Read the order, which contains the key. Processes that we start later cannot find the key: it is in no
     environment, they cannot read our memory, and we empty the file that is our stdin. Closing stdin would not be
-    enough, because the processes that started us have the file open, too.
-    """
+    enough, because the processes that started us have the file open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # The prctl above also hides our environment, so the supervisor cannot find us by the marker that it put there. The
