@@ -74,8 +74,8 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """The latest time in the credentials, in epoch seconds; 0 if they contain no time. Some files contain when the
-    credentials expire, others when they were last renewed. Either way, a renewed file has a later time."""
+    """The latest time in the credentials, in epoch seconds; 0 if they contain no time. Depending on the file, this is
+    when the credentials expire or when they were last renewed. Either way, a renewed file has a later time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

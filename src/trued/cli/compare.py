@@ -78,8 +78,8 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
-            help="A goal to run. With an existing comparison, or several existing runs, only their table is printed and "
-            "no agent is started.",
+            help="A goal to run. With an existing comparison, or several existing runs, only their table is printed, "
+            "and no agent is started.",
             show_default="this repository's newest comparison",
         ),
     ] = None,

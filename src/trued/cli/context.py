@@ -98,7 +98,8 @@ def newest(record: RunRecord, tip: str | None = None) -> str:
 
 
 def is_over(store: "RunStore", record: RunRecord) -> bool:
-    """Whether held-out cases may be shown: the run has ended, or waits for people and has no work left for agents."""
+    """Whether the run has ended, or waits for people and has no work left for agents. Only then may held-out cases be
+    shown."""
     ended = record.state == "waiting" and store.final_verdict(record.id) is not None
     if record.has_ended or not ended:
         return record.has_ended

@@ -149,7 +149,8 @@ class EndScreen:
         assert_never(wait.kind)
 
     def _need_to_look(self, waits: Sequence[Wait]) -> Need:
-        """One Need for all requirements that no check proves: look at the work, then accept them with one command."""
+        """One Need for all requirements that no check proves: it asks the person to look at the work, and its command
+        accepts them all."""
         run, names = self.record.id, [wait.requirement for wait in waits]
         rows = {row["id"]: row for row in self.ledger["requirements"]}
         bare = all(rows[name]["basis"] == "no check" for name in names if name in rows)

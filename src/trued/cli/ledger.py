@@ -172,8 +172,8 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
 
 
 def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """A line with the user's requirements file, if no agent wrote a check, and a line for each decision of a person
-    about the contract or the requirement."""
+    """A line that names the user's requirements file, if no agent wrote a check; then a line for each decision of a
+    person about the contract or the requirement."""
     contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
     sources = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     approvals = [

@@ -181,7 +181,7 @@ def _is_steered(was: _Scope, now: _Scope) -> bool:
 
 
 def _is_no_part_of_tests(node: ast.stmt) -> bool:
-    """Whether the statement has no effect in a test run: `if __name__ == …`, `if TYPE_CHECKING`."""
+    """Whether the statement has no effect in a test run, such as `if __name__ == …` and `if TYPE_CHECKING`."""
     return isinstance(node, ast.If) and not node.orelse and bool(_NOT_RUN.fullmatch(ast.unparse(node.test)))
 
 

@@ -115,8 +115,8 @@ class Transcript:
             self.stop = self.stop or Stop("budget", why)
 
     def set_quota(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
-        """Record how full a quota window of a subscription is, in per cent, and when it resets. Ignore a window that is
-        less full than the recorded one."""
+        """Record how full a quota window of a subscription is, in per cent, and when it resets. `closed`: the window is
+        full. Ignore a window that is less full than the recorded one."""
         full = 100.0 if closed else used
         if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
             return

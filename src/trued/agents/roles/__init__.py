@@ -51,8 +51,8 @@ def find_roles(
     our own format; broken files of other tools are listed in `troubles`.
 
     `project` is the repository's folder, `user` the folder of the user's settings, `home` the HOME in which other tools
-    keep their files, and `workflow` the role files of workflows. If a role exists both in our own format and in that of
-    another tool, ours is used. `allowed` says whether a file of the project may be read.
+    keep their files, and `workflow` the role files of workflows. If the project or the user has a role both in our own
+    format and in that of another tool, ours is used. `allowed` says whether a file of the project may be read.
     """
     ours = packaged_files()
     packaged = dict(_read_roles(ours, "packaged"))

@@ -198,7 +198,7 @@ class _Tools:
         return tools | {"read"} if tools else tools  # searching and editing imply reading
 
     def _denied(self) -> set[str]:
-        """Tools that the role loses, because they are denied completely. A pattern such as `Bash(rm *)` denies no
+        """Tools that the role loses because its file denies them completely. A pattern such as `Bash(rm *)` denies no
         tool."""
         names = list[str]()
         for name in _names(self.value.get("disallowedTools")):

@@ -56,7 +56,7 @@ class CallRecord:
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
-        """Redact the end of a stream's output `data`, append it to the file `name`, and return it."""
+        """Redact `data`, the end of a stream's output. Append the result to the file `name`, and return it."""
         # Redact before cutting: a cut could leave half a secret, and patterns do not match a half.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
         tail = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text

@@ -1,5 +1,5 @@
-"""The journal in one SQLite file. A recorded step is on the disk at once; an event is there after the next step at the
-latest."""
+"""The journal in one SQLite file. A step is durable as soon as it is recorded, an event only when the next step is
+recorded."""
 
 import json
 import signal

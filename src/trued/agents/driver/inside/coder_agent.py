@@ -174,8 +174,8 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. If its file is unreadable, the file is set aside and the session counts as lost:
-        commands of the model could have overwritten the file."""
+        """Whether the session exists. If the session's file is unreadable, because a command of the model may have
+        overwritten it, set the file aside and return False."""
         try:
             return bool(self._history())
         except (OSError, ValueError):
