@@ -198,8 +198,8 @@ def _session(settings: Settings) -> Diagnosis:
 
 
 def _home(home: Path) -> Diagnosis:
-    """Whether the state folder is writable and private. If it does not exist yet, it is not created: its nearest
-    existing parent is tested."""
+    """Whether the state folder is writable and private. If the folder does not exist yet, its nearest existing parent
+    is tested instead, and nothing is created."""
     fix = "set TRUED_HOME to a folder that you can write to"
     folder = _nearest(home)
     try:

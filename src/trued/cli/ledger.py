@@ -252,7 +252,7 @@ def _circumstances(evidence: dict[str, Any]) -> dict[str, str]:
 
 
 def _results(evidence: dict[str, Any]) -> tuple[object, ...]:
-    """What a check's run found, without its duration. If it equals that of the run before, it is not printed again."""
+    """What a check's run found, without its duration. If two runs found the same, it is printed only once."""
     tried = sorted((case["id"], case["outcome"], case["kind"], case.get("detail", "")) for case in evidence["tried"])
     return evidence["check"], evidence["side"], evidence["why_void"], evidence["exit_code"], tried
 

@@ -63,7 +63,7 @@ def page(
 ) -> None:
     """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends the page; runs continue.
 
-    It listens on this machine only; from another one, use ssh -L with the same port. The browser logs in
+    The page listens on this machine only; from another machine, use ssh -L with the same port. The browser logs in
     with a file that only your account can read; it works once, within a minute. Press Enter here to open the page
     again. Decisions that need your approval are confirmed in this terminal.
     """

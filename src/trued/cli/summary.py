@@ -115,7 +115,7 @@ def ledger_lines(
 
 
 def headline(end: EndScreen, state: str = "", *, usage: str = "") -> Text:
-    """The run in one line: state, grade, how much is met, where the work is, and what it took."""
+    """The run in one line: state, grade, how much is met, where the work is, and `usage`."""
     record, ledger_data, state = end.record, end.ledger, state or end.record.state
     number = len(ledger_data["requirements"])
     grade = (

@@ -133,8 +133,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
 
 
 def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
-    """Refuse the first given option of these, because it has no effect with `where`. Ignoring it silently would
-    mislead."""
+    """Refuse the first of these options that was given: it would have no effect. `where` says when, such as "without a
+    receipt"."""
     if ineffective := [flag for flag, value in options.items() if value]:
         raise BadInput(f"{ineffective[0]} has no effect {where}", then=f"leave out {ineffective[0]}")
 

@@ -82,8 +82,8 @@ def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, togethe
 
 
 def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
-    """The inputs of the variants, in the same order. If a workflow cannot read the goal itself (a ticket in a tracker,
-    a file that is not a plan), its goal is the text that another variant's workflow read."""
+    """The inputs of the variants, in the order of `variants`. If a workflow cannot read the goal itself (a ticket in a
+    tracker, a file that is not a plan), its goal is the text that another variant's workflow read."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _reading_order(variants[number].request)):

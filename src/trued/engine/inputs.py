@@ -1,4 +1,5 @@
-"""Request: what a person asks for on the command line. Inputs: all that a run starts with, as its journal keeps it."""
+"""Request: what a person asks for on the command line. Inputs: everything that a run starts with, as the journal stores
+it."""
 
 from pathlib import Path
 from typing import Any

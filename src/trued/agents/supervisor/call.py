@@ -37,7 +37,7 @@ class Stopwatch:
 
     @property
     def ended(self) -> float:
-        """The time at which it ends if it ends now: the start plus the time that has passed. Never before the start."""
+        """`began` plus the time that has passed since then: the end, if the work ends now. Never before `began`."""
         return self.began + max(0.0, self.ticks() - self._start)
 
 

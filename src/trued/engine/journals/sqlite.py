@@ -97,7 +97,7 @@ MIGRATIONS = (
 
 
 class SqliteJournal(JournalQueries):
-    """The journal of all runs of one TRUED_HOME. `of(run)` is the part that this run may write."""
+    """The journal of all runs of one TRUED_HOME. `of(run)` returns what that one run may write."""
 
     _dialect = Dialect(number="rowid", position="instr", role="json_extract(data, '$.role')", lean=LEAN, bare=BARE)
 
