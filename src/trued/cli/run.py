@@ -253,7 +253,7 @@ def check_workers_of_queue(hub: str, queue: str, inputs: Inputs) -> None:
 
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
     """This repository's newest unfinished run; outside a repository, the only unfinished run on this machine. Raises
-    BadInput if there is none or, outside a repository, more than one."""
+    BadInput if there is none or, outside a repository, more than one. `verb`: the command, for the error's text."""
     repository = top_of(Path.cwd())
     runs = runs_of(store, repository)
     open_runs = [record for record in runs if not record.has_ended]

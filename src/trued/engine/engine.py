@@ -185,8 +185,9 @@ class Engine:
     ) -> RunRecord:
         """Continue a run.
 
-        `more`: higher limits. `rounds`: further rounds for a run that ended without a proof. `who`: the person who
-        gives these limits and rounds. `reopened`: ids of failed features, stories or tasks to work on again.
+        `yes`, `wait`: as the options of `trued resume`. `more`: higher limits. `rounds`: further rounds for a run that
+        ended without a proof. `who`: the person who gives these limits and rounds. `reopened`: ids of failed features,
+        stories or tasks to work on again.
 
         A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run that can
         be continued (`is_continuable`).

@@ -68,7 +68,8 @@ CLOCK = lazy_regex(
 
 
 def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
-    """When the provider accepts requests again, in epoch seconds; 0 if the text contains no plausible time."""
+    """When the provider accepts requests again, in epoch seconds; 0 if the text contains no plausible time. `zone`: the
+    time zone of times that name none."""
     readers: tuple[Callable[[str, float], Iterator[float]], ...] = (
         *(_stamps, _numbers, _durations),
         *(partial(_clocks, zone=zone), _planned_retries),

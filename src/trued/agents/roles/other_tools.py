@@ -87,7 +87,8 @@ class RoleReading:
 
 def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
     """Read one file. The result contains no role if the file switches its role off, or if the other tool does not treat
-    the file as an agent. Raises BadInput if the file cannot be used."""
+    the file as an agent. Raises BadInput if the file cannot be used. `stem`: the role's name if the file contains
+    none."""
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:

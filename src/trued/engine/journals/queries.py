@@ -91,12 +91,13 @@ class JournalQueries(ABC):
         return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
 
     def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> list[Event]:
-        """The newest `limit` events of a run, oldest first. `before`: only events before this id; 0 for all."""
+        """The newest `limit` events of a run, oldest first. `before`: only events before this id; 0 for all. `lean`: as
+        in `events`."""
         where, values = ("run = ? and id < ?", (run, before)) if before else ("run = ?", (run,))
         return self._events(where, values, limit=limit, newest=True, lean=lean)
 
     def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
-        """The events of a run that have one of these kinds, oldest first."""
+        """The events of a run that have one of these kinds, oldest first. `lean`: as in `events`."""
         return self._events(f"run = ? and kind in ({_marks(kinds)})", (run, *kinds), lean=lean)
 
     def events_of_call(self, run: str, key: str) -> list[Event]:

@@ -194,7 +194,7 @@ class SqliteJournal(JournalQueries):
         db.execute("commit")
 
     def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> int:
-        """Write in one transaction; return the id of an inserted row."""
+        """Write in one transaction; return the id of an inserted row. `sync`: the write is durable at once."""
         with self.writing(self._synced if sync else self._unsynced) as db:
             return db.execute(statement, values).lastrowid or 0
 
