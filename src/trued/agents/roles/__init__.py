@@ -93,7 +93,8 @@ def _add(
     role_set: RoleSet, own_roles: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
 ) -> None:
     """Add the roles of one level, such as the project's; they replace roles of the same name that were added before.
-    `others` are role files of other tools, which are used only if `own_roles` has no role of the same name."""
+    `others` are role files of other tools, which are used only if `own_roles` has no role of the same name. A link that
+    leads out of the folder `inside` is an error."""
     level_roles: dict[str, Role] = dict(own_roles)
     broken: dict[str, BadInput] = {}
     for file in others:
