@@ -40,8 +40,8 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The content, parsed as a JSON object; None if it is no JSON object. An object counts as none if it is nested too
-    deeply, or contains a duplicate key or NaN, which not all parsers read alike."""
+    """The content, parsed as a JSON object; None if it is not a JSON object. None also for an object that not all
+    parsers read alike: nested too deeply, or with a duplicate key or NaN."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
@@ -74,8 +74,8 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """The latest time in the credentials, in epoch seconds; 0 if they contain no time. Some files contain when the
-    credentials expire, others when they were last renewed. Either way, a renewed file has a later time."""
+    """The latest time in the credentials, in epoch seconds; 0 if they contain no time. Depending on the file, this is
+    when the credentials expire or when they were last renewed. Either way, a renewed file has a later time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

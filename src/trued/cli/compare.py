@@ -78,8 +78,8 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
-            help="A goal to run. Or a comparison, or several runs, that exist already: prints their table and starts "
-            "no agent.",
+            help="A goal to run. With an existing comparison, or several existing runs, only their table is printed, "
+            "and no agent is started.",
             show_default="this repository's newest comparison",
         ),
     ] = None,
@@ -195,9 +195,9 @@ def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The workflows to run: those in `named`. If none is named: only the default workflow if `casts` names agents to
-    compare, otherwise the default workflow (for a goal in words, that of a plan) and the baseline. None stands for the
-    input's default workflow."""
+    """The workflows to run; None stands for the input's default workflow. If the user named workflows, these are
+    `named`. If the user only named agents to compare (`casts`), the only workflow is None. Otherwise there are two:
+    None (for a goal in words, the default workflow of a plan) and the baseline."""
     if named or casts:
         return list(named) or [None]
     baseline = next(workflow.name for workflow in descriptors() if workflow.is_baseline)
@@ -228,7 +228,7 @@ def _agents_text(cast: str) -> str:
 
 
 class ComparedSideBySide(SideBySide):
-    """Prints the events of all runs, one plain line for each, which begins with the run's name in the comparison."""
+    """Prints one plain line for each event of any run. The line begins with the run's name in the comparison."""
 
     def __init__(self, store: RunStore, names: Mapping[str, str]) -> None:
         super().__init__(store)

@@ -50,8 +50,8 @@ def repository_here(folder: Path, then: str = "change into one, or pass --repo D
 
 def selected_run(store: "RunStore", name: str | None) -> RunRecord:
     """The run whose id is `name` or begins with it. If `name` is None: the only run on this machine, or else the newest
-    run of the repository that contains the current folder. Raises BadInput if there is no such run, or if the beginning
-    fits several."""
+    run of the repository that contains the current folder. Raises BadInput if there is no such run, or if the ids of
+    several runs begin with `name`."""
     if name == "":  # probably an unset variable in a script: refuse it instead of picking the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:
@@ -86,8 +86,9 @@ def branch_tip(record: RunRecord) -> str:
 def newest(record: RunRecord, tip: str | None = None) -> str:
     """The run's newest commit; "" before its first commit.
 
-    It is the tip of the run's branch if the tip descends from the recorded head, and otherwise that head. The tip can
-    be newer, because a killed engine may not have recorded its last commit. `tip`: the tip, if the caller knows it.
+    It is the tip of the run's branch if the tip descends from the recorded head; otherwise it is the recorded head. The
+    tip can be newer, because a killed engine may not have recorded its last commit. `tip`: the tip, if the caller knows
+    it.
     """
     tip = branch_tip(record) if tip is None else tip
     known = record.head or record.base
@@ -98,7 +99,8 @@ def newest(record: RunRecord, tip: str | None = None) -> str:
 
 
 def is_over(store: "RunStore", record: RunRecord) -> bool:
-    """Whether held-out cases may be shown: the run has ended, or waits for people and has no work left for agents."""
+    """Whether the run has ended, or waits for people and has no work left for agents. Only then may held-out cases be
+    shown."""
     ended = record.state == "waiting" and store.final_verdict(record.id) is not None
     if record.has_ended or not ended:
         return record.has_ended

@@ -91,8 +91,8 @@ def _project(top: Path, settings: Settings) -> Diagnosis:
 
 
 def _agents(settings: Settings, top: Path | None) -> Iterator[Diagnosis]:
-    """A line for each installed agent, and one line about the roles. It says which agents would play the roles, what is
-    wrong with a role, or how to get an agent if none is ready."""
+    """A line for each installed agent, and a last line about the roles. The last line says which agents would play the
+    roles, what is wrong with a role, or how to get an agent if none is ready."""
     statuses = agents.installed_agents(settings, os.environ)
     installed = [status for status in statuses if status.name in agents.PREFERRED and not status.missing]
     for status in installed:
@@ -198,8 +198,8 @@ def _session(settings: Settings) -> Diagnosis:
 
 
 def _home(home: Path) -> Diagnosis:
-    """Whether the state folder is writable and private. If it does not exist yet, it is not created: its nearest
-    existing parent is tested."""
+    """Whether the state folder is writable and private. If the folder does not exist yet, its nearest existing parent
+    is tested instead, and nothing is created."""
     fix = "set TRUED_HOME to a folder that you can write to"
     folder = _nearest(home)
     try:

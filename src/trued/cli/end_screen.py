@@ -54,8 +54,8 @@ class EndScreen:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The requirements, except those that only take the lowest grade of their parts: the parts are listed
-        themselves."""
+        """The requirements that the screen lists. A requirement that only has the lowest grade of its parts is left
+        out, because its parts are in the list."""
         return [row for row in self.ledger["requirements"] if row["basis"] != "parts"]
 
     @property
@@ -149,7 +149,8 @@ class EndScreen:
         assert_never(wait.kind)
 
     def _need_to_look(self, waits: Sequence[Wait]) -> Need:
-        """One Need for all requirements that no check proves: look at the work, then accept them with one command."""
+        """One Need for all requirements that no check proves: it asks the person to look at the work, and its command
+        accepts them all."""
         run, names = self.record.id, [wait.requirement for wait in waits]
         rows = {row["id"]: row for row in self.ledger["requirements"]}
         bare = all(rows[name]["basis"] == "no check" for name in names if name in rows)

@@ -74,7 +74,7 @@ def _call_facts(event: JournalEvent) -> str | None:
 
 
 def _start_facts(event: JournalEvent) -> str | None:
-    """The facts about a run's beginning, or about the server that the engine found; None for other events."""
+    """The facts in the event that a run began, or that a server was found; None for other events."""
     if isinstance(event, run.RunBegan):
         facts = (f"branch {line(event.branch)}" if event.branch else "", f"sandbox {line(event.level)}")
         return ", ".join(filter(None, (f"{line(event.title, LENGTH)} ({line(event.workflow)})", *facts)))

@@ -67,7 +67,7 @@ def tokens(number: int, *, estimated: bool) -> str:
 
 
 def spent(usd: float, known: str = "") -> str:
-    """A sum that was spent; "" if there was none."""
+    """A sum that was spent, marked by how it is known (see `money`); "" if nothing was spent."""
     return money(usd, known) if usd else ""
 
 

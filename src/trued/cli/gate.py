@@ -263,8 +263,8 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
 
 
 def _answer_to_error(call: HookCall, error: TruedError) -> dict[str, str]:
-    """The answer of a gate that cannot judge. It never blocks: it only shows the error to the user. At the beginning of
-    a turn or an agent, the answer is empty."""
+    """The answer of a gate that cannot judge. It never blocks. It shows the error to the user, but is empty when a turn
+    or an agent has only just begun."""
     if call.event in claude_stop.BEGINNINGS:
         return {}
     return {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}

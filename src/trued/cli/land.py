@@ -145,9 +145,9 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult, *
 
 
 def branch_hint(record: RunRecord, landing: LandingResult, *, whole: bool) -> str:
-    """The sentence that says how to remove the run's branch, or why to keep it if only a part of the work has landed.
-    `whole`: all of the work has landed. After a rebase, the landed commit does not contain the branch's commit: `git
-    branch -d` would refuse, so the sentence says -D."""
+    """The sentence that says how to remove the run's branch, or why to keep it. `whole`: all of the work has landed. If
+    only a part has landed, the branch is kept. After a rebase, the sentence says `git branch -D`: git would refuse -d,
+    because the landed commit does not contain the branch's commit."""
     if not whole and landing.commit != record.head:
         return "the run's branch is kept: the rest of the work is only there"
     contained = landing.commit == record.head or landing.how == MERGED

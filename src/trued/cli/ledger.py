@@ -172,8 +172,8 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
 
 
 def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """A line with the user's requirements file, if no agent wrote a check, and a line for each decision of a person
-    about the contract or the requirement."""
+    """A line that names the user's requirements file, if no agent wrote a check; then a line for each decision of a
+    person about the contract or the requirement."""
     contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
     sources = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     approvals = [
@@ -210,7 +210,8 @@ def _print_evidence(
 ) -> None:
     """Print one run of a check: command, sandbox, interpreter, and the result of each case.
 
-    `before`: the check run printed before this one; facts that both share are not printed again.
+    `before`: the check run printed before this one; facts that both share are not printed again. `known`: the cases of
+    each check, by the check's hash.
     """
     held = ", held out" if evidence["held_out"] else ""
     skipped = f", {evidence['skipped']} skipped" if evidence.get("skipped") else ""
@@ -251,7 +252,7 @@ def _circumstances(evidence: dict[str, Any]) -> dict[str, str]:
 
 
 def _results(evidence: dict[str, Any]) -> tuple[object, ...]:
-    """A check run's results without its time, to compare two runs: equal results are not printed again."""
+    """What a check's run found, without its duration. If two runs found the same, it is printed only once."""
     tried = sorted((case["id"], case["outcome"], case["kind"], case.get("detail", "")) for case in evidence["tried"])
     return evidence["check"], evidence["side"], evidence["why_void"], evidence["exit_code"], tried
 

@@ -161,9 +161,9 @@ class LiveTree:
         self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
-        """Print for good the rows that will no longer change. These are all rows of a scope in which nothing is
-        running, unless it is the latest scope, and the first finished rows of a long scope. `everything`: print all
-        rows, as before a question and at the end."""
+        """Print for good the rows that will no longer change: the finished rows at the beginning of a long scope, and
+        all rows of a scope that has nothing running and is not the latest. `everything`: print all rows, as before a
+        question and at the end."""
         if everything:
             self._seen.settle()
         for scope, names in self._unprinted_rows():

@@ -216,8 +216,8 @@ def logs(
 def watch(run: RunName = None, as_json: AsJson = False) -> None:
     """Watch a run that another terminal drives: the same tree, until the run ends or halts.
 
-    Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run without a driver is shown
-    as it is. With --json the run is printed when it has ended, as by `trued show --json`.
+    Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run that no process drives is
+    shown as it is. With --json the run is printed when it has ended, as by `trued show --json`.
     """
     with open_store() as store:
         watch_run(store, selected_run(store, run), as_json=as_json)

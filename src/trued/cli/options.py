@@ -32,7 +32,7 @@ YesOption = Annotated[
     bool,
     typer.Option(
         "--yes",
-        help="Answer yes whenever the run asks whether to continue: after a chunk, with a proposed plan, or although"
+        help="Answer yes whenever the run asks whether to continue: after a chunk, after it proposes a plan, or if"
         " something cannot be judged here. This approves nothing.",
     ),
 ]
@@ -193,7 +193,7 @@ class SafetyOptions:
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Where a run starts (repository, branch of an earlier run), and who watches and drives it."""
+    """Where a run starts (repository, branch of an earlier run), and who watches and drives the run."""
 
     branch: Annotated[
         str,
@@ -296,8 +296,8 @@ class ComparedOptions:
 
 
 def _given_settings(options: Any, *others: str) -> dict[str, Any]:
-    """The value of each option, by the option's name, which is also the name of a setting. None for an option that was
-    not given. `others`: options that are left out, because no setting has their name."""
+    """Setting → value, for each option that has a setting of the same name; None for an option that has its default.
+    `others`: the options without such a setting, which are left out."""
     values = {
         option.name: (getattr(options, option.name), option.default)
         for option in fields(options)

@@ -52,7 +52,7 @@ def page(
         str,
         typer.Option(
             metavar="NAME",
-            help="127.0.0.1, for a browser that does not know names under localhost; only with --look.",
+            help="127.0.0.1, if the browser does not know names under localhost; only with --look.",
             show_default="a random name under localhost",
         ),
     ] = "",
@@ -63,7 +63,7 @@ def page(
 ) -> None:
     """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends the page; runs continue.
 
-    It listens on this machine only; from another one, use ssh -L with the same port. The browser logs in
+    The page listens on this machine only; from another machine, use ssh -L with the same port. The browser logs in
     with a file that only your account can read; it works once, within a minute. Press Enter here to open the page
     again. Decisions that need your approval are confirmed in this terminal.
     """
@@ -112,7 +112,8 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
 @contextlib.contextmanager
 def page_beside(wanted: bool) -> Iterator[None]:
     """If `wanted`, serve the page from a separate process for one `with` block. The run in that block uses this
-    terminal, so the page cannot ask for confirmation here. It shows a command to run for each decision instead."""
+    terminal, so the page cannot ask for confirmation here. Instead, the page shows a command to run for each
+    decision."""
     if not wanted:
         yield
         return

@@ -173,8 +173,8 @@ def amend(  # noqa: PLR0913  a flag is a parameter
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Add what the final verdict lists as outside the contract: a criterion's id, a feature's id for "
-            "all its criteria, or `all`; repeatable.",
+            help="Add a criterion that the final verdict lists as outside the contract. ID is a criterion, a feature "
+            "(adds all its criteria), or `all`; repeatable.",
         ),
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,

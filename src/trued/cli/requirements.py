@@ -156,9 +156,9 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     """The requirements with the checks that may count as the user's own, and a reason for each requirement or check
     that is left out.
 
-    A requirement without such a check is left out, unless it covers an exported requirement or is a part of one. Then
-    it is exported with a manual check, because it would otherwise seem to be proven with the other requirement. Raises
-    BadInput if no check may count as the user's own.
+    A requirement that has no such check is left out, with one exception: if it covers an exported requirement, or is a
+    part of one, it is exported with a manual check. Otherwise it would seem to be proven together with the other
+    requirement. Raises BadInput if no check may count as the user's own.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

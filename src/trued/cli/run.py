@@ -197,7 +197,7 @@ def resume(
 
 
 def _refuse_options_of_driver(run_id: str, *, yes: bool, wait: bool | None) -> None:
-    """Refuse --yes and --wait for a run that workers drive: only a process that drives the run can follow them."""
+    """Refuse --yes and --wait for a run of a worker: a worker uses the options that the run was started with."""
     if yes or wait is not None:
         what = f"workers drive run {run_id} with the options that it was started with"
         raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
@@ -253,7 +253,7 @@ def check_workers_of_queue(hub: str, queue: str, inputs: Inputs) -> None:
 
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
     """This repository's newest unfinished run; outside a repository, the only unfinished run on this machine. Raises
-    BadInput if there is none or, outside a repository, more than one."""
+    BadInput if there is none or, outside a repository, more than one. `verb`: the command, for the error's text."""
     repository = top_of(Path.cwd())
     runs = runs_of(store, repository)
     open_runs = [record for record in runs if not record.has_ended]
@@ -367,8 +367,8 @@ def drive(
 
 
 def _choice_sentence(goal: str, record: RunRecord) -> str:
-    """A sentence: which workflow was chosen for a file or a goal in words, and how to get another workflow. "" for any
-    other goal, such as a ticket's key. Also "" if the settings name a workflow."""
+    """The sentence that names the chosen workflow and how to choose another one. "" if the settings name a workflow, or
+    if the goal is neither a file nor built by the default workflow for words."""
     settings = load_settings({}, os.environ, Path(record.repository), user_config(os.environ))
     if "workflow" in settings.model_fields_set:
         return ""

@@ -1,4 +1,4 @@
-"""The lines that a workflow adds about its run: what is planned, what is being worked on, the result. Also the run's
+"""The lines that a workflow adds about its run (what is planned, what is being worked on, the result), and the run's
 usage in one line."""
 
 from collections.abc import Iterator

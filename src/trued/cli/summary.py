@@ -115,7 +115,7 @@ def ledger_lines(
 
 
 def headline(end: EndScreen, state: str = "", *, usage: str = "") -> Text:
-    """The run in one line: state, grade, how much is met, where the work is, and what it took."""
+    """The run in one line: state, grade, how much is met, where the work is, and `usage`."""
     record, ledger_data, state = end.record, end.ledger, state or end.record.state
     number = len(ledger_data["requirements"])
     grade = (
@@ -165,7 +165,8 @@ def _branch_text(record: RunRecord) -> str:
 def contract_lines(
     store: RunStore, record: RunRecord, contract: Contract, *, console: Console | None = None, cases: bool = False
 ) -> None:
-    """Print the contract, for a person to read before money is spent or before they approve it."""
+    """Print the contract, for a person to read before money is spent or before they approve it. `cases`: print the
+    cases, too."""
     console = console or out()
     for requirement in contract.requirements:
         for text in _requirement(requirement, cases=cases):

@@ -143,7 +143,7 @@ async def read_line(prompt: str) -> str | None:
 
 def ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
     """A person's name and reason. If one of them is not given, ask for it. Raises BadInput if the reason is empty, the
-    input ends, or the name is a yes or no."""
+    input ends, or the name is an answer such as "yes"."""
     import asyncio  # imported here, because only asking at a terminal needs it
 
     name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))

@@ -100,7 +100,9 @@ def verify(  # noqa: PLR0913 - one parameter per option
     ] = "",
     key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With RECEIPT: the public key that must have signed it.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="With RECEIPT: the public key that must have signed the receipt.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -131,7 +133,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
 
 
 def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
-    """Refuse the first of these options that is given. An option that is silently ignored would mislead."""
+    """Refuse the first of these options that was given: it would have no effect. `where` says when, such as "without a
+    receipt"."""
     if ineffective := [flag for flag, value in options.items() if value]:
         raise BadInput(f"{ineffective[0]} has no effect {where}", then=f"leave out {ineffective[0]}")
 

@@ -190,7 +190,7 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
-    """The arguments of the BadInput to raise if no agent can start. The error says how to get one, and what works
+    """The arguments of the BadInput to raise if no agent can start: what is wrong, how to get an agent, and what works
     without. `lacking`: the roles without an agent; empty if the user named no agents at all."""
     installed = [agent for agent in seen if agent.name in PREFERRED and not agent.missing]
     if installed:

@@ -86,7 +86,7 @@ def _superseded_in(path: str, superseded: Collection[str]) -> set[str]:
 
 
 def _is_covered(path: str, name: str, superseded: Collection[str]) -> bool:
-    """Whether this method belongs to a superseded class."""
+    """Whether this function or method is in a superseded class."""
     return any(name.startswith(f"{one}.") for one in _superseded_in(path, superseded))
 
 
@@ -181,7 +181,7 @@ def _is_steered(was: _Scope, now: _Scope) -> bool:
 
 
 def _is_no_part_of_tests(node: ast.stmt) -> bool:
-    """Whether the statement has no effect in a test run: `if __name__ == …`, `if TYPE_CHECKING`."""
+    """Whether the statement has no effect in a test run, such as `if __name__ == …` and `if TYPE_CHECKING`."""
     return isinstance(node, ast.If) and not node.orelse and bool(_NOT_RUN.fullmatch(ast.unparse(node.test)))
 
 
@@ -241,8 +241,8 @@ def _is_grown(old: ast.AST, new: ast.AST) -> bool:
 
 
 def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield each name that an import in the scope binds, with the module and name that it stands for. `import a` and
-    `import a.b` both bind `a`, and yield "" with it."""
+    """Yield each name that an import in the scope binds, with its source: a module, or a module and a name. The source
+    is "" for `import a` and `import a.b`, which both bind `a`."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Import):
             yield from ((one.asname or one.name.split(".")[0], one.name if one.asname else "") for one in node.names)
@@ -252,8 +252,8 @@ def _imports(scope: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    """The plain names that an assignment binds; [] if it also assigns something else (an attribute, an item). [] for
-    any other statement."""
+    """The plain names that an assignment binds. [] if it also assigns to an attribute or an item, and for any other
+    statement."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     return names if len(names) == len(targets) else []

@@ -187,7 +187,7 @@ async def _sealed(
     fresh: list[Path],
     tell: Emit,
 ) -> Contract:
-    """Seal the changed requirements. `fresh`: the files that they were read from."""
+    """Seal `asked`, the requirements after the change. `fresh`: the files that `asked` was read from."""
     asked = await with_server(asked, partial(find_server, workspace, asked.environment, emit=tell))
     guards = list(contract.guards)
     if change.requirements or change.keep or change.criteria:

@@ -58,7 +58,7 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
 
 
 def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
-    """Grade the run again if it has a final verdict and nobody drives it; return its record. If the workflow has to
+    """Grade the run again if it has a final verdict and no process drives it. Return its record. If the workflow has to
     process the decision first, the run waits until it is resumed."""
     verdict = store.verdict(record.id) if store.final_verdict(record.id) else None
     record = store.journal.run(record.id)
@@ -120,8 +120,8 @@ def _check_name_and_reason(decision: Decision) -> None:
 
 
 def _check_decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
-    """Raise BadInput for a second decision on the same requirement, unless `instead` is true, and for approving a
-    requirement that is refuted or already proven."""
+    """Raise BadInput if the decision cannot be recorded. A requirement that is refuted or already proven cannot be
+    approved. A second decision on the same requirement needs `instead`."""
     name = given.requirement
     said = [approval for approval in store.approvals(record.id) if approval.requirement == name and not approval.stale]
     if said and not instead:

@@ -14,8 +14,8 @@ MOST = 4000  # maximum length, in characters: a comment is a few sentences; long
 def record_comment(
     store: RunStore, record: RunRecord, text: str, *, who: str, to: str = "", now: bool = False, way: Way = "command"
 ) -> Comment:
-    """Record a comment. `to`: a role or a call; "" is every role. The comment goes into the next brief; with `now`, a
-    running call is stopped and continues with the comment.
+    """Record a comment, which goes into the next brief. With `now`, a running call is stopped and continues with the
+    comment. `to`: a role or a call; "" is every role. `way`: how the person sent the comment.
 
     Raises BadInput for a run that has ended, an empty or very long text, an unknown role or call, and for a role that
     writes cases: cases come from the requirements only.

@@ -82,8 +82,8 @@ def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, togethe
 
 
 def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
-    """The inputs of the variants, in the same order. If a workflow cannot read the goal itself (a ticket in a tracker,
-    a file that is not a plan), its goal is the text that another variant's workflow read."""
+    """The inputs of the variants, in the order of `variants`. If a workflow cannot read the goal itself (a ticket in a
+    tracker, a file that is not a plan), its goal is the text that another variant's workflow read."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _reading_order(variants[number].request)):
@@ -104,7 +104,7 @@ def _reading_order(request: Request) -> int:
 
 
 def _takes(request: Request) -> Input | None:
-    """The kind of input of the workflow that the request names; None if the request names no workflow."""
+    """The kind of input that the request's workflow reads; None if the request names no workflow."""
     return descriptor(request.workflow).takes if request.workflow else None
 
 

@@ -49,7 +49,8 @@ def comparisons(store: RunStore) -> list[Comparison]:
 
 
 def find_comparison(store: RunStore, name: str) -> Comparison | None:
-    """The comparison with the id `name`, or the only one whose id begins with `name`; None if none or several do."""
+    """The comparison whose id is `name`, or the only one whose id begins with `name`. None if there is no such
+    comparison, or several."""
     every = comparisons(store)
     fitting = [comparison for comparison in every if comparison.id == name] or [
         comparison for comparison in every if name and comparison.id.startswith(name)

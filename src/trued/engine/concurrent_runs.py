@@ -40,9 +40,9 @@ async def resume_runs(
 
 
 async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> EndedRuns:
-    """Await all runs. If one fails, the others continue. `trued cancel` sends a signal, which ends the cancelled runs.
-    If no run was cancelled, a signal ends all runs. An error that is no TruedError is raised when all runs have
-    ended."""
+    """Await all runs. If one fails, the others continue. `trued cancel` sends a signal, which ends only the runs that
+    were marked as cancelled; if none was, a signal ends all runs. An error that is no TruedError is raised when all
+    runs have ended."""
     tasks = [(record.id, asyncio.create_task(driving)) for record, driving in work]
     with call_on_signals(lambda: _stop(engine, tasks)):
         ended = await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)

@@ -32,7 +32,7 @@ def continuations(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
 
 
 def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
-    """Commands that a person may want next when nobody drives the run, each with what it does."""
+    """Commands that a person may want next, each with what it does; [] while the run is at work."""
     name = record.id
     look = [(f"trued diff {name}", "shows the work")]
     resume = f"trued resume {name}"
@@ -61,15 +61,16 @@ def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
 
 
 def editable_copy(store: RunStore, record: RunRecord) -> Path | None:
-    """The live copy of the file in which people may write while the run lasts; None if the copy does not exist yet."""
+    """The file that people may edit while the run lasts; None if it does not exist yet, or if the workflow has no such
+    file."""
     workflow = descriptor(record.workflow)
     place = _copies(store, record).place(workflow.editable) if workflow.editable else None
     return place if place and place.is_file() else None
 
 
 def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
-    """Reopen parts of the work by editing the live copy of the file that lists them. Raises BadInput for an unknown
-    name, and for a run whose workflow or state does not allow reopening."""
+    """Reopen parts of the work by marking them as open in the run's editable file. Raises BadInput for an unknown name,
+    and for a run whose workflow or state does not allow reopening."""
     workflow = descriptor(record.workflow)
     if not workflow.reopen:
         raise BadInput(f"a run of {workflow.name} has no part that can be reopened", then="leave out --reopen")
@@ -87,9 +88,9 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
-    """Whether an ended run can be driven again. It can if it ended as "not proven", and either a person has edited the
-    file that the run works from, or a plain `trued resume RUN` continues it. Raises BadInput if a person has edited the
-    file of a run in any other state."""
+    """Whether an ended run can be driven again: `continuations` suggests a plain `trued resume RUN`, or the run ended
+    as "not proven" and a person has edited its file since. Raises BadInput if a person has edited the file of a run in
+    any other state."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in continuations(store, record))
     if record.state in CONTINUABLE:

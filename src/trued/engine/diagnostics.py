@@ -10,7 +10,8 @@ from trued.workspace.sandbox.levels import check_agent_network, choose_level, re
 
 
 def agent_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
-    """The agents' sandbox level under these settings, and which parts of the person's session they could reach."""
+    """The agents' sandbox level under these settings, and the kinds of sockets of the person's session that agents
+    could reach."""
     level = choose_level(settings.sandbox, allow_unsandboxed=True)
     return level, reachable_sockets(Confinement(level=level, network=settings.network, readable=settings.readable))
 

@@ -39,8 +39,8 @@ async def drive_workflow(
 ) -> DriveEnd:
     """Run the workflow to its end and return how it ended.
 
-    `is_cancelled`: whether somebody cancelled the run. `must_end`: set when the run's driver has to end. `alone`: this
-    process drives no other run, so signals are handled here; otherwise `concurrent_runs` handles them.
+    `is_cancelled`: whether somebody cancelled the run. `must_end`: set when this process may no longer drive the run.
+    `alone`: this process drives no other run, so signals are handled here; otherwise `concurrent_runs` handles them.
     """
     states = {**STATE_OF_ERROR, PlanOnly: "planned"}
     try:

@@ -185,8 +185,9 @@ class Engine:
     ) -> RunRecord:
         """Continue a run.
 
-        `more`: higher limits. `rounds`: further rounds for a run that ended without a proof. `who`: the person who
-        gives these limits and rounds. `reopened`: ids of failed features, stories or tasks to work on again.
+        `yes`, `wait`: as the options of `trued resume`. `more`: higher limits. `rounds`: further rounds for a run that
+        ended without a proof. `who`: the person who gives these limits and rounds. `reopened`: ids of failed features,
+        stories or tasks to work on again.
 
         A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run that can
         be continued (`is_continuable`).
@@ -239,8 +240,8 @@ class Engine:
         return record
 
     async def cancel(self, run_id: str) -> RunRecord:
-        """End a run for good, and stop its agents. Its work stays on its branch and rescue refs. Raises Busy if the
-        run's driver does not end in time."""
+        """End a run for good, and stop its agents. The work stays on the run's branch and in its rescue refs. Raises
+        Busy if the process that drives the run does not end in time."""
         record = self.store.journal.run(run_id)
         if record.has_ended:
             return record
@@ -257,7 +258,7 @@ class Engine:
             return await self._cancel(self.store.journal.run(record.id))
 
     async def _cancel(self, record: RunRecord) -> RunRecord:
-        """End the run, unless its driver has ended it already. The caller holds the run's claim."""
+        """Stop the run's agents, and end the run unless it has ended already. The caller has claimed the run."""
         if record.has_ended:
             return record
         inputs = self.store.inputs(record.id)
@@ -266,15 +267,15 @@ class Engine:
         return end_run(self.store, record, CANCELLED)
 
     async def clean_up(self, record: RunRecord) -> None:
-        """Remove the clones and rooms that this machine still has of an ended run, wherever the run ended. Raises Busy
-        while a process of this machine drives the run."""
+        """Remove the clones and clean rooms that this machine still has of a run that ended here or on another machine.
+        Raises Busy while a process of this machine drives the run."""
         with RunLock(self.store.home, record.id).hold():
             inputs = self.store.inputs(record.id)
             await self._spool(record, inputs).stop_all()
             await self.store.workspace(record, inputs).clean_up()
 
     async def _wait_for_driver(self, record: RunRecord) -> None:
-        """Wait until the run's driver, which was asked to end, has ended. Raises Busy if it does not end in time."""
+        """Wait until no process drives the run, which was marked as cancelled. Raises Busy if this takes too long."""
         for _ in range(int(CANCEL_S * 10)):
             if not (driver := self.store.journal.driver(record.id)):
                 return

@@ -38,8 +38,8 @@ class HandoverFacts:
 def write_handover(store: RunStore, record: RunRecord) -> str:
     """Write HANDOVER.md if the run needs help, and return the file's path. Otherwise remove an old file and return "".
 
-    A run needs help if a limit or the environment stopped it. So does a run that stopped unfinished, and had a round
-    without progress or set work aside.
+    A run needs help if a limit or the environment stopped it. It also needs help if it stopped unfinished, and a round
+    made no progress or some work was set aside.
     """
     from trued.engine.continuations import continuations  # imported here, because it is needed only when a run ends
 
@@ -131,7 +131,7 @@ def _requirements(facts: HandoverFacts) -> Iterator[str]:
 
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:
-    """A line for each agent call, each verdict of the engine, and each round without progress, in order."""
+    """A line for each agent call, each verdict of the engine, and each round without progress, oldest first."""
     for stored in events:
         key = _short_line(stored.key)
         if answer := CallAnswered.read(stored):

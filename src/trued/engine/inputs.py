@@ -1,4 +1,5 @@
-"""Request: what a person asks for on the command line. Inputs: all that a run starts with, as its journal keeps it."""
+"""Request: what a person asks for on the command line. Inputs: everything that a run starts with, as the journal stores
+it."""
 
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ class Inputs(Value):
         return (file, *(folder.resolve() for folder in carried_folders(self.requirements, file.parent)))
 
     def person_files(self, root: Path) -> tuple[str, ...]:
-        """Documents in the repository that a person gave to this run: goal, ticket and requirements file."""
+        """The paths of the files in the repository that a person gave to this run: goal, ticket and requirements file.
+        `root` is the repository's folder."""
         given = {self.goal.source.file, self.ticket.source.file if self.ticket else ""}
         required = Path(self.requirements_file)
         if self.requirements_file and required.is_relative_to(root):

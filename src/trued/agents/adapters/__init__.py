@@ -1,5 +1,5 @@
-"""One module for each agent, named like the agent. The module also interprets the text after the colon in
-`NAME:TEXT`."""
+"""Each module here is for one agent program and has its name. If an agent is named `NAME:TEXT`, the module NAME also
+interprets the TEXT."""
 
 import difflib
 import time
@@ -34,8 +34,8 @@ def load_agent(kind: str) -> Agent:
 
 
 def agent_of(agent: str) -> Agent:
-    """The agent for `NAME` or `NAME:TEXT`. Raises BadInput for an unknown NAME, and if this agent needs a TEXT and has
-    none."""
+    """The agent that `NAME` or `NAME:TEXT` names. Raises BadInput if NAME is unknown, or if TEXT is missing and the
+    agent needs one."""
     kind, colon, rest = agent.partition(":")
     if kind not in agent_names():
         close = difflib.get_close_matches(kind, agent_names(), 1, 0.6)

@@ -34,7 +34,8 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
     }
 
     def with_keys(variables: Mapping[str, str]) -> Program:
-        """Pass the keys on stdin, not in the environment, where processes that the model starts could read them."""
+        """The program, with the keys from `variables` on its stdin. In its environment, processes that the model starts
+        could read the keys."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
             (sys.executable, "-PsB", INSIDE),

@@ -64,8 +64,8 @@ def _order_json(order: Order) -> bytes:
 
 
 def _find_program(program: str, folder: Path) -> str:
-    """The program's path; "" if there is no such program. A name without a slash is looked up on PATH. A name with a
-    slash is a path; if it is relative, it starts in `folder`, the clone."""
+    """The program's path; "" if there is no such program. A name without a slash is looked up on PATH. A relative path
+    with a slash is resolved against `folder`, the clone."""
     if "/" not in program:
         return shutil.which(program) or ""
     path = folder / program

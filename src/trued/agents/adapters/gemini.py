@@ -114,8 +114,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
-    """Fold a line of stderr. Gemini reports only on stderr that its provider asks it to wait. If the wait is long, stop
-    Gemini."""
+    """Fold a line of stderr. When Gemini's provider asks Gemini to wait, only stderr reports it. If the wait is long,
+    stop Gemini."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > LONGEST_WAIT_MS:

@@ -77,7 +77,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _usage(reported: dict[str, Any]) -> Usage:
-    """Usage from an event. Qwen counts cached tokens as input tokens; Anthropic does not."""
+    """The usage in an event. Qwen's input tokens already include the cached tokens, so nothing is added."""
     cached = reported.get("cache_read_input_tokens") or 0
     return Usage(reported.get("input_tokens") or 0, reported.get("output_tokens") or 0, cached)
 

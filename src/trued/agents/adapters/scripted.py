@@ -48,7 +48,7 @@ class ScriptedRuntime:
         return CAPABILITIES
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
-        """Call the script; ask it again if its reply breaks the contract."""
+        """Call the script. If its reply breaks the contract, call the script once more."""
         began, start = time.time(), time.monotonic()
         report = await ask_with_retry(order, self._play, emit, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))

@@ -47,7 +47,7 @@ class AcpAgent:
 
 
 def client_program(order: Order, choice: AcpAgent) -> Program:
-    """Our client as the program to start, with the order on its stdin; the agent is its child."""
+    """The program to start: our client, with the order on its stdin. The client then starts the agent."""
     kinds = ["think", *(kind for tool in order.tools for kind in KINDS[tool])]
     settings = {
         "argv": choice.argv,
@@ -112,7 +112,7 @@ def _fold_message_chunk(update: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _end_message(transcript: Transcript) -> None:
-    """Record a complete message and clear its text, because only the agent's last message is its answer."""
+    """Record the message that has ended, and empty `transcript.text`: only the agent's last message is its answer."""
     transcript.add_text(transcript.text)
     transcript.text = ""
 
@@ -194,8 +194,8 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _usage(reported: dict[str, Any]) -> Usage:
-    """Usage from an event. Some agents count cached tokens as input and thoughts as output, others do not. The event's
-    total shows what this agent does."""
+    """The usage in an event. Some agents count cached tokens as input and thoughts as output, others do not. How this
+    agent counts follows from the event's total."""
     total, output = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
     cached = reported.get("cachedReadTokens") or 0
     sent = max(reported.get("inputTokens") or 0, total - output - (reported.get("thoughtTokens") or 0))

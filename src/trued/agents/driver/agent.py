@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How the agent authenticates with its provider. Of the user's variables and files, the agent gets only what is
-    named here."""
+    """How the agent logs in to its provider. The agent gets only the user's variables and files that are named in these
+    fields."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
     weak: tuple[str, ...] = ()  # the `keys` that the agent uses only if it has no other login

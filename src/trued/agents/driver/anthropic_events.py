@@ -33,7 +33,7 @@ def count_message(message: dict[str, Any], usage: Usage, transcript: Transcript)
 
 
 def fold_tool_results(message: dict[str, Any], transcript: Transcript) -> None:
-    """Record the tools that have ended: their results are in this message to the model. A message of plain text has no
+    """Record the tools that have ended: this message brings their results to the model. A message of plain text has no
     results."""
     for block in message["content"] if isinstance(message["content"], list) else ():
         if block.get("type") == "tool_result":

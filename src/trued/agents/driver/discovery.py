@@ -104,7 +104,7 @@ def _kill_group(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _link_chain(path: str) -> list[str]:
-    """The program and every link on the way to it; the real file is last."""
+    """The links from `path` to the real file, in this order; the real file is last."""
     chain = [path]
     while len(chain) < LINKS and os.path.islink(chain[-1]):  # noqa: PTH114
         target = os.path.join(os.path.dirname(chain[-1]), os.readlink(chain[-1]))  # noqa: PTH115, PTH118, PTH120
@@ -142,7 +142,7 @@ def _package_folders(real: str, home: Path) -> Iterator[str]:
 
 def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
     """Yield the interpreter in a script's `#!` line, the links to it, and the folders that it needs. Nothing is yielded
-    for a program without such a line. The paths can be under HOME, where version managers install."""
+    for a program without such a line. The paths can be under HOME, where version managers install interpreters."""
     shebang = _shebang_words(real)
     # The script's own folder is first on its PATH, so an interpreter there is found first.
     interpreter_path = (

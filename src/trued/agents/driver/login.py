@@ -20,7 +20,8 @@ class LoginMethod:
 
 
 def choose_login(login: Login, policy: str, variables: Mapping[str, str], home: Path, now: float) -> LoginMethod:
-    """Choose credentials by the user's policy. `auto` prefers what the agent itself would prefer: see `Login`."""
+    """Choose credentials by the user's policy. With the policy `auto`, the choice is the one that the agent itself
+    would make (see `Login`)."""
     along = tuple(name for name in login.along if variables.get(name))
     if not (login.keys or login.tokens or login.files):
         return LoginMethod("", "needs no login that trued knows of", along)

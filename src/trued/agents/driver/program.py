@@ -71,7 +71,7 @@ class ProgramLauncher(Protocol):
 
 
 def failed_report(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage | None = None) -> Report:
-    """The report of a failed call."""
+    """The report of a failed call. `reaped`: how many processes outlived the agent and were ended."""
     return Report(
         call=order.call,
         attempt=order.attempt,
@@ -87,7 +87,7 @@ def failed_report(order: Order, kind: str, why: str, *, reaped: int = 0, usage: 
 def done_report(
     order: Order, reply: dict[str, Any], *, resumed: bool = False, reaped: int = 0, usage: Usage | None = None
 ) -> Report:
-    """The report of a call that gave a reply."""
+    """The report of a call that gave a reply. `reaped`: how many processes outlived the agent and were ended."""
     return Report(
         call=order.call,
         attempt=order.attempt,

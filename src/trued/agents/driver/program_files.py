@@ -12,8 +12,8 @@ def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str,
     """The program to start, and the paths outside the clone that it may see: its own files, and absolute paths in its
     arguments.
 
-    An agent could have written what is in the clone. So a program in the clone is not run here, outside the sandbox, to
-    ask for its folders. A link in the clone does not make its target visible.
+    A program in the clone is not run to find its folders: an agent could have written it, and it would run outside the
+    sandbox. A link in the clone does not make its target visible.
     """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [
@@ -31,8 +31,9 @@ def _is_within(path: str, clone: Path) -> bool:
 
 
 def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
-    """The program to start, and the folders that it needs. A Python that is not the system's can be a version manager's
-    shim, so it is run and asked for both. Any other program is returned as it is, without folders."""
+    """The program to start, and the folders that it needs. A Python that is not the system's may be a version manager's
+    shim. So it is run here to report its real path and its folders. Any other program is returned as it is, without
+    folders."""
     if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
         return program, ()
     try:

@@ -68,7 +68,8 @@ CLOCK = lazy_regex(
 
 
 def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
-    """When the provider accepts requests again, in epoch seconds; 0 if the text contains no plausible time."""
+    """When the provider accepts requests again, in epoch seconds; 0 if the text contains no plausible time. `zone`: the
+    time zone of times that name none."""
     readers: tuple[Callable[[str, float], Iterator[float]], ...] = (
         *(_stamps, _numbers, _durations),
         *(partial(_clocks, zone=zone), _planned_retries),
@@ -153,7 +154,7 @@ def _clock(match: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
 
 
 def _reads_as_clock(match: "re.Match[str]") -> bool:
-    """Whether the match is a time of day. A bare number is not, such as the 5 in `reset after 5 retries`."""
+    """Whether the match is a time of day. A bare number is no time of day, such as the 5 in `reset after 5 retries`."""
     return bool(match["hour"] and (match["half"] or match["minute"]))
 
 
@@ -229,8 +230,9 @@ def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
 
 
 def _moment(value: str, now: float, scale: float = 1.0) -> float:
-    """The time that a value names, in epoch seconds; 0 if it names none. The value may be a number of seconds from now,
-    epoch seconds or milliseconds, a duration, or a date of HTTP or RFC 3339."""
+    """The time that a header names, in epoch seconds; 0 if it names none. The value may be a number of seconds from now
+    (of `scale` seconds, if `scale` is not 1), epoch seconds or milliseconds, a duration, or a date of HTTP or RFC
+    3339."""
     if not value or len(value) > 64:
         return 0.0
     if re.fullmatch(r"\d{1,13}(?:\.\d{1,9})?", value):

@@ -29,7 +29,8 @@ class SessionLog:
     """Reads the lines of JSON that were added to one file since this call started. A missing file is not an error."""
 
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
-        """`pattern` is a path below HOME with `{}` for the session's id. The id might become known only later."""
+        """`pattern` is a path below HOME with `{}` for the session's id. `session` may be empty: the transcript then
+        provides the id later."""
         self._home, self._pattern, self._fold = Path(order.home), pattern, fold
         self._path = self._log_file(session)
         self._read = self._path.lstat().st_size if self._path else 0
@@ -58,8 +59,9 @@ class SessionLog:
 
 
 def count_request(usage: Usage, transcript: Transcript) -> None:
-    """Count one request to the model. If the agent has already reported the usage of its whole turn, this request's
-    tokens are included there. Then only the number of requests and the size of the largest request are updated."""
+    """Count one request to the model. If the agent has already reported the usage of its whole turn, only the number of
+    requests and the size of the largest request are updated, because the reported usage includes this request's
+    tokens."""
     if not transcript.finished:
         transcript.add_request(usage)
         return

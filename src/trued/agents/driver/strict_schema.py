@@ -101,8 +101,8 @@ def _loose(value: Any, node: Any, root: dict[str, Any]) -> Any:
 
 
 def _is_of(value: Any, node: dict[str, Any]) -> bool:
-    """Whether the value can belong to this alternative of the schema. A list needs an alternative with `items`. An
-    object needs exactly the alternative's properties and constants."""
+    """Whether the value can belong to `node`, one alternative of a schema. A list fits if the alternative has `items`.
+    An object fits if it has exactly the alternative's properties, with the values that the alternative fixes."""
     if isinstance(value, list):
         return "items" in node
     if not isinstance(value, dict) or set(value) != set(node.get("properties", {})):

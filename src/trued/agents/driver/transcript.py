@@ -66,8 +66,8 @@ class Transcript:
         self.emit("tool ended", id=id, failed=failed)
 
     def deny_tool(self, tool: str, what: str = "") -> None:
-        """Record that the agent tried to use a tool that the role does not allow. If the order says to ask a person,
-        also stop the agent, with the question."""
+        """Record that the agent tried to use a tool that the role does not allow. If the order's `prompts` is "ask",
+        also stop the agent, so that a person is asked."""
         self.emit("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
@@ -115,8 +115,8 @@ class Transcript:
             self.stop = self.stop or Stop("budget", why)
 
     def set_quota(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
-        """Record how full a quota window of a subscription is, in per cent, and when it resets. Ignore a window that is
-        less full than the recorded one."""
+        """Record how full a quota window of a subscription is, in per cent, and when it resets. `closed`: the window is
+        full. Ignore a window that is less full than the recorded one."""
         full = 100.0 if closed else used
         if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
             return

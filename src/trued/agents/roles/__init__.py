@@ -25,8 +25,8 @@ class RoleSet:
     troubles: dict[str, BadInput] = field(default_factory=dict)
 
     def role(self, name: str) -> Role:
-        """The role of this name. Raises BadInput for an unknown name, and for a role whose file is broken. A role of
-        the same name from a lower level is not used instead."""
+        """The role of this name. Raises BadInput for an unknown name. Raises BadInput also if the role's file is
+        broken, even if an overridden role has the same name."""
         if name in self.troubles:
             raise self.troubles[name]
         if name not in self.roles:
@@ -47,12 +47,12 @@ def find_roles(
     workflow: Iterable[Path] = (),
     allowed: Callable[[Path], bool] = lambda path: True,
 ) -> RoleSet:
-    """Read the role files of all levels. Raises BadInput for a broken file in our own format; broken files of other
-    tools are listed in `troubles`.
+    """Read the role files of trued, of workflows, of the user and of the project. Raises BadInput for a broken file in
+    our own format; broken files of other tools are listed in `troubles`.
 
     `project` is the repository's folder, `user` the folder of the user's settings, `home` the HOME in which other tools
-    keep their files, `workflow` the role files of workflows. At each level our own format is preferred to those of
-    other tools. `allowed`: whether a file of the project may be read.
+    keep their files, and `workflow` the role files of workflows. If the project or the user has a role both in our own
+    format and in that of another tool, ours is used. `allowed` says whether a file of the project may be read.
     """
     ours = packaged_files()
     packaged = dict(_read_roles(ours, "packaged"))
@@ -92,7 +92,9 @@ def apply_role_choices(role_set: RoleSet, chosen: Mapping[str, str]) -> dict[str
 def _add(
     role_set: RoleSet, own_roles: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
 ) -> None:
-    """Add the roles of one level; they replace roles of the same name from lower levels."""
+    """Add the roles of one level, such as the project's; they replace roles of the same name that were added before.
+    `others` are role files of other tools, which are used only if `own_roles` has no role of the same name. A link that
+    leads out of the folder `inside` is an error."""
     level_roles: dict[str, Role] = dict(own_roles)
     broken: dict[str, BadInput] = {}
     for file in others:

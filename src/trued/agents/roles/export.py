@@ -22,8 +22,8 @@ MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (the
-    existing file was not written by trued, or was changed)."""
+    """A file to write. Its state is "new" (there is no file, or only an old export), "same" (nothing to do) or
+    "differs" (trued did not write the existing file, or somebody changed it)."""
 
     role: str
     path: Path

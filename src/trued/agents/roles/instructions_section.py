@@ -27,7 +27,8 @@ SECTION = lazy_regex(
 
 
 def plan_section(exports: Iterable[Export], form: RoleFormat, top: Path) -> Export:
-    """The tool's instructions file with a section about these exports, added at its end or replaced in its place.
+    """Plan the tool's instructions file, with a section about these exports. An older section is replaced; otherwise
+    the section is added at the end.
 
     Raises BadInput if the file cannot be read, is a link that leads out of `top`, or has the beginning of a section
     without its end.

@@ -86,8 +86,9 @@ class RoleReading:
 
 
 def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
-    """Read one file. There is no role in the result if the other tool would skip the file, too. Raises BadInput if the
-    file cannot be used."""
+    """Read one file. The result contains no role if the file switches its role off, or if the other tool does not treat
+    the file as an agent. Raises BadInput if the file cannot be used. `stem`: the role's name if the file contains
+    none."""
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
@@ -198,7 +199,7 @@ class _Tools:
         return tools | {"read"} if tools else tools  # searching and editing imply reading
 
     def _denied(self) -> set[str]:
-        """Tools that the role loses, because they are denied completely. A pattern such as `Bash(rm *)` denies no
+        """Tools that the role loses because its file denies them completely. A pattern such as `Bash(rm *)` denies no
         tool."""
         names = list[str]()
         for name in _names(self.value.get("disallowedTools")):
@@ -216,7 +217,8 @@ class _Tools:
         return denied
 
     def _rules(self, key: str, rules: Any) -> Iterator[tuple[str, bool]]:
-        """Each tool, and whether it is allowed; a tool that is allowed in part counts as allowed, with a note."""
+        """Each tool that the field `key` names, and whether `rules` allow the tool. A tool that is allowed only in part
+        counts as allowed, and a note says so."""
         if key == "permission" and isinstance(rules, str):
             rules = {ALL: rules}
         for name, rule in rules.items() if isinstance(rules, dict) else ():
@@ -240,8 +242,9 @@ class _Tools:
         return allowed | (usual - denied)
 
     def _denied_by(self, key: str, names: list[str]) -> set[str]:
-        """The tools that a role loses if it may not use the tools called `names`. Adds a note if the names deny only a
-        part of a tool: in trued, a tool is denied completely or not at all."""
+        """The tools that a role loses because its field `key` denies the tools called `names`. In trued, a tool is
+        denied completely or not at all. A note says if `names` deny only a part of a tool, or if more is denied than
+        they name."""
         denied = set[str]()
         for tool in TOOLS:
             same_tool = [name for name in names if neutral_tool(name) == tool]

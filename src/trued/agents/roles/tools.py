@@ -84,9 +84,9 @@ def neutral_tool(name: str) -> str:
 
 
 def is_denied(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role loses our `tool` because it may not use the tools called `names`. All these names stand for `tool`
-    or a part of it. `search` is lost if no way to search remains. Any other tool is lost unless all names stand only
-    for parts of it."""
+    """Whether a role loses our `tool` because it may not use the tools called `names`. Each name stands for `tool` or
+    for a part of it. Our tool `search` is lost if `names` deny every way to search. Any other tool is lost unless all
+    names stand for parts of it."""
     denied = {_word(name) for name in names}
     if tool == "search":
         return {"glob", "grep"} <= denied or "search" in denied
@@ -94,8 +94,8 @@ def is_denied(tool: str, names: Iterable[str]) -> bool:
 
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role that loses our `tool` loses more than the tools called `names`. False if `names` contains `tool`,
-    or all names that Claude Code or OpenCode has for it."""
+    """Whether the denial of `names` costs a role more than was meant, because our `tool` is lost as a whole. False if
+    `names` contains `tool`, or every name that Claude Code or OpenCode has for `tool`."""
     denied = {_word(name) for name in names}
     return tool not in denied and not any(
         {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)
@@ -103,7 +103,7 @@ def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
 
 
 def _word(name: str) -> str:
-    """A tool's name in lower case, without its limits in parentheses and without the group before a slash."""
+    """The bare name of a tool, in lower case: `grep` for `files/Grep(src/*)`."""
     return name.partition("(")[0].rpartition("/")[2].strip().lower()
 
 

@@ -108,10 +108,10 @@ def read_agent_copy(home: Path, name: str) -> bytes | None:
 def _sync_file(
     folder: Path, note: LoanRecord, name: str, known: str, write_copy: WriteCopy | None
 ) -> tuple[str, list[LoginEvent], str]:
-    """Sync one file between the user's HOME and the agent's. Returns the hash of the last content that both files had,
-    the events to record, and why a change by the agent was not copied back ("" if there was no change, or if it was
-    copied). `write_copy` writes the agent's copy. After the agent has ended, `write_copy` is None and the copy stays as
-    it is."""
+    """Sync one file between the user's HOME and the agent's. `known` is the hash of the last content that both files
+    had. Returns that hash after the sync, the events to record, and why a change by the agent was not copied back (""
+    if there was no change, or if it was copied). `write_copy` writes the agent's copy; it is None after the agent has
+    ended, and then the copy stays as it is."""
     user = Path(note.user, name)
     agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if agents_copy is None or users_file is None or agents_copy == users_file:

@@ -4,7 +4,7 @@ order.json     the order                               lock           held by th
 starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        the supervisor was asked to end         dead           this attempt has ended for good
-lapsed         the engine's lease on the run expired   lapses         one line for each start that ended this way
+lapsed         the engine's lease on the run expired   lapses         one line for each start that a lapse ended
 lent.json      copies of the user's login are in HOME
 """
 
@@ -146,7 +146,7 @@ class CallFolder:
         self._waited = True
 
     def emit_adopted(self, keeper: str) -> None:
-        """Report that a running supervisor was adopted."""
+        """Emit that a running supervisor was adopted. `keeper`: the supervisor's identity."""
         self._waited = True
         self.emit("adopted", pid=processes.pid_of(keeper))
 
@@ -218,8 +218,8 @@ def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dic
 
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
-    """The attempts of a call, each with its number and folder, in the order of their starts. A call that continues
-    after a wait or a question gets a further order. Attempts of further orders are included."""
+    """The attempts of a call, each with its number and folder, in the order of their starts. If the call continued with
+    a new order, after a wait or a question, the attempts of that order are included."""
     folders = [path for path in spool.glob(f"{folder_name(key)}.*") if path.is_dir() and path.suffix[1:].isdigit()]
     return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
 

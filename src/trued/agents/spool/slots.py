@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 
 
 class Slots:
-    """Limits the agents that work at the same time to `cap`. An agent about to start waits for a free slot; an agent
-    that already runs, because an earlier engine started it, gets one at once."""
+    """Limits the agents that work at the same time to `cap`. An agent about to start waits for a free slot. An agent
+    that an earlier engine started, and that still runs, gets a slot at once."""
 
     def __init__(self, cap: int) -> None:
         self._cap, self._count = cap, 0

@@ -60,7 +60,7 @@ class Spool:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What an agent can support; a particular agent might support less."""
+        """What agents can do at most; a single agent may be able to do less."""
         return CAPABILITIES
 
     async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
@@ -91,8 +91,8 @@ class Spool:
         return report
 
     async def stop_all(self) -> int:
-        """End all agents of this run and the processes that they started. Returns how many processes were left by dead
-        supervisors and ended here."""
+        """End all agents of this run, with the processes that they started. Returns how many of these processes
+        belonged to supervisors that had died."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
         await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])

@@ -37,8 +37,7 @@ class Stopwatch:
 
     @property
     def ended(self) -> float:
-        """The end, if it ends now: the start plus the time that has passed. Never before the start, even if the clock
-        was set back."""
+        """`began` plus the time that has passed since then: the end, if the work ends now. Never before `began`."""
         return self.began + max(0.0, self.ticks() - self._start)
 
 

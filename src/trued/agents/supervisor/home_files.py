@@ -12,8 +12,8 @@ FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_home_files(home: Path, files: Mapping[str, bytes]) -> None:
-    """Write each file anew, readable for its owner only. Whatever is at the file's path is removed first. A link or a
-    file in the place of one of its folders is removed, too."""
+    """Write each file anew, readable for its owner only. Whatever is at the file's path is removed first. If a link or
+    a file is where a folder of the path should be, it is removed, too."""
     for name, content in files.items():
         *above, last = PurePosixPath(name).parts
         with contextlib.ExitStack() as opened:

@@ -293,7 +293,7 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 def _started_agent(pid: int, agent: str) -> str:
     """The name of the agent that this process runs, if that agent may not run in this call; otherwise "". Only the
-    ordered agent may run. It may start its own program again directly, but not through a shell or a tool."""
+    ordered agent may run. Its own program may start it again directly, but not through a shell or a tool."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name

@@ -40,8 +40,8 @@ class CallRecord:
             self.full = True
 
     def add_event(self, kind: str, **data: object) -> None:
-        """Record one event. If it contains a command line, keep that for the report. When events.jsonl is full or
-        cannot be written, nothing is written, but the event still counts as a sign of life."""
+        """Record one event. A command line in the event is also kept for the report. If events.jsonl is full or cannot
+        be written, the event is not written, but it still counts as a sign of life."""
         self.beats += 1
         if self.before_event is not None:
             self.before_event()
@@ -51,11 +51,12 @@ class CallRecord:
             self._write({"at": time.time(), "kind": kind} | self._safe(data))
 
     def hide(self, name: str, values: Iterable[str]) -> None:
-        """Redact these values from now on in everything that is recorded, kept or reported."""
+        """From now on, replace these values in everything that is recorded, kept or reported. `name` is shown in their
+        place."""
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
-        """Redact the end of a stream's output `data`, append it to the file `name`, and return it."""
+        """Redact `data`, the end of a stream's output. Append the result to the file `name`, and return it."""
         # Redact before cutting: a cut could leave half a secret, and patterns do not match a half.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
         tail = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text

@@ -98,7 +98,8 @@ def purple_team_a(order: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def purple_team_b(order: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Reads the work, finds no fault and fixes nothing: a reviewer's opinion is also only a claim."""
+    """Reads the work, finds no fault and fixes nothing. The engine treats this reviewer's opinion as a claim, like any
+    other."""
     chunk = begin(order)
     time.sleep(OTHERWISE)
     name = {"1A": "textkit/slug.py", "1B": "textkit/count.py", "2A": "textkit/__main__.py"}[chunk]

@@ -27,8 +27,8 @@ class Bill:
 
     @property
     def complete(self) -> bool:
-        """Whether agents were started for exactly those calls that the journal has answers for. If not, `repeated`
-        cannot be trusted."""
+        """Whether the calls for which agents were started are exactly those that the journal has answers for. If not,
+        `repeated` cannot be trusted."""
         return bool(self.answered) and set(self.begun) == self.answered
 
 

@@ -85,17 +85,19 @@ class JournalQueries(ABC):
     def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
         """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
 
-        `lean`: without briefs. A reply keeps only the fields that claim a result, and the beginning of its `summary`.
+        `lean`: leave out briefs, and keep only some fields of each reply: those that claim a result, and the beginning
+        of `summary`.
         """
         return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
 
     def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> list[Event]:
-        """The newest `limit` events of a run, oldest first. `before`: only events before this id; 0 for all."""
+        """The newest `limit` events of a run, oldest first. `before`: only events before this id; 0 for all. `lean`: as
+        in `events`."""
         where, values = ("run = ? and id < ?", (run, before)) if before else ("run = ?", (run,))
         return self._events(where, values, limit=limit, newest=True, lean=lean)
 
     def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
-        """The events of a run that have one of these kinds, oldest first."""
+        """The events of a run that have one of these kinds, oldest first. `lean`: as in `events`."""
         return self._events(f"run = ? and kind in ({_marks(kinds)})", (run, *kinds), lean=lean)
 
     def events_of_call(self, run: str, key: str) -> list[Event]:
@@ -181,7 +183,7 @@ class JournalQueries(ABC):
         return [(row["run"], spending_of(row)) for row in self._select(statement, (since, workflow))]
 
     def past(self, role: str, agent: str) -> "list[Spend]":
-        """What the newest PAST finished calls of this role and agent used, in all runs, newest first."""
+        """What the newest finished calls of this role and agent used, in all runs, newest first; at most PAST calls."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._select(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [spend_of(row) for row in rows]
@@ -221,7 +223,7 @@ Store = TypeVar("Store", bound=JournalQueries)
 
 
 class RunQueries(Generic[Store]):
-    """The part of a journal that belongs to one run. `listen` is called with every event that is written."""
+    """The reads of one run's journal. `listen` is called with every event that is written."""
 
     def __init__(self, journal: Store, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen

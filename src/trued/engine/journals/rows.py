@@ -105,8 +105,8 @@ def spending_of(row: Mapping[str, Any]) -> "Spend":
 class KnownSpends:
     """A cache of one run's spends, so that a long run reads only its new rows.
 
-    Rows are numbered in the order of writing, and a row that is written again gets a higher number. `read` notices if
-    somebody removed or renumbered rows by hand. Only the run's driver writes rows, and a run has only one driver.
+    Rows are numbered in the order of writing, and a row that is written again gets a higher number. Only the process
+    that drives the run writes rows. `read` notices if somebody removed or renumbered rows by hand.
     """
 
     def __init__(self) -> None:
@@ -119,10 +119,10 @@ class KnownSpends:
     def read(self, query: Callable[[int], Iterable[Mapping[str, Any]]]) -> "list[Spend]":
         """All spends of the run, in the order of writing.
 
-        `query` returns the rows whose number (`n`) is higher than the given number, in order. Each row also says how
-        many rows the run has (`size`), and the sum of all their numbers (`total`). If no row has a higher number,
-        `query` returns one row whose `n` is None. If `size` or `total` differs from what is known, all rows are read
-        again.
+        `query` returns the rows whose number (`n`) is higher than the given number, lowest first. Each row also says
+        how many rows the run has (`size`), and the sum of all their numbers (`total`). If no row has a higher number,
+        `query` returns one row whose `n` is None. If `size` or `total` does not fit the rows read so far, all rows are
+        read again.
         """
         if not self._take(query(self._last)):
             self._forget()

@@ -1,4 +1,5 @@
-"""The journal in one SQLite file. Steps are synced before they count; events become durable with the next step."""
+"""The journal in one SQLite file. A step is durable as soon as it is recorded, an event only when the next step is
+recorded."""
 
 import json
 import signal
@@ -96,7 +97,7 @@ MIGRATIONS = (
 
 
 class SqliteJournal(JournalQueries):
-    """The journal of all runs of one TRUED_HOME. `of(run)` is the part that this run may write."""
+    """The journal of all runs of one TRUED_HOME. `of(run)` returns what that one run may write."""
 
     _dialect = Dialect(number="rowid", position="instr", role="json_extract(data, '$.role')", lean=LEAN, bare=BARE)
 
@@ -193,7 +194,7 @@ class SqliteJournal(JournalQueries):
         db.execute("commit")
 
     def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> int:
-        """Write in one transaction; return the id of an inserted row."""
+        """Write in one transaction; return the id of an inserted row. `sync`: the write is durable at once."""
         with self.writing(self._synced if sync else self._unsynced) as db:
             return db.execute(statement, values).lastrowid or 0
 
@@ -238,7 +239,7 @@ class SqliteJournal(JournalQueries):
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
         """Hold the run's lock, so that only one process drives the run. Raises Busy if another process holds it.
-        `end_driver` is never called, because cancelling the run sends a signal to this process."""
+        `end_driver` is never called: when the run is cancelled, this process gets a signal instead."""
         with self._lock(run).hold():
             yield
 

@@ -274,8 +274,8 @@ async def _resume_session(
 
 
 async def _choose_option(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
-    """Choose a mode or a model, with the protocol's newer request or its older one. Raises AgentRefused if the agent
-    offers neither."""
+    """Set the session's option `what` ("mode" or "model") to `value`. The newer request of the protocol is used if the
+    agent offers it in `about`, otherwise the older one. Raises AgentRefused if the agent offers neither request."""
     options = [
         option for option in about.get("configOptions") or [] if what in (option.get("category"), option.get("id"))
     ]

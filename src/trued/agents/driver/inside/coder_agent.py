@@ -63,8 +63,8 @@ def main() -> int:
 
 def read_order_secretly() -> dict[str, Any]:
     """Read the order, which contains the key. Processes that we start later cannot find the key: it is in no
-    environment, they cannot read our memory, and we empty the file that is our stdin. Closing it is not enough, because
-    processes around us have it open, too."""
+    environment, they cannot read our memory, and we empty the file that is our stdin. Closing stdin would not be
+    enough, because the processes that started us have the file open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # The prctl above also hides our environment, so the supervisor cannot find us by the marker that it put there. The
@@ -174,8 +174,8 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. If its file is unreadable, the file is set aside and the session counts as lost:
-        commands of the model could have overwritten the file."""
+        """Whether the session exists. If the session's file is unreadable, because a command of the model may have
+        overwritten it, set the file aside and return False."""
         try:
             return bool(self._history())
         except (OSError, ValueError):
