@@ -196,7 +196,7 @@ def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
 
 
 def _evidence(store: RunStore, run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:
-    """The evidence on the base, then that of all verdicts, in order."""
+    """The evidence on the base, then the evidence of all verdicts, oldest first."""
     yield from base
     for key, _, _ in store.journal.steps(run_id):
         if is_verdict(key):

@@ -135,8 +135,8 @@ def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]
 
 
 def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
-    """Path → format of each file with requirements. If the base has files with requirements, the head's files count
-    only if they have one of the same formats."""
+    """Path → format of each file with requirements. If the base has such files, a file of the head counts only if its
+    format is the format of a file on the base."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):

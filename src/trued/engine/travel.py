@@ -90,7 +90,7 @@ class Travel:
             await self._write_kept_files(store, commit)
 
     async def _write_kept_files(self, store: Store, commit: str) -> None:
-        """Write the kept files of a commit to where the run looks for them."""
+        """Write the kept files that a commit holds into the run's folder, where the run looks for them."""
         names = [path for path in await store.entries(commit) if not (self.folder / ARTIFACTS / path).exists()]
         for name, content in (await store.read_all(commit, names) if names else {}).items():
             place = self.folder / ARTIFACTS / Path(name).name

@@ -1,4 +1,7 @@
-"""Queries of the embedded journal for the history of many runs: few columns; no brief, reply or evidence is loaded."""
+"""Queries for the history of many runs in the embedded journal.
+
+They load few values: no brief, no evidence, and little of each reply.
+"""
 
 import json
 import sqlite3
