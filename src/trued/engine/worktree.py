@@ -199,9 +199,9 @@ class Checkout:
         return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
-        """Path → hash of the present tree, for each repository inside this one whose files differ from the commit that
-        this repository names for it. Includes submodules. The hash is "" if the inner repository cannot be read, or is
-        not among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
+        """Path → tree hash of each repository or submodule inside this one that has changed: its files are not those of
+        the commit that this repository records for it. The hash is "" if the inner repository cannot be read, or is not
+        among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
         there = [path for path in taken.inner if os.path.lexists(self.root / path / ".git")]
         trees = {path: await self._tree_inside(path, taken.inner[path], private) for path in there[:MOST_INSIDE]}
         return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")
