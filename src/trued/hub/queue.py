@@ -1,9 +1,9 @@
 """The queues in which drives wait for workers. DBOS keeps them.
 
-A drive is one DBOS workflow, named `drive/<run>/<n>`. The database function `put_drive` puts it into the queue of its
-run, so that callers need no DBOS. No process listens to that queue: a worker with room moves drives that it may run to
-a queue of its own, and listens there. No other part of DBOS is used: no steps, no child workflows. Epochs decide who
-may write.
+A drive is one request to continue a run: a DBOS workflow named `drive/<run>/<n>`. The database function `put_drive`
+puts the drive into the queue of its run, so that callers need no DBOS. No process listens to that queue. A worker that
+can take more runs moves drives to a queue of its own, and listens there. No other part of DBOS is used: no steps, no
+child workflows. Epochs decide who may write.
 """
 
 import logging

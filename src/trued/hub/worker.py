@@ -171,8 +171,8 @@ class Worker:
                 asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Call `do`, and print an error instead of raising it, because this worker or another soon does the same work
-        again. If several calls in a row fail with the same error, it is printed once."""
+        """Call `do`. Print an error instead of raising it, because a worker soon does the same work again. If several
+        calls in a row fail with the same error, the error is printed once."""
         failed = ""
         self._tell_systemd()  # before each call, since an unavailable database can block it for a minute
         try:

@@ -12,7 +12,7 @@ NESTED = 3  # this many levels of brackets inside brackets are kept whole: code 
 
 
 def _in_brackets(begin: str, end: str) -> str:
-    """A pattern for text in these brackets, which may contain such brackets."""
+    """A pattern for text between the brackets `begin` and `end`. The text may contain more pairs of these brackets."""
     outside = rf"[^\{begin}\{end}]"
     pattern = rf"\{begin}{outside}*\{end}"
     for _ in range(NESTED):
@@ -39,8 +39,8 @@ _SMALL = frozenset(_JOINING.split())
 def clauses(text: str) -> list[str]:
     """Split a sentence into parts that can each be true or false; when in doubt, split.
 
-    Code, quotations and brackets (round, square or curly) are never cut. Brackets that are nested deeper than `NESTED`
-    may be.
+    Code, quotations and text in brackets (round, square or curly) are never cut, unless brackets are nested deeper than
+    `NESTED`.
     """
     flat = one_line(text)
     shelter = [(match.start(), match.end()) for match in _KEPT.finditer(flat)]

@@ -71,10 +71,11 @@ def _with_manual_checks_only(requirement: Requirement) -> Requirement:
 
 
 def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """These requirements, each with the visible checks of the requirement with the same id and text in `planned`.
+    """These requirements, with visible checks added.
 
-    If a requirement covers another planned requirement, it also gets the browser checks of the covered one. A failed
-    browser check then refutes the covering requirement.
+    Each requirement gets the checks of the planned requirement that has the same text, if it has or covers the planned
+    requirement's id. If a requirement covers another planned requirement, it also gets the browser checks of the
+    covered one. A failed browser check then refutes the covering requirement.
     """
     planned = tuple(planned)
     checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
@@ -188,7 +189,7 @@ class _Words:
         self.met: set[str] = set()  # names of covered criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
-        """Mark what an entry of `by.covers` names as covered: a task, criteria or the whole goal.
+        """Mark as covered what an entry of `by.covers` names: a task, criteria or the whole goal.
 
         Returns the task's id; if the entry names no task, the entry itself. Raises BadInput if the source has nothing
         that the entry names.
@@ -229,9 +230,10 @@ class _Words:
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """A requirement for every task and criterion that is not covered.
 
-        If an agent wrote the plan, a task counts only if the agent wrote a requirement for it. Other requirements of
-        the agent are added if they cover something, unless the user's own requirements cover every sentence. `taken`:
-        the ids of the user's requirements. A task, or an agent's requirement, that has one of these ids is left out.
+        If an agent wrote the plan, tasks for which the agent wrote no requirement are left out. The agent's
+        requirements that are about no task are added if they cover something, unless the user's own requirements cover
+        every sentence. `taken`: the ids of the user's requirements. A task, or an agent's requirement, that has one of
+        these ids is left out.
         """
         planned = {requirement.id: requirement for requirement in self.plan.requirements}
         agents = planned or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them

@@ -22,14 +22,15 @@ READERS: dict[str, Callable[[str, str], Located]] = {
 
 
 def load_requirements(path: Path) -> Requirements:
-    """Read a requirements file, and the files that its checks take from folders beside it. Raises BadInput."""
+    """Read a requirements file, and the files that its checks take from folders beside it. Raises BadInput if one of
+    the files is missing or invalid."""
     requirements = parse_requirements(read_text(path), str(path))
     return requirements.model_copy(update={"carried": carried_files(requirements, path.parent)})
 
 
 def parse_requirements(text: str, file: str) -> Requirements:
-    """Read the text of a requirements file; the suffix of its name decides between TOML, YAML and JSON. Raises
-    BadInput."""
+    """Read the text of a requirements file. The suffix of its name decides between TOML, YAML and JSON. Raises BadInput
+    for an invalid text."""
     suffix = PurePosixPath(file).suffix.lower()
     if suffix not in READERS:
         raise BadInput(f"{file} is not a requirements file", then=f"its name must end in {', '.join(READERS)}")
