@@ -80,8 +80,8 @@ def explain(error: ValidationError) -> tuple[str, str]:
 
 
 def _outermost(error: ValidationError) -> ErrorDetails:
-    """The outermost problem. If a key is unknown and another is missing, the unknown key is reported, because it may be
-    the missing key misspelled."""
+    """The problem that is nested least deeply in the file. If one key is unknown and another is missing, returns the
+    unknown key, because it may be the missing key misspelled."""
     problems = error.errors(include_url=False)
     # pydantic also calls a list too short if none of its items is valid: then the items are the problem
     real = [problem for problem in problems if problem["type"] != "too_short" or not problem["input"]]

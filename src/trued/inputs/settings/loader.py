@@ -90,9 +90,10 @@ NETWORKS = ("none", "loopback", "host")  # the narrowest first
 def load_settings(
     flags: Mapping[str, Any], environ: Mapping[str, str], project: Path | None, user: Path | None
 ) -> Settings:
-    """Merge all layers into the settings of a run.
+    """Merge flags, environment variables and both settings files into the settings of a run.
 
-    `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput.
+    `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput for a wrong key
+    or value.
     """
     # The addresses of the hub are left out: no run stores them.
     own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}
@@ -117,7 +118,7 @@ def load_settings(
 
 def user_hub(user: Path) -> HubTable:
     """The hub that the user's settings file names; without one, a table whose addresses are "". `user`: the folder of
-    that file. Raises BadInput."""
+    that file. Raises BadInput if the file is invalid."""
     hub: HubTable = _user_file(user).get("hub", HubTable())
     return hub
 
