@@ -136,7 +136,7 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
 
 
 def rounds_granted(store: RunStore, run_id: str) -> "tuple[GrantedRounds, ...]":
-    """The rounds that people granted after the run had finished, in order."""
+    """The rounds that people granted after the run had finished, oldest first."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
     from trued.run.context import GrantedRounds
@@ -159,7 +159,7 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
 
 def price_lookup(settings: "Settings") -> "Callable[[str, str], Price]":
     """A function that returns the price for an agent and a model: the user's own price, else the price in a table, else
-    the ceiling."""
+    the ceiling from the settings."""
     from trued.agents.adapters import agent_of
     from trued.engine.prices import price_of
 

@@ -179,7 +179,7 @@ def _agents_title_and_body(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
-    """The verification rounds in order. If a round was recorded several times, the last record counts."""
+    """The verification rounds by number. If a round was recorded several times, the last record counts."""
     found = {event.number: event for _, event in of_kind(events, RoundVerified)}
     fixes = {event.number: event for _, event in of_kind(events, IssuesFixed)}
     for number, verified in sorted(found.items()):

@@ -41,14 +41,14 @@ CANNOT = "so another machine could not continue the run"  # why a run is refused
 
 
 class SentWork(Value):
-    """Work that is in the store; recorded before any step that names it."""
+    """Work that was sent to the store; it is recorded before any step that names it."""
 
     commits: tuple[str, ...]
     artifacts: str = ""  # a commit without history that holds kept files, named by their hashes
 
 
 class Travel:
-    """Moves one run's work between this machine and the store."""
+    """Moves one run's work between this machine and the hub's store."""
 
     def __init__(
         self, hub: HubStore, journal: "JournalStore", record: RunRecord, home: Path, environ: Mapping[str, str]
@@ -90,7 +90,8 @@ class Travel:
             await self._write_kept_files(store, commit)
 
     async def _write_kept_files(self, store: Store, commit: str) -> None:
-        """Write the kept files that a commit holds into the run's folder, where the run looks for them."""
+        """Write the kept files (such as pictures) that a commit holds into the run's folder, where the run looks for
+        them."""
         names = [path for path in await store.entries(commit) if not (self.folder / ARTIFACTS / path).exists()]
         for name, content in (await store.read_all(commit, names) if names else {}).items():
             place = self.folder / ARTIFACTS / Path(name).name
@@ -132,8 +133,8 @@ class Travel:
         self._looked = True
 
     async def _kept_files(self, sent: Sequence[SentWork]) -> str:
-        """Make a commit of the kept files that were not sent yet, and return it; "" if all were sent. The commit has no
-        history and is in no agent's clone, because kept files may show held-out cases."""
+        """Make a commit of the kept files (such as pictures) that were not sent yet, and return it; "" if all were
+        sent. The commit has no history and is in no agent's clone, because kept files may show held-out cases."""
         folder = self.folder / ARTIFACTS
         names = {artifact.name for artifact in folder.iterdir()} if folder.is_dir() else set()
         for commit in (work.artifacts for work in sent if names and work.artifacts):

@@ -227,7 +227,7 @@ class Checkout:
 
 
 def _words(file: Path, *, lines: bool = False) -> list[str]:
-    """The words of a file of git, or its lines if `lines` is true. Empty if there is no such file."""
+    """The words in one of git's own files, or its lines if `lines` is true. Empty if there is no such file."""
     try:
         text = file.read_bytes().decode(errors="surrogateescape")
     except OSError:

@@ -224,5 +224,6 @@ def _with_reasons(message: str, lines: list[str]) -> str:
 
 
 def work_folders(call: HookCall, project: str, fallback: Path) -> list[Path]:
-    """Folders in which the agent may be working, the most specific first."""
+    """Folders in which the agent may be working, the most specific first: the folder of the hook call, `project` if it
+    is not "", and `fallback`."""
     return [Path(folder) for folder in (call.folder, project) if folder] + [fallback]

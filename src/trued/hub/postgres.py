@@ -167,7 +167,8 @@ class PostgresJournal(JournalQueries):
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
         """Claim the run under its next epoch. Raises Busy while another driver drives the run, or while that driver's
-        lease lasts. Raises BadInput if the run's work is on another machine."""
+        lease lasts. Raises BadInput if the run's work is on another machine. `end_driver`: called when the run was
+        cancelled, or when another driver has taken the run."""
         with RunLock(self._home, run).hold() if self._home else nullcontext():
             asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
             claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, end_driver, self.lease_file(run))

@@ -1,6 +1,6 @@
 """The queues in which drives wait for workers. DBOS keeps them.
 
-A drive is one request to continue a run: a DBOS workflow named `drive/<run>/<n>`. The database function `put_drive`
+A drive, one turn of a worker at a run, is a DBOS workflow named `drive/<run>/<n>`. The database function `put_drive`
 puts the drive into the queue of its run, so that callers need no DBOS. No process listens to that queue. A worker that
 can take more runs moves drives to a queue of its own, and listens there. No other part of DBOS is used: no steps, no
 child workflows. Epochs decide who may write.

@@ -75,7 +75,8 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
     """Create or migrate the tables, the queues, and the database roles of workers and askers. Safe to repeat. Returns
     the hub's name.
 
-    Raises StateFailed if this login may not do that or the database does not answer, BadInput for an invalid address.
+    Raises StateFailed if this login may not do that, or if the database does not answer. Raises BadInput if the address
+    is invalid.
     """
     database = Database(url, schema, lambda: RETRY_S)
     try:

@@ -1,4 +1,4 @@
-"""Worker: a process that takes runs from a queue, drives them on its machine, and gives back drives of dead workers."""
+"""Worker: a process that takes runs from a queue, drives them on its machine, and puts runs of dead workers back."""
 
 import asyncio
 import errno
@@ -54,7 +54,7 @@ def say(words: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """One drive that is running in this process."""
+    """One run that this process is driving: the task, and the event loop in which the task runs."""
 
     loop: asyncio.AbstractEventLoop
     task: "asyncio.Task[RunRecord]"

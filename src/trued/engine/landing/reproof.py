@@ -150,7 +150,8 @@ class RebasedProof:
         return sealed, Verdict.model_validate_json(await journal.once(key, given, prove_commit)), key
 
     def _key(self, name: str) -> str:
-        """The key of the recorded verdict that is not `unjudged`. If there is none, the key for the next attempt."""
+        """The key of the attempt at the step `name` that recorded a verdict other than `unjudged`. If there is none,
+        the key for the next attempt."""
         number = 1
         while (found := self.store.journal.step(self.record.id, numbered(name, number))) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
