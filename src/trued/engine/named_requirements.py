@@ -1,8 +1,8 @@
 """The file or folder that the user names with `--requirements`, if it is in the repository.
 
-A file outside the repository is the user's own, and is used as it is. So is a file with uncommitted changes. If commits
-since the base have changed the file, the base's requirements count, and those that the commits add. Otherwise the
-author of the head could remove requirements.
+A file outside the repository is the user's own, and is used as it is. A file with uncommitted changes is used as it is,
+too. If commits since the base have changed the file, the base's requirements count, and those that the commits add.
+Otherwise the author of the head could remove requirements.
 """
 
 import base64
@@ -87,8 +87,9 @@ def _compared(
     given: Requirements, before: Requirements, name: str, *, is_committed: bool
 ) -> tuple[Requirements, list[str]]:
     """The requirements that count if the named file (`given`) differs from its version on the base (`before`). If the
-    change is not committed, those of `given` count. If it is committed, those of the base count, and those that the
-    change adds. Added requirements may not supersede existing tests. Also returns remarks for people."""
+    change is not committed, all requirements of `given` count. If it is committed, the base's requirements count,
+    together with the requirements that the change adds. Added requirements may not supersede existing tests. Also
+    returns remarks for people."""
     known, found = ({_words_and_checks(one) for one in side.requirements} for side in (before, given))
     lost = counted(len(known - found), "requirement")
     if not is_committed:

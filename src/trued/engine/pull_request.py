@@ -37,7 +37,7 @@ ROUNDS = "ROUNDS.md"
 
 
 def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
-    """The forge to which the run's work is offered. If the run has none: a local forge, which writes files into the
+    """The forge to which the run's work is offered. If the run has no forge: a local forge, which writes files into the
     run's folder."""
     folder = store.folder(record.id) / "files"
     settings = store.inputs(record.id).settings.forge

@@ -120,9 +120,9 @@ async def find_requirements(
 
 
 def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]:
-    """A remark on files that this change does not touch, although their requirements are judged. These requirements are
-    not left out, because then the author of the change would choose what it is judged by. The user can name the files
-    to judge."""
+    """A remark on requirements files that the change does not touch, although their requirements are judged. If they
+    were left out, the author of the change would choose what the change is judged by. The user can name the files to
+    judge."""
     files = dict.fromkeys(requirement.source.file for requirement in due)
     rest = [file for file in files if file not in touched]
     if not rest or len(files) == 1:

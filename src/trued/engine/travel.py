@@ -41,7 +41,7 @@ CANNOT = "so another machine could not continue the run"  # why a run is refused
 
 
 class SentWork(Value):
-    """Work that was sent to the store; it is recorded before any step that names it."""
+    """Work that was sent to the hub's store; it is recorded before any step that names it."""
 
     commits: tuple[str, ...]
     artifacts: str = ""  # a commit without history that holds kept files, named by their hashes
@@ -74,8 +74,8 @@ class Travel:
     # -- fetching ------------------------------------------------------------------------------------------------------
 
     async def bring(self, store: Store) -> None:
-        """Fetch the sent work that this machine lacks, by its hashes. If no work was sent yet, mark this machine as the
-        one where the run was begun. Raises StateFailed if the store lacks the work."""
+        """Fetch the sent work that this machine lacks from the hub's store into `store`. If no work was sent yet, mark
+        this machine as the one where the run was begun. Raises StateFailed if the hub's store lacks the work."""
         sent = self.sent()
         if not sent:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

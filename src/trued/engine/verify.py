@@ -1,4 +1,4 @@
-"""Judges any commit against any other, without agents or a run, and writes nothing into their repositories."""
+"""Judges any commit against any other, without agents or a run, and writes nothing into the user's repositories."""
 
 import asyncio
 import fcntl

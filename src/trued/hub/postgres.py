@@ -344,7 +344,7 @@ class PostgresJournal(JournalQueries):
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
         """Record all of these approvals, each with its event, in one write, and return None. If `approve` would refuse
-        one of them, record nothing and return the first that it would refuse."""
+        one of the approvals, record nothing and return the first refused one."""
         return self._decide(run, decisions, instead=instead)
 
     def _decide(

@@ -110,8 +110,8 @@ def _meaningful_words(text: str) -> list[str]:
 def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
     """Whether the text `rest` only says where something is: "`slug(text)` in src/slug.js".
 
-    It must name at least one route, function or file, and `is_used` must be true for each name. All other words must be
-    words such as "in" or "the".
+    The text must name at least one route, function or file, and `is_used` must be true for each of these names. All
+    other words must be words such as "in" or "the".
     """
     names = [found.strip("`") for found in _NAME.findall(rest)]
     return bool(names) and all(map(is_used, names)) and not _meaningful_words(_NAME.sub(" ", rest))

@@ -57,8 +57,8 @@ def validate(
 ) -> M:
     """Build `model` from the value at `spot`, strictly: "0" is not a number.
 
-    `noun`: the file's word for its keys; `subjects`: the names of the file's parts in messages.
-    Raises BadInput with the line of the outermost problem.
+    `noun`: what messages call a key, for example "setting". `subjects`: what messages call the parts of the file.
+    Raises BadInput with the line of the problem that is nested least deeply.
     """
     value = located.value
     for part in spot:

@@ -60,9 +60,9 @@ def _check_ids(requirements: Requirements, located: Located) -> None:
 
 
 def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
-    """Files named by `from`: path in the project → content in base64. Links that lead out of `from` are ignored. Raises
-    BadInput if a folder or its files are missing, if two files clash, or if all files together have more than
-    CARRIED_BYTES bytes."""
+    """The files that checks take from folders (`from`): path in the project → content in base64. Symbolic links that
+    lead out of their folder are ignored. Raises BadInput if a folder or its files are missing, if two files clash, or
+    if all files together have more than CARRIED_BYTES bytes."""
     carried: dict[str, str] = {}
     for requirement in requirements.requirements:
         for check in requirement.checks:
