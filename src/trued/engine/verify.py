@@ -69,7 +69,7 @@ class VerifyResult:
 
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
-    """Seal the contract on the base and prove the head against it, as runs do. If there are no requirements, the
+    """Seal the contract on the base and prove the head against it, as in a run. If there are no requirements, the
     verdict says whether existing tests still pass, and what the change's own tests show."""
     given = _callers_requirements(request)
     async with _probe_machine(request):

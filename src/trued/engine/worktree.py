@@ -152,8 +152,8 @@ class Checkout:
         return {row[1]: row[0] for row in rows if len(row) == 2}
 
     def pushed(self, before: Collection[str]) -> set[str]:
-        """The commits of remote-tracking branches that were pushed from this repository, not fetched, and are not in
-        `before`."""
+        """The newest commits of remote-tracking branches, if they were pushed from this repository and not fetched,
+        except those in `before`."""
         fetched = _words(self.common / "FETCH_HEAD")
         found = set[str]()
         for ref, commit in self.remote_branches().items():

@@ -104,7 +104,7 @@ class DriveQueue:
             raise StateFailed(f"{what}: run `trued hub init` as its owner, or upgrade trued") from error
 
     def move(self, drives: Sequence[str], queue: str) -> None:
-        """Move these drives to the queue `queue`. They start over there, even if another worker had begun them."""
+        """Move these drives to the queue `queue`. There each drive starts over, even if another worker had begun it."""
         if self._client is not None and drives:
             self._client.resume_workflows(list(drives), queue_name=queue)
 

@@ -178,8 +178,8 @@ class _SpeckitFile:
                 self._item(below)
 
     def _table(self, table: Table) -> None:
-        """Add each row, like an item. If a row begins with the number of a known requirement, it is added to that
-        requirement's text. Rows of this kind occur in tables of what is done."""
+        """Add each row, like an item. A row that begins with the number of a known requirement is added to that
+        requirement's text: such rows occur in tables that say what is done."""
         header = [TableRow(table.header, table.line)] if NUMBERED.match(_first_words(table.header)) else []
         for row in (*header, *table.rows):
             text, match = (
