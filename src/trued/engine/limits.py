@@ -45,8 +45,8 @@ def limits_in_force(store: RunStore, run_id: str) -> RunLimits:
 
 
 def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange]") -> list[LimitStep]:
-    """The effect of each change in `given`. Records nothing. Raises BadInput for a run that will spend nothing any
-    more, an unknown role, and a limit that already has the new value."""
+    """What each change in `given` would do. Records nothing. Raises BadInput if the run can no longer spend anything,
+    if a role is unknown, or if a limit already has the new value."""
     from trued.inputs.settings.limits import PARTS, QUOTA, apply_limits, limit_of
 
     if given and record.state in LIMITS_FIXED:
@@ -81,8 +81,9 @@ def change_limits(
 ) -> list[LimitStep]:
     """Record new limits with the person's name. A running run applies them before its next call.
 
-    Raises BadInput, and records nothing, if the caller may not raise or lower one of the limits, or if a working agent
-    could be the one who raises it.
+    Raises BadInput, and records nothing, if a change raises or lowers a limit and the caller may not (`may_raise`,
+    `may_lower`). Also raises BadInput if a change raises a limit while a running agent of the run can reach the
+    person's session.
     """
     from trued.engine.impersonation import refuse_if_agent_could_answer
 
@@ -135,7 +136,7 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
 
 
 def rounds_granted(store: RunStore, run_id: str) -> "tuple[GrantedRounds, ...]":
-    """The rounds that people granted after the run had finished, in order."""
+    """The rounds that people granted after the run had finished, oldest first."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
     from trued.run.context import GrantedRounds
@@ -158,7 +159,7 @@ def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow
 
 def price_lookup(settings: "Settings") -> "Callable[[str, str], Price]":
     """A function that returns the price for an agent and a model: the user's own price, else the price in a table, else
-    the ceiling."""
+    the ceiling from the settings."""
     from trued.agents.adapters import agent_of
     from trued.engine.prices import price_of
 

@@ -1,8 +1,8 @@
 """The file or folder that the user names with `--requirements`, if it is in the repository.
 
-A file outside the repository is the user's own, and counts as it is. A file with uncommitted changes also counts as it
-is. Changes that were committed since the base can only add requirements: otherwise the author of the head would choose
-what counts.
+A file outside the repository is the user's own, and is used as it is. A file with uncommitted changes is used as it is,
+too. If commits since the base have changed the file, the base's requirements count, and those that the commits add.
+Otherwise the author of the head could remove requirements.
 """
 
 import base64
@@ -32,9 +32,9 @@ async def place_in_commit(workspace: GitWorkspace, commit: str, name: str) -> st
 
 
 async def folder_in_commits(workspace: GitWorkspace, head: str, folder: Path, roots: Iterable[Path | None]) -> str:
-    """The path of a folder in base and head, with a slash at its end; "" for the whole repository. Follows the symbolic
-    links of the base, or those of the head if the base lacks the folder. Raises BadInput if the folder is in none of
-    the working trees, or is a file in one of the commits."""
+    """The path of a folder in the repository, with a slash at its end; "" for the whole repository. Follows the
+    symbolic links of the base, or those of the head if the base lacks the folder. Raises BadInput if the folder is in
+    none of the working trees (`roots`), or if its path is a file in base or head."""
     names = (name_inside(root, folder) for root in roots if root)
     if (name := next((name for name in names if name is not None), None)) is None:
         raise BadInput(
@@ -86,9 +86,10 @@ async def with_words_of_base(
 def _compared(
     given: Requirements, before: Requirements, name: str, *, is_committed: bool
 ) -> tuple[Requirements, list[str]]:
-    """The requirements that count if the named file differs from its version on the base. If the change is committed,
-    the base's requirements count, and those that the change adds. Added requirements may not supersede existing tests.
-    Also returns remarks for people."""
+    """The requirements that count if the named file (`given`) differs from its version on the base (`before`). If the
+    change is not committed, all requirements of `given` count. If it is committed, the base's requirements count,
+    together with the requirements that the change adds. Added requirements may not supersede existing tests. Also
+    returns remarks for people."""
     known, found = ({_words_and_checks(one) for one in side.requirements} for side in (before, given))
     lost = counted(len(known - found), "requirement")
     if not is_committed:
@@ -112,8 +113,8 @@ def _words_and_checks(requirement: Requirement) -> tuple[str, ...]:
 
 
 async def _requirements_on_base(workspace: GitWorkspace, place: str) -> Requirements | None:
-    """The requirements of this file on the base, without the files that they carry. None if the base lacks the file, or
-    if the file there cannot be read as requirements."""
+    """The requirements in the file `place` on the base, without the files that their checks take from folders. None if
+    the base lacks the file, or if it cannot be read as requirements."""
     data = await workspace.read(workspace.base, place) if place else None
     try:
         return None if data is None else read_requirements(place, data.decode("utf-8", "replace"))

@@ -101,8 +101,8 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
-    """One Wait for all of these criteria, which are not in the contract, because one command adds them all. Yields
-    nothing if there are no criteria."""
+    """One Wait for all criteria that are not in the contract: one command adds them all. Yields nothing if there are no
+    criteria."""
     if not criteria:
         return
     named = few([f"{criterion.id}: {criterion.text}" for criterion in criteria], NAMED, "; ")

@@ -77,8 +77,8 @@ def _tabled(model: str) -> Price | None:
 
 
 def _names(model: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """The names in `known` that fit this model, longest first. A name fits if the model's name adds nothing to it, or
-    only something that does not change the price (`_SAME`)."""
+    """The names in `known` that fit the model, longest first. A name fits if it is the model's name, or the beginning
+    of the model's name before a date or version that does not change the price (`_SAME`)."""
     fitting = (name for name in known if model.startswith(name) and _SAME.fullmatch(model[len(name) :]))
     yield from sorted(fitting, key=len, reverse=True)
 

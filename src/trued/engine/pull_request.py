@@ -37,7 +37,7 @@ ROUNDS = "ROUNDS.md"
 
 
 def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
-    """The forge to which the run's work is offered. If the run has none: a local forge, which writes files into the
+    """The forge to which the run's work is offered. If the run has no forge: a local forge, which writes files into the
     run's folder."""
     folder = store.folder(record.id) / "files"
     settings = store.inputs(record.id).settings.forge
@@ -179,7 +179,7 @@ def _agents_title_and_body(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
-    """The verification rounds in order. If a round was recorded several times, the last record counts."""
+    """The verification rounds by number. If a round was recorded several times, the last record counts."""
     found = {event.number: event for _, event in of_kind(events, RoundVerified)}
     fixes = {event.number: event for _, event in of_kind(events, IssuesFixed)}
     for number, verified in sorted(found.items()):
@@ -196,7 +196,7 @@ def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
 
 
 def _evidence(store: RunStore, run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:
-    """The evidence on the base, then that of all verdicts, in order."""
+    """The evidence on the base, then the evidence of all verdicts, oldest first."""
     yield from base
     for key, _, _ in store.journal.steps(run_id):
         if is_verdict(key):

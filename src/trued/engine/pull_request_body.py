@@ -70,8 +70,8 @@ def picture_names(work: PullRequestWork) -> dict[str, str]:
 
 
 def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
-    """Page → its pictures. "before" was taken on the base; without a picture from the base, it is the first failure on
-    the head. "after" is the last picture that passed on the head."""
+    """Page → its pictures "before" and "after". "before" was taken on the base. If the base has no picture, "before" is
+    the first failure on the head. "after" is the last picture that passed on the head."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})
@@ -147,7 +147,7 @@ def _mark(judged: Judged) -> str:
 
 
 def _pictures(work: PullRequestWork, links: Mapping[str, str]) -> str:
-    """A table of each page before and after."""
+    """A table with one row for each page: its picture before the work, and its picture after."""
     rows = []
     for page, pair in picture_pairs(work.evidence).items():
         cells = [_picture(pair.get(when), when, links) for when in ("before", "after")]

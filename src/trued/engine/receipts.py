@@ -79,8 +79,9 @@ async def check_receipt(
     home: Path,
     tell: Emit,
 ) -> ReceiptCheck:
-    """Check the receipt's digest and signature. With `bundle` and a clone, also prove its statement again. An invalid
-    receipt gives a result with code 1. Raises BadInput for files that cannot be read."""
+    """Check the receipt's digest and signature. With `bundle`, also prove the receipt's statement again, in the clone
+    `repository` (None: the current folder). `key`: the public key of the expected signer. An invalid receipt gives a
+    result with code 1. Raises BadInput for files that cannot be read."""
     wanted = signing.read_public(key) if key else None
     data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
     try:
@@ -228,8 +229,8 @@ def _statement_lines(stated: Statement) -> list[str]:
 
 
 def _waits(account: Account) -> Iterator[str]:
-    """A line for each requirement that a person's approval can still make met, and a last line if nothing else is
-    missing."""
+    """A line for each requirement that lacks only a person's approval. If nothing else is missing, a last line says
+    so."""
     unmet = [requirement for requirement in account.requirements if requirement.grade < account.accept]
     waiting = [requirement for requirement in unmet if requirement.holds and requirement.lacks]
     for requirement in waiting:

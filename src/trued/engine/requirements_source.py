@@ -120,9 +120,9 @@ async def find_requirements(
 
 
 def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]:
-    """A remark on files that this change does not touch, although their requirements are judged. These requirements are
-    not left out, because then the author of the change would choose what it is judged by. The user can name the files
-    to judge."""
+    """A remark on requirements files that the change does not touch, although their requirements are judged. If they
+    were left out, the author of the change would choose what the change is judged by. The user can name the files to
+    judge."""
     files = dict.fromkeys(requirement.source.file for requirement in due)
     rest = [file for file in files if file not in touched]
     if not rest or len(files) == 1:
@@ -135,8 +135,8 @@ def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]
 
 
 def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
-    """Path → format of each file with requirements. If the base has files with requirements, the head's files count
-    only if they have one of the same formats."""
+    """Path → format of each file with requirements. If the base has such files, a file of the head counts only if its
+    format is the format of a file on the base."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):

@@ -64,8 +64,8 @@ def find_branch_to_continue(
 ) -> ContinuedBranch | None:
     """The branch to continue; None to start at HEAD.
 
-    If the user named no branch, the branch of an earlier run with the same specification is continued, if there is one.
-    That run was cancelled, or the journal does not know the run and it has not landed.
+    If the user named no branch, an earlier run with the same specification is continued, if it was cancelled. It is
+    also continued if the journal does not know it and its work has not landed.
 
     `state`: describes the file that the workflow keeps on its branches. `base`: the commit that the user named as the
     branch's base. If it is "", the base comes from the journal or else from git (`find_branch_start`). Raises BadInput

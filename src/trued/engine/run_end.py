@@ -15,7 +15,7 @@ _NO_VERDICT = "the workflow ended without a final verdict: it has to return what
 
 @dataclass(frozen=True)
 class DriveEnd:
-    """How a drive ended: with an outcome, or without one."""
+    """How a drive (one process's turn at a run) ended: with an outcome, or without one."""
 
     state: str
     code: int = 0

@@ -56,8 +56,9 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
 
 
 async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, configured: str) -> Serve:
-    """How to start the project, according to the files of the base, as for a check. If these files do not show how, the
-    files of `commit` decide, because only a person looks at the result. Raises BadInput if neither commit shows how."""
+    """How to start the project. As for a check, the files of the base decide. If they do not show how, the files of
+    `commit` decide, because only a person looks at the result. `configured`: the start command in the settings, or "".
+    Raises BadInput if neither commit shows how."""
     found = await find_server(workspace, contract.environment, configured=configured, emit=discard_event)
     if found.serve is None and commit != workspace.base:
         work = copy(workspace)

@@ -117,7 +117,8 @@ class RunStore:
         return Grade(self.stored_inputs(run_id)["settings"].get("accept", Grade.ATTESTED))
 
     def writer(self, record: RunRecord) -> "Journal":
-        """The part of the journal that this run writes."""
+        """The run's journal, to write to. If the hub has a store for work, new work is sent there before a step is
+        recorded."""
         journal = self.journal.of(record.id, partial(self.listen, record) if self.listen else None)
         if not (travel := self.travel(record)):
             return journal
@@ -126,8 +127,8 @@ class RunStore:
         return TravellingJournal.of(journal, travel)
 
     def travel(self, record: RunRecord) -> "Travel | None":
-        """The object that moves the run's work between machines; None if the hub has no store. Raises BadInput if the
-        store's address is invalid."""
+        """The object that moves the run's work between machines; None if the hub has no store for work. Raises BadInput
+        if the address of this store is invalid."""
         if not self.hub_store:
             return None
         if record.id not in self._travels:
@@ -137,7 +138,8 @@ class RunStore:
         return self._travels[record.id]
 
     def open_hub_store(self) -> "HubStore":
-        """The store through which work travels. Raises BadInput if its address is invalid."""
+        """The hub's store for work, through which work moves between machines. Raises BadInput if its address is
+        invalid."""
         from trued.workspace.git.hub_store import HubStore  # imported here, because few users have a store
 
         return HubStore(self.hub_store, self.environ)
@@ -220,8 +222,8 @@ class RunStore:
         return read if facts is None else read.model_copy(update={"base_facts": facts})
 
     def _parted(self, text: str, *place: str) -> "tuple[str, StoredEvidence | None]":
-        """Split a step's result into the JSON without the evidence at `place`, and that evidence. If the store does not
-        watch, return the whole text and None."""
+        """Split a step's result into the JSON without the evidence at `place`, and that evidence. If `watches` is
+        false, return the whole text and None."""
         from trued.engine.stored_evidence import StoredEvidence
 
         return StoredEvidence.taken_out_of(text, *place) if self._watches else (text, None)
@@ -306,8 +308,8 @@ class RunStore:
         return tuple({fact.id: fact for verdict in verdicts for fact in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
-        """Requirement → the final verdict. If there is no final verdict, requirement → the newest verdict on a task
-        that judged this requirement."""
+        """Requirement → the verdict that counts for it: the final verdict or, if there is none, the newest verdict on a
+        task that judged this requirement."""
         if final := self.final_verdict(run_id):
             return {requirement.id: final for requirement in final.requirements}
         return {

@@ -135,8 +135,8 @@ def _of_chosen_parts(
 
 
 def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowDescriptor:
-    """The workflow that the user named, else the default for this input. A ticket always gets a workflow that takes
-    tickets."""
+    """The workflow that the user named, else the default for this kind of input. For a ticket, a named workflow that
+    takes no tickets is ignored."""
     if ticket and (not wanted or descriptor(wanted).takes is not Input.TICKET):
         return default_workflow(Input.TICKET)
     return descriptor(wanted) if wanted else default_workflow(input_kind(goal))
@@ -222,7 +222,8 @@ def _title(goal: Goal) -> str:
 
 
 def _goal(given: str, root: Path, takes: Input | None) -> Goal:
-    """The goal: the text of the file at the path `given`, or `given` itself if it is no path."""
+    """The goal: the text of the file at the path `given`, or `given` itself if it is no path. `takes`: the kind of
+    input that the user's workflow takes."""
     if not given.strip():
         raise BadInput("the goal is empty", then="name a plan file, or write the goal in words")
     path = Path(given)
@@ -283,7 +284,7 @@ def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence
 
 
 def _check_variables(settings: Settings) -> None:
-    """Raise BadInput if variables would give agents access to the person's session or to the hub.
+    """Raise BadInput if the variables in the settings would give agents access to the person's session or to the hub.
 
     If the workflow offers pull requests, a token of the forge or tracker is refused, too: agents do not need the token,
     because the engine itself pushes, and opens the pull requests.

@@ -42,11 +42,11 @@ class StoredEvidence(Sequence[Evidence]):
         return _parse_evidence(self._facts[place][1])
 
     def about(self, names: Collection[str]) -> Iterator[Evidence]:
-        """The facts about the requirements with these names, in their order."""
+        """The evidence about the requirements with these names, in the order in which it is stored."""
         return (_parse_evidence(fact) for name, fact in self._facts if name in names)
 
     def as_stored(self) -> Iterator[dict[str, Any]]:
-        """The JSON objects, for callers that need few of their fields."""
+        """Each piece of evidence as a JSON object, for callers that need few of its fields."""
         return (json.loads(zlib.decompress(fact)) for _, fact in self._facts)
 
 

@@ -41,14 +41,14 @@ CANNOT = "so another machine could not continue the run"  # why a run is refused
 
 
 class SentWork(Value):
-    """Work that is in the store; recorded before any step that names it."""
+    """Work that was sent to the hub's store; it is recorded before any step that names it."""
 
     commits: tuple[str, ...]
     artifacts: str = ""  # a commit without history that holds kept files, named by their hashes
 
 
 class Travel:
-    """Moves one run's work between this machine and the store."""
+    """Moves one run's work between this machine and the hub's store."""
 
     def __init__(
         self, hub: HubStore, journal: "JournalStore", record: RunRecord, home: Path, environ: Mapping[str, str]
@@ -74,8 +74,8 @@ class Travel:
     # -- fetching ------------------------------------------------------------------------------------------------------
 
     async def bring(self, store: Store) -> None:
-        """Fetch the sent work that this machine lacks, by its hashes. If no work was sent yet, mark this machine as the
-        one where the run was begun. Raises StateFailed if the store lacks the work."""
+        """Fetch the sent work that this machine lacks from the hub's store into `store`. If no work was sent yet, mark
+        this machine as the one where the run was begun. Raises StateFailed if the hub's store lacks the work."""
         sent = self.sent()
         if not sent:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -90,7 +90,8 @@ class Travel:
             await self._write_kept_files(store, commit)
 
     async def _write_kept_files(self, store: Store, commit: str) -> None:
-        """Write the kept files of a commit to where the run looks for them."""
+        """Write the kept files (such as pictures) that a commit holds into the run's folder, where the run looks for
+        them."""
         names = [path for path in await store.entries(commit) if not (self.folder / ARTIFACTS / path).exists()]
         for name, content in (await store.read_all(commit, names) if names else {}).items():
             place = self.folder / ARTIFACTS / Path(name).name
@@ -132,8 +133,8 @@ class Travel:
         self._looked = True
 
     async def _kept_files(self, sent: Sequence[SentWork]) -> str:
-        """Make a commit of the kept files that were not sent yet, and return it; "" if all were sent. The commit has no
-        history and is in no agent's clone, because kept files may show held-out cases."""
+        """Make a commit of the kept files (such as pictures) that were not sent yet, and return it; "" if all were
+        sent. The commit has no history and is in no agent's clone, because kept files may show held-out cases."""
         folder = self.folder / ARTIFACTS
         names = {artifact.name for artifact in folder.iterdir()} if folder.is_dir() else set()
         for commit in (work.artifacts for work in sent if names and work.artifacts):

@@ -145,7 +145,7 @@ def _trusted_contents(home: Path) -> dict[str, Any]:
 
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
-    """Hold the lock, so that two commands at once do not overwrite each other's records."""
+    """Hold the lock of the trust records, so that two commands at once do not overwrite each other's changes."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (home / f"{FILE}.lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

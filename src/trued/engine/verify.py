@@ -1,4 +1,4 @@
-"""Judges any commit against any other, without agents or a run, and writes nothing into their repositories."""
+"""Judges any commit against any other, without agents or a run, and writes nothing into the user's repositories."""
 
 import asyncio
 import fcntl
@@ -69,7 +69,7 @@ class VerifyResult:
 
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
-    """Seal the contract on the base and prove the head against it, as runs do. If there are no requirements, the
+    """Seal the contract on the base and prove the head against it, as in a run. If there are no requirements, the
     verdict says whether existing tests still pass, and what the change's own tests show."""
     given = _callers_requirements(request)
     async with _probe_machine(request):
@@ -234,7 +234,7 @@ def _because_tests_fail(verdict: Verdict, why: str) -> Verdict:
 
 
 async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: NamedCommit, tell: Emit) -> None:
-    """Emit an event for uncommitted files: they are not judged."""
+    """Emit an event for each working tree with uncommitted files, because these files are not judged."""
     for side in {side.root: side for side in (base, head)}.values():
         if files := await commit_lookup.uncommitted_files(side, workspace.store, workspace.folder):
             tell(WorkingTreeDirty(place=str(side.root), files=tuple(files)))
@@ -335,7 +335,7 @@ async def _remove_leftovers(places: Path, own: str) -> None:
 
 
 async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Emit) -> Contract:
-    """Seal with the base's own tests as guards, which can refute and never prove."""
+    """Seal the requirements. The base's own tests become guards: they can refute, but never prove."""
     given = await with_server(given, partial(find_server, workspace, given.environment, emit=tell))
     made, guards = await with_existing_tests(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)

@@ -152,8 +152,8 @@ class Checkout:
         return {row[1]: row[0] for row in rows if len(row) == 2}
 
     def pushed(self, before: Collection[str]) -> set[str]:
-        """The commits of remote-tracking branches that were pushed from this repository, not fetched, and are not in
-        `before`."""
+        """The newest commits of remote-tracking branches, if they were pushed from this repository and not fetched,
+        except those in `before`."""
         fetched = _words(self.common / "FETCH_HEAD")
         found = set[str]()
         for ref, commit in self.remote_branches().items():
@@ -199,9 +199,9 @@ class Checkout:
         return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
-        """Path → hash of the present tree, for each repository inside this one whose files differ from the commit that
-        this repository names for it. Includes submodules. The hash is "" if the inner repository cannot be read, or is
-        not among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
+        """Path → tree hash of each repository or submodule inside this one that has changed: its files are not those of
+        the commit that this repository records for it. The hash is "" if the inner repository cannot be read, or is not
+        among the first MOST_INSIDE. `private`: a folder for the engine's own git data."""
         there = [path for path in taken.inner if os.path.lexists(self.root / path / ".git")]
         trees = {path: await self._tree_inside(path, taken.inner[path], private) for path in there[:MOST_INSIDE]}
         return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")
@@ -227,7 +227,7 @@ class Checkout:
 
 
 def _words(file: Path, *, lines: bool = False) -> list[str]:
-    """The words of a file of git, or its lines if `lines` is true. Empty if there is no such file."""
+    """The words in one of git's own files, or its lines if `lines` is true. Empty if there is no such file."""
     try:
         text = file.read_bytes().decode(errors="surrogateescape")
     except OSError:

@@ -27,7 +27,8 @@ def install(
 ) -> InstalledFile:
     """Add the gate's hooks to the settings file `file` of the project at `root`, and return what was written.
 
-    The rest of the file stays as it is. Installing twice gives the same file as installing once.
+    The rest of the file stays as it is. Installing twice gives the same file as installing once. `known`: what an
+    earlier installation wrote, if there was one.
     """
     path = files.resolve_link(root / file, root)
     current = files.read(path)

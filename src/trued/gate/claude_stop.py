@@ -88,7 +88,8 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     """Block the stop if the requirements are not met, unless only a person can add what is missing.
 
     At most `gate.attempts` stops in a row are blocked. Then the agent may stop, and the user reads what is not proven.
-    After that, the session is blocked again only in a new turn with new work.
+    After that, the session is blocked again only in a new turn with new work. `active`: whether the turn goes on
+    because a stop was blocked.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
     if is_success(judged.verdict, gate.accept):
@@ -189,7 +190,7 @@ def _verdict_note(gate: Gate, judged: JudgedTree) -> str:
 
 
 def _persons_part(judged: JudgedTree) -> str:
-    """What only a person can add."""
+    """What is missing and only a person can add: an approval, or something that this machine lacks."""
     return missing_from_machine(judged.verdict) if judged.lacks_machine else missing_approval(judged.outcome)
 
 
@@ -223,5 +224,6 @@ def _with_reasons(message: str, lines: list[str]) -> str:
 
 
 def work_folders(call: HookCall, project: str, fallback: Path) -> list[Path]:
-    """Folders in which the agent may be working, the most specific first."""
+    """Folders in which the agent may be working, the most specific first: the folder of the hook call, `project` if it
+    is not "", and `fallback`."""
     return [Path(folder) for folder in (call.folder, project) if folder] + [fallback]

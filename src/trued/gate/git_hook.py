@@ -38,7 +38,8 @@ def script(command: str) -> bytes:
 
 def install(hooks: Path, command: str, known: InstalledFile | None) -> InstalledFile:
     """Write the hook into the folder `hooks`, and return what was written. If somebody else's hook is there, it is
-    first renamed to ASIDE. Raises BadInput if there is a file ASIDE already."""
+    first renamed to ASIDE. Raises BadInput if there is a file ASIDE already. `known`: what an earlier installation
+    wrote, if there was one."""
     path, aside = hooks / NAME, hooks / ASIDE
     after = script(command)
     content = files.read(path)

@@ -57,7 +57,7 @@ def to_do(requirements_file: str, *, in_repository: bool) -> list[str]:
 
 def install(root: Path, content: bytes, known: InstalledFile | None) -> InstalledFile:
     """Write the workflow file, and return what was written. Raises BadInput if the file exists and trued did not write
-    it."""
+    it. `known`: what an earlier installation wrote, if there was one."""
     path = files.resolve_link(root / FILE, root)
     now = files.read(path)
     if now is not None and OURS.encode() not in now:

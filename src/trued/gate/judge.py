@@ -142,7 +142,8 @@ class Judge:
     async def _judge_in_time(
         self, head: str, commit: str, tree: str, notes: tuple[str, ...] = (), dirty: bool = False
     ) -> JudgedTree:
-        """Judge within the gate's time limit; raises CannotJudge when it is exceeded."""
+        """The verdict on `tree`, with the approvals that apply to it. Raises CannotJudge if judging takes longer than
+        the gate's time limit."""
         try:
             async with asyncio.timeout(self.gate.within_s):
                 verdict = await self._verdict_on(head, tree)

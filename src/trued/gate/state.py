@@ -33,7 +33,7 @@ RECORD_BYTES = 4 * 2**20  # if the log of decisions has more bytes, its older ha
 
 
 class InstalledFile(Value):
-    """One file that the installation wrote: its content before and after."""
+    """One file that the installation wrote, with its content before and after the installation."""
 
     path: str
     before: StoredBytes | None = None  # None if there was no file

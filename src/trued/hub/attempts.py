@@ -35,6 +35,7 @@ def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: 
 
     Raises Postponed if the call must not be made yet, because the agent's cap is reached, or because an attempt in
     another state folder may be running. The caller must hold the run's newest epoch and have locked the run's row.
+    `token`: makes it safe to send the same request twice.
     """
     values = (
         run,

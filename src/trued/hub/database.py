@@ -55,10 +55,10 @@ class _Away(Exception):
 class Database:
     """One schema of a Postgres database.
 
-    Statements may be sent twice: when a connection is lost, it is unknown whether the last write was committed.
-    So every write must be idempotent. `retry_for` returns for how many seconds to retry while the database is
-    unavailable; it is called before each retry.
-    Raises StateFailed or Busy, and BadInput for an invalid address.
+    Statements may be sent twice: when a connection is lost, it is unknown whether the last write was committed. So
+    every write must be idempotent. `retry_for` returns for how many seconds to retry while the database is unavailable;
+    it is called before each retry. Raises Busy if a row stays locked for too long, StateFailed for other failures of
+    the database, and BadInput for an invalid address.
     """
 
     def __init__(self, url: str, schema: str, retry_for: Callable[[], float], *, read_only: bool = False) -> None:

@@ -42,7 +42,7 @@ WAITS = f"{WILL_BE_DRIVEN} and (until is null or until <= clock_timestamp())"  #
 
 
 class PostgresJournal(JournalQueries):
-    """The journal of all runs of one hub. `of(run)` is the part that this run may write.
+    """The journal of all runs of one hub. `of(run)` is the journal of one run, to write to.
 
     A run is driven under an epoch. `claim` takes the next epoch. Steps, questions and spending are written only while
     the driver's epoch is the newest: each writing statement checks that. After a claim is lost, all writes about the
@@ -167,7 +167,8 @@ class PostgresJournal(JournalQueries):
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
         """Claim the run under its next epoch. Raises Busy while another driver drives the run, or while that driver's
-        lease lasts. Raises BadInput if the run's work is on another machine."""
+        lease lasts. Raises BadInput if the run's work is on another machine. `end_driver`: called when the run was
+        cancelled, or when another driver has taken the run."""
         with RunLock(self._home, run).hold() if self._home else nullcontext():
             asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
             claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, end_driver, self.lease_file(run))
@@ -221,7 +222,7 @@ class PostgresJournal(JournalQueries):
 
     def cancel(self, run: str) -> None:
         """Mark the run as cancelled. The run's current or next driver sees the mark and ends the run. If the run has a
-        queue, also ask for a drive, so that a worker ends it."""
+        queue, also ask for a worker to drive the run, and so to end it."""
 
         def say(db: Connection) -> None:
             db.execute("update run set cancelled = true where id = %s", (run,))
@@ -246,7 +247,7 @@ class PostgresJournal(JournalQueries):
         self._database.refuse_if_open()
 
     def _take(self, run: str) -> int:
-        """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
+        """Take the next epoch of a run that nobody drives. A token makes it safe to send the statement twice.
 
         The caller holds the run's lock in this state folder, or has just added the run. So if the run was driven on
         this machine before, that driver is dead, and there is no lease to wait for. A machine with a copy of this state
@@ -304,8 +305,8 @@ class PostgresJournal(JournalQueries):
         return int(self._rows(statement)[0]["version"])
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and data of the events after this id, oldest first, at most `limit`. The data is even
-        shorter than lean data: see `folded`."""
+        """Id, time, key, kind and data of the events after this id, oldest first, at most `limit`. The data is in its
+        shortest form: see `folded`."""
         columns = "id, at, key, kind, coalesce(lean, data) as data"
         statement = f"select {columns} from event where run = %s and id > %s order by id limit %s"  # noqa: S608
         rows = self._rows(statement, (run, after, limit))
@@ -325,7 +326,7 @@ class PostgresJournal(JournalQueries):
         return {row["id"]: row["accept"] for row in rows}
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`."""
+        """Number, key, end time and result of the steps after this number, oldest first. `names`: as in `steps`."""
         where, values = self._step_name_condition(names)
         rows = self._select(
             f"select n, key, ended, value from step where run = ? and n > ? and {where} order by n",  # noqa: S608
@@ -343,7 +344,7 @@ class PostgresJournal(JournalQueries):
         self, run: str, decisions: "Sequence[tuple[Approval, JournalEvent]]", *, instead: bool = False
     ) -> Approval | None:
         """Record all of these approvals, each with its event, in one write, and return None. If `approve` would refuse
-        one of them, record nothing and return the first that it would refuse."""
+        one of the approvals, record nothing and return the first refused one."""
         return self._decide(run, decisions, instead=instead)
 
     def _decide(
@@ -405,21 +406,21 @@ class PostgresJournal(JournalQueries):
         self._database.close()
 
     async def available(self) -> None:
-        """Wait, in a thread, until the database is available; then write the events that could not be written
+        """Wait, in a thread, until the database is available. Then write the events that could not be written
         before."""
         await self._rows_in_thread("select 1")
         self.send_events()
 
     async def rows_when_available(self, statement: str, values: Sequence[object]) -> list[dict[str, Any]]:
-        """Like `_rows`, but other tasks continue while it waits for the database."""
+        """Like `_rows`, but does not block other tasks while the database is unavailable."""
         if self._unsent:
             await self.available()
         return await self._rows_in_thread(statement, values)
 
     async def _rows_in_thread(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
         """The rows of one statement, sent in a thread. If the caller is cancelled meanwhile, the statement may still be
-        sent. If the database is unavailable at that time, later calls wait only briefly for it, because the caller
-        wants to end."""
+        sent. If the database is unavailable when the caller is cancelled, later calls wait only briefly for the
+        database, because the caller wants to end."""
         try:
             rows = await asyncio.to_thread(self._database.rows, statement, values)
         except asyncio.CancelledError:
@@ -429,7 +430,7 @@ class PostgresJournal(JournalQueries):
         return rows
 
     def send_events(self) -> None:
-        """Write the events that could not be written, in their order."""
+        """Write the events that could not be written before, oldest first."""
         while self._unsent:
             send = self._unsent.pop(0)  # removed first: a listener that reads the journal would send it again
             try:
@@ -509,8 +510,8 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         return None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        """Record an answer, unless the question has one already. After recording it, ask for a drive of the run if the
-        run has a queue. Returns whether the answer was recorded."""
+        """Record an answer, unless the question has one already. If the run has a queue, also ask for a worker to
+        continue the run. Returns whether the answer was recorded."""
         now = self.journal.clock()
         sets = "answer = %s, comment = %s, who = %s, answered_at = %s"
         given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # unanswered, or this answer is sent twice

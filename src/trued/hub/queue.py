@@ -1,9 +1,9 @@
 """The queues in which drives wait for workers. DBOS keeps them.
 
-A drive is one DBOS workflow, named `drive/<run>/<n>`. The database function `put_drive` puts it into the queue of its
-run, so that callers need no DBOS. No process listens to that queue: a worker with room moves drives that it may run to
-a queue of its own, and listens there. No other part of DBOS is used: no steps, no child workflows. Epochs decide who
-may write.
+A drive, one turn of a worker at a run, is a DBOS workflow named `drive/<run>/<n>`. The database function `put_drive`
+puts the drive into the queue of its run, so that callers need no DBOS. No process listens to that queue. A worker that
+can take more runs moves drives to a queue of its own, and listens there. No other part of DBOS is used: no steps, no
+child workflows. Epochs decide who may write.
 """
 
 import logging
@@ -104,7 +104,7 @@ class DriveQueue:
             raise StateFailed(f"{what}: run `trued hub init` as its owner, or upgrade trued") from error
 
     def move(self, drives: Sequence[str], queue: str) -> None:
-        """Move these drives to the queue `queue`. They start over there, even if another worker had begun them."""
+        """Move these drives to the queue `queue`. There each drive starts over, even if another worker had begun it."""
         if self._client is not None and drives:
             self._client.resume_workflows(list(drives), queue_name=queue)
 

@@ -75,7 +75,8 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
     """Create or migrate the tables, the queues, and the database roles of workers and askers. Safe to repeat. Returns
     the hub's name.
 
-    Raises StateFailed if this login may not do that or the database does not answer, BadInput for an invalid address.
+    Raises StateFailed if this login may not do that, or if the database does not answer. Raises BadInput if the address
+    is invalid.
     """
     database = Database(url, schema, lambda: RETRY_S)
     try:
@@ -88,8 +89,8 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
 
 
 def grant_again(db: Connection, schema: str) -> None:
-    """Grant workers and askers their rights on the migrated tables. Does nothing on a hub where `prepare_hub` never
-    granted them any."""
+    """Grant workers and askers their rights on the migrated tables. Does nothing if `prepare_hub` has never granted
+    rights on this hub."""
     used = "select 1 from pg_roles where rolname = %s and has_schema_privilege(oid, %s, 'usage')"
     if db.execute(used, (WORKER, schema)).fetchone():
         _grant(db, schema)

@@ -1,4 +1,5 @@
-"""Queries over the history of many runs on a hub, for `JournalQueries._select`: few columns, no briefs or replies."""
+"""Queries for the history of many runs on a hub. They load no briefs, and replies only from events that older versions
+wrote."""
 
 import json
 from collections.abc import Iterable, Mapping

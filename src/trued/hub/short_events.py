@@ -57,8 +57,8 @@ def claims(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def folded(kind: str, data: str) -> str:
-    """Lean data, shortened once more for views that fold events. For `CallAsked`, only role, agent and whether the call
-    resumes a session stay."""
+    """Shorten the result of `lean` further, for views of a whole run. For `CallAsked`, only role, agent and whether the
+    call resumes a session stay. All other data is returned as it is."""
     if kind != CallAsked.KIND:
         return data
     whole = json.loads(data)

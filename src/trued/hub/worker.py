@@ -1,4 +1,4 @@
-"""Worker: a process that takes runs from a queue, drives them on its machine, and gives back drives of dead workers."""
+"""Worker: a process that takes runs from a queue, drives them on its machine, and puts runs of dead workers back."""
 
 import asyncio
 import errno
@@ -54,7 +54,7 @@ def say(words: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """One drive that is running in this process."""
+    """One run that this process is driving: the task, and the event loop in which the task runs."""
 
     loop: asyncio.AbstractEventLoop
     task: "asyncio.Task[RunRecord]"
@@ -171,8 +171,8 @@ class Worker:
                 asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Call `do`, and print an error instead of raising it, because this worker or another soon does the same work
-        again. If several calls in a row fail with the same error, it is printed once."""
+        """Call `do`. Print an error instead of raising it, because a worker soon does the same work again. If several
+        calls in a row fail with the same error, the error is printed once."""
         failed = ""
         self._tell_systemd()  # before each call, since an unavailable database can block it for a minute
         try:

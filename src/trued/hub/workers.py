@@ -198,9 +198,9 @@ class Workers:
             self._database.rows("delete from refusal where run = %s and worker = %s", (run, name))
 
     def take(self, offer: Offer, fits: Callable[[str, int], bool], move: "Move") -> None:
-        """Move drives from the shared queue to the worker's own queue, the oldest first, while the worker has room.
-        Skips the drives of runs for which `fits` is false. Only one worker moves drives at a time. A worker without
-        room does not read the queue."""
+        """Move drives from the shared queue to the worker's own queue, the oldest first, until the worker has as many
+        as it offers to run. Skips the drives of runs for which `fits` is false. Only one worker moves drives at a time.
+        A worker that can take no more does not read the shared queue."""
         own = own_queue(offer.name)
         room = f"select %s - count(*) as number from {DRIVES} where s.queue_name = %s and {LIVE}"  # noqa: S608
         there = f"""select s.workflow_uuid as drive, r.id as run, r.asked from {DRIVES}

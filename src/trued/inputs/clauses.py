@@ -12,7 +12,7 @@ NESTED = 3  # this many levels of brackets inside brackets are kept whole: code 
 
 
 def _in_brackets(begin: str, end: str) -> str:
-    """A pattern for text in these brackets, which may contain such brackets."""
+    """A pattern for text between the brackets `begin` and `end`. The text may contain more pairs of these brackets."""
     outside = rf"[^\{begin}\{end}]"
     pattern = rf"\{begin}{outside}*\{end}"
     for _ in range(NESTED):
@@ -39,8 +39,8 @@ _SMALL = frozenset(_JOINING.split())
 def clauses(text: str) -> list[str]:
     """Split a sentence into parts that can each be true or false; when in doubt, split.
 
-    Code, quotations and brackets (round, square or curly) are never cut. Brackets that are nested deeper than `NESTED`
-    may be.
+    Code, quotations and text in brackets (round, square or curly) are never cut, unless brackets are nested deeper than
+    `NESTED`.
     """
     flat = one_line(text)
     shelter = [(match.start(), match.end()) for match in _KEPT.finditer(flat)]
@@ -110,8 +110,8 @@ def _meaningful_words(text: str) -> list[str]:
 def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
     """Whether the text `rest` only says where something is: "`slug(text)` in src/slug.js".
 
-    It must name at least one route, function or file, and `is_used` must be true for each name. All other words must be
-    words such as "in" or "the".
+    The text must name at least one route, function or file, and `is_used` must be true for each of these names. All
+    other words must be words such as "in" or "the".
     """
     names = [found.strip("`") for found in _NAME.findall(rest)]
     return bool(names) and all(map(is_used, names)) and not _meaningful_words(_NAME.sub(" ", rest))

@@ -57,8 +57,8 @@ def validate(
 ) -> M:
     """Build `model` from the value at `spot`, strictly: "0" is not a number.
 
-    `noun`: the file's word for its keys; `subjects`: the names of the file's parts in messages.
-    Raises BadInput with the line of the outermost problem.
+    `noun`: what messages call a key, for example "setting". `subjects`: what messages call the parts of the file.
+    Raises BadInput with the line of the problem that is nested least deeply.
     """
     value = located.value
     for part in spot:
@@ -80,8 +80,8 @@ def explain(error: ValidationError) -> tuple[str, str]:
 
 
 def _outermost(error: ValidationError) -> ErrorDetails:
-    """The outermost problem. If a key is unknown and another is missing, the unknown key is reported, because it may be
-    the missing key misspelled."""
+    """The problem that is nested least deeply in the file. If one key is unknown and another is missing, returns the
+    unknown key, because it may be the missing key misspelled."""
     problems = error.errors(include_url=False)
     # pydantic also calls a list too short if none of its items is valid: then the items are the problem
     real = [problem for problem in problems if problem["type"] != "too_short" or not problem["input"]]

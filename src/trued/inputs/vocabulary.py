@@ -93,8 +93,8 @@ def title_words(title: str) -> list[str]:
 def section_kind(title: str) -> str:
     """The kind of a section or label with this title: goal | constraint | ship | nongoal | problem | aside | "".
 
-    Words that ask for something outweigh all other words: "Constraints and assumptions" are constraints. But if one
-    part of the title names work, such as "steps", and this part has no kind, the result is "".
+    Words that ask for something outweigh all other words: "Constraints and assumptions" are constraints. But if a part
+    of the title names work, such as "steps", and has no kind of its own, the result is "".
     """
     parts = [part for part in JOINTS.split(title.lower()) if title_words(part)]
     kinds = [_kind_of_part(part) for part in parts]

@@ -61,8 +61,8 @@ def check_repository(repository: str, where: str) -> str:
 
 @contextmanager
 def github_session(at: Service, doing: str) -> "Iterator[Github]":
-    """A GitHub session for one `with` block. An error inside it is raised as a TruedError with one sentence for
-    people."""
+    """A GitHub session for one `with` block. An error inside the block is raised as a TruedError with one sentence for
+    people. `doing`: what is attempted, for this sentence."""
     try:
         import github
         from requests.exceptions import RequestException

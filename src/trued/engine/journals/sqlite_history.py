@@ -1,4 +1,7 @@
-"""Queries of the embedded journal for the history of many runs: few columns; no brief, reply or evidence is loaded."""
+"""Queries for the history of many runs in the embedded journal.
+
+They load few values: no brief, no evidence, and little of each reply.
+"""
 
 import json
 import sqlite3
@@ -64,8 +67,8 @@ def verdicts(rows: "Iterable[sqlite3.Row]") -> list[StoredVerdict]:
 
 
 def _claimed(values: Sequence[Any], types: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
-    """The fields of a reply that make claims. `types`: the JSON type of each value, because SQLite returns true and
-    false as 1 and 0."""
+    """Name and value of each field in which a reply claims something. `types`: the JSON type of each value, because
+    SQLite returns true and false as 1 and 0."""
     for name, value, kind in zip(CLAIMING_FIELDS, values, types, strict=True):
         if kind not in (None, "null"):
             yield name, kind == "true" if kind in ("true", "false") else value

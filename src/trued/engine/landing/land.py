@@ -73,7 +73,8 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
 
 
 def refusal_of_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
-    """The refusal if the run is not proven, with the command that helps; None if the run is proven."""
+    """The refusal if the run is not proven, with the command that a person should run next; None if the run is
+    proven."""
     name, verdict = record.id, store.verdict(record.id)
     holds = verdict is not None and is_success(verdict, store.inputs(name).settings.accept)
     if record.state == "done" and holds and verdict and verdict.commit == record.head:
@@ -94,8 +95,8 @@ def refusal_of_unproven(store: RunStore, record: RunRecord) -> LandingResult | N
 
 
 def _what_waits(store: RunStore, record: RunRecord) -> tuple[str, str]:
-    """The command that helps, and what the run waits for. If the run waits for several things, the command lists
-    them."""
+    """The command that a person should run next, and what the run waits for. If the run waits for several things, this
+    command lists them."""
     found = waits(store, record)
     if len(found) == 1:
         return f"`{found[0].command}`", found[0].what

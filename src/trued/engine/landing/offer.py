@@ -59,7 +59,8 @@ async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
 
 
 async def _push_without_forge(context: LandingContext, file: str) -> str:
-    """Push the branch to a remote whose pull requests trued cannot open; return what a person has to do."""
+    """Push the branch to a remote where trued cannot open pull requests. Return what a person has to do. `file`: the
+    file with the text of the pull request."""
     record, settings = context.record, context.inputs.settings.forge
     address = "" if settings.kind == "local" else remote_address(Path(record.repository), settings.remote)
     if not address:

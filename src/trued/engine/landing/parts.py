@@ -80,8 +80,9 @@ async def _work_on_others(context: LandingContext, commit: str, chunks: list[str
 
 
 async def _open_objections(context: LandingContext, part: Contract, chunks: list[str]) -> tuple[Finding, ...]:
-    """The unsettled objections, except objections to requirements outside `part`. The case of an objection is run again
-    on the part's commit. An objection without a case stands until a person accepts the requirement."""
+    """The unsettled objections, except objections to requirements outside `part`, the contract of the chunks that land.
+    When the commit is proven, the case of an objection is run again. An objection without a case stands until a person
+    accepts the requirement."""
     store, run = context.store, context.record.id
     kept = {requirement.id for requirement in part.requirements}
     others = {requirement.id for requirement in context.contract.requirements} - kept

@@ -104,7 +104,7 @@ def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:
 
 
 def begun_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
-    """All landings that were begun. A landing that was killed may or may not have moved its branch."""
+    """All landings that were begun, also those that were killed: these may or may not have moved the branch."""
     keys = [key for key, _, _ in store.journal.steps(run_id) if is_landing_record(key)]
     return [LandingRecord.model_validate_json(store.journal.step(run_id, key) or "") for key in keys]
 

@@ -78,8 +78,8 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
-    """The approvals in `single` that the new commit needs to be accepted. Empty if the commit is accepted without these
-    approvals, or if they are not enough."""
+    """The approvals of single requirements without which the new commit is not accepted. Empty if the commit is
+    accepted anyway, or if it would not be accepted even with these approvals."""
     short = {requirement.id for requirement in again.found.requirements if not requirement.grade.is_met(again.accept)}
     useful = tuple(approval for approval in single if approval.requirement in short)
     if again.outcome.state == "done" or not useful:
@@ -103,7 +103,7 @@ class RebasedProof:
         self, contract: Contract, base: str, commit: str, part: str
     ) -> tuple[Contract, Verdict, str]:
         """Seal the contract on `base`, and prove `commit`. Returns the sealed contract, the verdict, and the key of the
-        verdict's step. Recorded steps are not run again.
+        verdict's step. Recorded steps are not run again. `part`: the prefix of the steps' keys.
         """
         journal = self.store.writer(self.record)
         self.workspace.base = base
@@ -150,7 +150,8 @@ class RebasedProof:
         return sealed, Verdict.model_validate_json(await journal.once(key, given, prove_commit)), key
 
     def _key(self, name: str) -> str:
-        """The key of the recorded verdict that is not `unjudged`. If there is none, the key for the next attempt."""
+        """The key of the attempt at the step `name` that recorded a verdict other than `unjudged`. If there is none,
+        the key for the next attempt."""
         number = 1
         while (found := self.store.journal.step(self.record.id, numbered(name, number))) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:

@@ -27,8 +27,8 @@ def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | No
 
 def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
     """The plan, with the unread lines of each section joined into one requirement. (A check or a person has to prove
-    each requirement, so one for each line would be too many.) The text is verbatim, and its place is that of its first
-    line.
+    each requirement, so one for each line would be too many.) The joined text is verbatim, and has the line number of
+    its first line.
 
     A line stays a requirement of its own if its words are in `covered`, or if it is above the first section.
     """

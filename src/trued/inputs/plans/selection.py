@@ -75,8 +75,8 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
 
 
 def chosen_requirements(requirements: Requirements, plan: Plan, part: Plan) -> Requirements:
-    """The requirements file, without the requirements about chunks or criteria that are not chosen. These requirements
-    belong to the run that builds those chunks."""
+    """The requirements file, reduced to the requirements about `part`. All other requirements are left to the run that
+    builds the other chunks."""
     if len(part.tasks) == len(plan.tasks):
         return requirements
     about_part = tuple(

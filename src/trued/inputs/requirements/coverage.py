@@ -34,10 +34,10 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     """All requirements of a run.
 
     The user's requirements stay unchanged. Every part of the plan or text that they do not cover is added as a
-    requirement without a check, and ends unproven. If the text of a user's requirement is a sentence of the source, or
-    the whole goal, the requirement covers this text, even if its `covers` does not say so. Without a requirements file,
-    one more requirement stands for the whole source. Raises BadInput if a requirement covers something that the source
-    does not have.
+    requirement without a check, and ends unproven. If the text of a user's requirement is a sentence of the plan or
+    goal, or the whole goal, the requirement covers this text, even if its `covers` does not say so. Without a
+    requirements file, one more requirement stands for the whole plan or goal. Raises BadInput if a requirement covers
+    something that the plan or goal does not have.
     """
     users_own = requirements.requirements if requirements else ()
     if plan is None:
@@ -71,10 +71,11 @@ def _with_manual_checks_only(requirement: Requirement) -> Requirement:
 
 
 def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """These requirements, each with the visible checks of the requirement with the same id and text in `planned`.
+    """These requirements, with visible checks added.
 
-    If a requirement covers another planned requirement, it also gets the browser checks of the covered one. A failed
-    browser check then refutes the covering requirement.
+    A requirement gets the checks of a planned requirement with the same text whose id it has or covers. If a
+    requirement covers another planned requirement, it also gets the browser checks of the covered one. A failed browser
+    check then refutes the covering requirement.
     """
     planned = tuple(planned)
     checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
@@ -124,7 +125,8 @@ def _covering(planned: Requirement, users_own: Iterable[Requirement]) -> str:
 
 
 def _with_parts(requirements: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """Make the requirement with the id `whole` stand for the whole source: all other requirements become its parts."""
+    """Make the requirement with the id `whole` stand for the whole plan or goal: all other requirements become its
+    parts."""
     parts = tuple(requirement.id for requirement in requirements if requirement.id != whole)
     return tuple(
         requirement.model_copy(update={"parts": parts}) if requirement.id == whole and parts else requirement
@@ -188,10 +190,10 @@ class _Words:
         self.met: set[str] = set()  # names of covered criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
-        """Mark what an entry of `by.covers` names as covered: a task, criteria or the whole goal.
+        """Mark as covered what an entry of `by.covers` names: a task, criteria or the whole goal.
 
-        Returns the task's id; if the entry names no task, the entry itself. Raises BadInput if the source has nothing
-        that the entry names.
+        Returns the task's id; if the entry names no task, the entry itself. Raises BadInput if the plan or goal has
+        nothing that the entry names.
         """
         if (task := self.tasks.get(one_line(entry).casefold())) is not None:
             self.done.add(task)
@@ -229,9 +231,10 @@ class _Words:
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """A requirement for every task and criterion that is not covered.
 
-        If an agent wrote the plan, a task counts only if the agent wrote a requirement for it. Other requirements of
-        the agent are added if they cover something, unless the user's own requirements cover every sentence. `taken`:
-        the ids of the user's requirements. A task, or an agent's requirement, that has one of these ids is left out.
+        If an agent wrote the plan, tasks for which the agent wrote no requirement are left out. The agent's
+        requirements that are about no task are added if they cover something, unless the user's own requirements cover
+        every sentence. `taken`: the ids of the user's requirements. A task, or an agent's requirement, that has one of
+        these ids is left out.
         """
         planned = {requirement.id: requirement for requirement in self.plan.requirements}
         agents = planned or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them

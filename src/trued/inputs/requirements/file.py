@@ -22,14 +22,15 @@ READERS: dict[str, Callable[[str, str], Located]] = {
 
 
 def load_requirements(path: Path) -> Requirements:
-    """Read a requirements file, and the files that its checks take from folders beside it. Raises BadInput."""
+    """Read a requirements file, and the files that its checks take from folders beside it. Raises BadInput if one of
+    the files is missing or invalid."""
     requirements = parse_requirements(read_text(path), str(path))
     return requirements.model_copy(update={"carried": carried_files(requirements, path.parent)})
 
 
 def parse_requirements(text: str, file: str) -> Requirements:
-    """Read the text of a requirements file; the suffix of its name decides between TOML, YAML and JSON. Raises
-    BadInput."""
+    """Read the text of a requirements file. The suffix of its name decides between TOML, YAML and JSON. Raises BadInput
+    for an invalid text."""
     suffix = PurePosixPath(file).suffix.lower()
     if suffix not in READERS:
         raise BadInput(f"{file} is not a requirements file", then=f"its name must end in {', '.join(READERS)}")
@@ -59,9 +60,9 @@ def _check_ids(requirements: Requirements, located: Located) -> None:
 
 
 def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
-    """Files named by `from`: path in the project → content in base64. Links that lead out of `from` are ignored. Raises
-    BadInput if a folder or its files are missing, if two files clash, or if all files together have more than
-    CARRIED_BYTES bytes."""
+    """The files that checks take from folders (`from`): path in the project → content in base64. Symbolic links that
+    lead out of their folder are ignored. Raises BadInput if a folder or its files are missing, if two files clash, or
+    if all files together have more than CARRIED_BYTES bytes."""
     carried: dict[str, str] = {}
     for requirement in requirements.requirements:
         for check in requirement.checks:

@@ -13,8 +13,8 @@ COVERED = 6  # a scaffold has examples for at most this many functions, and as m
 
 
 def requirements_text(requirements: Requirements, heading: Sequence[str] = ()) -> str:
-    """These requirements as YAML that `parse_requirements` reads back with the same checks. Raises BadInput if it
-    cannot be read back, for example because a requirement has no check.
+    """These requirements as YAML that `parse_requirements` reads back with the same checks. Raises BadInput if the text
+    cannot be read back, for example because a requirement has no check. `heading`: lines for a comment at the top.
     """
     lines = [*(f"# {line}".rstrip() for line in heading)]
     if environment := _non_default_fields(requirements.environment):

@@ -153,7 +153,7 @@ class UatTable(Value):
 
 
 class TeamRolesTable(Value):
-    """Which roles of a team are played. PM and dev always are: without them nobody would plan or work."""
+    """Which roles of a team take part. PM and dev cannot be left out: without them nobody would plan or work."""
 
     pm: Annotated[bool, AfterValidator(_refuse_off)] = True
     techlead: bool = True

@@ -25,8 +25,8 @@ LimitChange: TypeAlias = tuple[str, str, float]  # scope ("", "feature", "task" 
 
 
 def parse_limits(given: Iterable[str], where: str = "--limit") -> list[LimitChange]:
-    """Parse limits such as `usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9` or `purple-team-a:calls=9`. Raises
-    BadInput."""
+    """Parse limits such as `usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9` or `purple-team-a:calls=9`. Raises BadInput
+    for any other text."""
     return [_change(text.strip(), where) for text in given]
 
 
@@ -48,7 +48,7 @@ def _change(text: str, where: str) -> LimitChange:
 
 def read_amount(what: str, value: Any) -> float:
     """The amount that a number, or a text such as "2M" or "90 min", stands for. It is an int if `what` is one of
-    WHOLE_NUMBERS. Raises RuleBroken."""
+    WHOLE_NUMBERS. Raises RuleBroken for any other value, and for an amount out of range."""
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if isinstance(value, str):
         number = _with_units(what, value.strip().lstrip("$").lower())

@@ -90,9 +90,10 @@ NETWORKS = ("none", "loopback", "host")  # the narrowest first
 def load_settings(
     flags: Mapping[str, Any], environ: Mapping[str, str], project: Path | None, user: Path | None
 ) -> Settings:
-    """Merge all layers into the settings of a run.
+    """Merge flags, environment variables and both settings files into the settings of a run.
 
-    `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput.
+    `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput for a wrong key
+    or value.
     """
     # The addresses of the hub are left out: no run stores them.
     own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}
@@ -117,7 +118,7 @@ def load_settings(
 
 def user_hub(user: Path) -> HubTable:
     """The hub that the user's settings file names; without one, a table whose addresses are "". `user`: the folder of
-    that file. Raises BadInput."""
+    that file. Raises BadInput if the file is invalid."""
     hub: HubTable = _user_file(user).get("hub", HubTable())
     return hub
 
@@ -207,7 +208,7 @@ def _table(located: Located, at: Spot) -> dict[str, Any]:
 
 
 def _refuse_users_own(located: Located, at: Spot) -> None:
-    """Refuse keys that a repository may not set."""
+    """Raise BadInput if a project's file sets keys that only the user may set."""
     table = _table(located, at)
     forbidden = [((*at, key), key) for key in USERS_OWN if key in table]
     for name, keys in USERS_OWN_KEYS.items():
@@ -219,7 +220,7 @@ def _refuse_users_own(located: Located, at: Spot) -> None:
 
 
 def _layer(located: Located, at: Spot, keys: tuple[str, ...], folder: Path) -> dict[str, Any]:
-    """The settings of a file, converted for Settings."""
+    """The settings in the table `at` of a file, converted for Settings. Paths in them are relative to `folder`."""
     for key in FLAGS_ONLY:
         if key in _table(located, at):
             raise BadInput(
@@ -266,7 +267,7 @@ def _flag_layer(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _setting(key: str, value: Any, where: str) -> Any:
-    """One value that is not from a file; a number may be given as text."""
+    """Validate one value that comes from a flag or the environment; a number may be given as text."""
     try:
         return getattr(Settings.model_validate({key: value}), key)
     except ValidationError as error:

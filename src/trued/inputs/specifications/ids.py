@@ -60,7 +60,7 @@ def _fences(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _checks(yaml: str, where: str) -> tuple[Check, ...]:
-    """A list of checks in YAML, parsed like the checks in a requirements file. Raises BadInput."""
+    """A list of checks in YAML, parsed like the checks in a requirements file. Raises BadInput for an invalid check."""
     body = "".join(f"      {line}\n" for line in yaml.splitlines())
     whole = f"requirements:\n  - id: fenced\n    text: fenced\n    checks:\n{body}"
     try:

@@ -25,8 +25,8 @@ _LINK = lazy_regex(r"!?\[[^\]]*\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)
 
 
 def is_aside(title: str) -> bool:
-    """Whether every part of a heading or label is known to be about the specification or the work. "Data quality" and
-    "Dependencies and constraints" are not."""
+    """Whether a heading or label is about the specification or the work, so that the text below asks for nothing. Every
+    part of the title must be known as such: "Dependencies" is an aside, "Dependencies and constraints" is none."""
     bare_title = _REMARK.sub("", title)
     parts = [bare_title] if _is_known_aside(bare_title) else JOINTS.split(bare_title.lower())
     return all(map(_is_known_aside, parts)) and bool(title_words(bare_title))

@@ -178,8 +178,8 @@ class _SpeckitFile:
                 self._item(below)
 
     def _table(self, table: Table) -> None:
-        """Add each row, like an item. If a row begins with the number of a known requirement, it is added to that
-        requirement's text. Rows of this kind occur in tables of what is done."""
+        """Add each row, like an item. A row that begins with the number of a known requirement is added to that
+        requirement's text: such rows occur in tables that say what is done."""
         header = [TableRow(table.header, table.line)] if NUMBERED.match(_first_words(table.header)) else []
         for row in (*header, *table.rows):
             text, match = (
@@ -213,8 +213,8 @@ class _SpeckitFile:
         """Take text without a number.
 
         In a section, add it to the section's last requirement. If there is none yet, or if it has checks, the text
-        becomes a new requirement. Outside of sections, do the same with the requirement that the last number began. If
-        that requirement is no longer open, the text is about the work and is left out.
+        becomes a new requirement. Outside of sections, do the same with the last requirement that began with a number,
+        while it is open. If no requirement is open, the text is about the work and is left out.
         """
         inside = len(self.found) > self.begun if self.section else self.open
         if inside and not self.found[-1].checks:  # a check judges only the text that it was made from

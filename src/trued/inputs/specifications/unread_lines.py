@@ -50,8 +50,8 @@ def bare(line: str) -> str:
 
 
 def _parts(line: str, words_of: Callable[[str], str | None]) -> Iterator[str]:
-    """The line, cut into parts. A new part begins at each HTML tag before an item. But if the tag has nothing before it
-    except list marks and other tags, the line is not cut there."""
+    """Cut the line at each HTML tag that an item follows. The line is not cut at a tag that has only list marks and
+    other tags before it."""
     start = 0
     tags = list(_TAGS.finditer(line))
     ends = [*(tag.start() for tag in tags), len(line)][1:]

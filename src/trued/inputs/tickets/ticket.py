@@ -76,7 +76,8 @@ def file_key(file: str) -> str:
 
 
 def parse_ticket(text: str, file: str) -> Ticket:
-    """Parse a ticket file; parts that it lacks are listed in `missing`. Raises BadInput."""
+    """Parse a ticket file; parts that it lacks are listed in `missing`. Raises BadInput if the file cannot be parsed,
+    or asks for nothing."""
     if not text.strip().strip("\ufeff"):
         raise BadInput("the ticket is empty", f"{file}:1", TEACH)
     _check_size(text, f"{file}:1")
@@ -91,8 +92,8 @@ def parse_ticket(text: str, file: str) -> Ticket:
 
 
 def ticket_from_issue(issue: TrackerIssue) -> Ticket:
-    """The ticket of a tracker's issue. The text of an issue without a key is parsed like a ticket file. Raises
-    BadInput."""
+    """The ticket of a tracker's issue. The text of an issue without a key is parsed like a ticket file. Raises BadInput
+    if the issue is too large, or asks for nothing."""
     if not issue.key:
         return parse_ticket(issue.body, issue.url)
     file, title = issue.url or issue.key, plain_line(issue.title)

@@ -145,7 +145,8 @@ def _formatted(text: str, marks: object) -> str:
 
 
 def _picture(attributes: Node, pictures: Pictures) -> str:
-    """A Markdown image: the address of the attached file of this name, or the node's own address."""
+    """A Markdown image. Its address is the address of the attached file with the picture's name, or the node's own.
+    Without an address, only the picture's name."""
     name = str(attributes.get("alt") or "")
     address = pictures.get(name) or str(attributes.get("url") or "")
     return f"![{name}]({address})" if address else f"(picture {name})" if name else ""

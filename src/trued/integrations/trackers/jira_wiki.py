@@ -37,7 +37,8 @@ class _Conversion:
     open."""
 
     def __init__(self, text: str, pictures: Mapping[str, str], literal: Collection[int] = ()) -> None:
-        """`literal`: the numbers of the marks that are plain text and therefore begin no quotation."""
+        """`literal`: the numbers of `{quote}` and `{panel}` marks that are plain text, because no other mark ends
+        them."""
         self.pictures, self.literal, self.marks = pictures, literal, 0
         self.lines: list[str] = []
         self.fence = ""  # the block that is open: code or noformat

@@ -98,7 +98,7 @@ def parse(stored: Event, known: Mapping[str, type[JournalEvent]]) -> JournalEven
 
 
 def of_kind(events: Iterable[Event], kind: type[AnyEvent]) -> Iterator[tuple[Event, AnyEvent]]:
-    """The events of one kind, in order, each in its stored and its typed form."""
+    """The events of this kind, in the order of `events`, each in its stored and its typed form."""
     for stored in events:
         if (event := kind.read(stored)) is not None:
             yield stored, event
