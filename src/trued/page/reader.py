@@ -69,8 +69,8 @@ Made = TypeVar("Made")
 
 
 class StillReading(Exception):
-    """A run has more events than one request may fold. The next request continues where this one stopped. Until all
-    events are folded, the part folded so far is not shown, because it is outdated."""
+    """A run has more events than one request may read. The next request continues where this one stopped. The page
+    shows no progress until all events are read, because it would be outdated."""
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
@@ -188,7 +188,8 @@ class RunSummary:
     def of(
         cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade
     ) -> "RunSummary":
-        """`attested`: all grades, including those that people attested; empty if people attested nothing."""
+        """The summary of a run that has been read. `attested`: all grades after people's approvals, or {} without
+        approvals."""
         who, says = sentence(record, seen, waits)
         graded = attested or seen.grades
         without_existing_tests = {name: grade for name, grade in graded.items() if not name.startswith(EXISTING_TESTS)}
@@ -324,7 +325,7 @@ class Reader:
 
     def runs(self) -> list[RunRecord]:
         """All runs, newest first, with their actual state: `queued` if a run waits for a worker, `interrupted` if the
-        driver of a running run has died."""
+        process that works on the run has died."""
         return [] if self.is_empty else self._once(self._runs, "runs")
 
     def _runs(self) -> list[RunRecord]:
@@ -332,8 +333,8 @@ class Reader:
         return sorted(records, key=lambda record: (-record.created_at, record.id))
 
     def history(self, wanted: HistoryFilter) -> Stats:
-        """What the wanted runs cost and achieved. It is computed again when the journal was written to, or when a
-        driver has died."""
+        """What the wanted runs cost and achieved. Computed again only if the journal was written to, or the process
+        that works on a run has died."""
         if self.is_empty:
             return add_up(())
         stamp = (self.version(), [(record.id, record.state) for record in self.runs()])

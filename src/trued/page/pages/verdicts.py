@@ -55,8 +55,8 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 
 
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
-    """For each proof, at most TURNS requirements whose grade differs from the proofs before, or that had no grade
-    before."""
+    """For each proof, the requirements whose grade differs from their last grade before, at most TURNS of them. A
+    requirement's first grade counts as a difference."""
     grades: dict[str, str] = {}
     turns = []
     for proof in proofs:
