@@ -576,9 +576,9 @@ class Reader:
         return self._cached_part(record, name, material, lambda: make(material))
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
-        """A picture of the whole run, such as who worked when. It is cached like the parts from `made`. But while the
-        run works, the picture changes even without an event, so a picture older than two seconds is drawn again. In a
-        `sparing` block, a younger picture is never drawn again, not even after an event."""
+        """A picture of the whole run, such as who worked when. It is cached, and drawn again after an event. While the
+        run works, it is also drawn again once it is two seconds old, because it changes even without an event. In a
+        `sparing` block, a picture that is less than two seconds old is kept even after an event."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
         drawn = run.made.get(name)
         is_new = drawn is not None and now - run.drawn[name] < DRAW_S
@@ -648,8 +648,8 @@ class Reader:
         return self._comparisons.get(comparison.id, Stamped).get(stamp, lambda: compare(self.store, comparison))
 
     def outside_journal(self) -> tuple[int, tuple[tuple[str, int | str], ...]]:
-        """Facts that change without an event: the size of the transcripts shown last, who drives each run, and what
-        each queued run waits for."""
+        """Facts that change without an event: the size of the transcripts shown last, which process works on each run,
+        and what each queued run waits for."""
         written = sum(transcript.written for transcript in self._transcripts.values())
         if self.is_empty:
             return written, ()

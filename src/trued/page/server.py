@@ -387,8 +387,8 @@ class QuietServer(uvicorn.Server):
 
 
 class EventStream(EventSourceResponse):
-    """Server-sent events that end when `Live` ends them. sse-starlette would check twice a second whether uvicorn has
-    got a signal. It would never see one, because the signal handlers are ours."""
+    """Server-sent events that end when `Live` ends them. The base class would check twice a second whether uvicorn has
+    received a signal. We turn this off, because our server handles all signals itself."""
 
     @staticmethod
     async def _listen_for_exit_signal() -> None:

@@ -80,8 +80,9 @@ async def project_files(workspace: Workspace, commit: str) -> ProjectFiles:
 async def places_of_modules(
     workspace: Workspace, contract: Contract, due: Iterable[Requirement], evidence: Iterable[Evidence]
 ) -> list[str]:
-    """Notes about modules that cases call but that checks did not find. Each note names a folder of the base with such
-    modules, and the line that makes checks look there. Empty if checks found all called modules."""
+    """Notes about modules that cases call but that checks did not find. Each note names a folder of the base that has
+    such modules, and the line of the requirements file that makes checks look there. `due`: the requirements to look
+    at."""
     absent = {
         fact.requirement
         for fact in evidence

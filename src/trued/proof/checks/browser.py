@@ -174,9 +174,11 @@ async def _run_browser(
     serving: Server | None = None,
     second: bool = False,
 ) -> tuple[CommandResult, dict[str, Any]]:
-    """Run the browser script in a sandbox. The browser can reach only the contract's server (`serving`). If `serving`
-    is None, because the page is on another server, the browser can reach the whole network. Returns the finished
-    process and the script's record."""
+    """Run the browser script in a sandbox. Returns the finished process and the script's record.
+
+    `serving`: the contract's server, the only one that the browser can reach; if None, the browser can reach the whole
+    network. `second`: whether this is the second run of the check, in which names, order and time zone differ.
+    """
     token = nonce()
     connection = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {

@@ -1,4 +1,4 @@
-"""Decides which files only developers use: tests, settings and drivers of tools, and files in folders like `scripts`.
+"""Decides which files only developers use: tests, settings of tools, build files and files in folders like `scripts`.
 
 A file for developers may use packages that only developers install. A file is not for developers if changed code of the
 product imports it.
