@@ -230,8 +230,8 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
 
 
 def _condition(data: Mapping[str, Any], entry: str, path: str, text: str) -> str:
-    """The text to append to an entry of this table: `; ` and the systems for which Cargo installs the package, `;
-    optional` if a package.json does not require the package, or ""."""
+    """The condition to append to an entry of this table: the systems for which Cargo installs the package, or
+    "optional" for a package that a package.json does not require. "" if there is no condition."""
     if "peerDependencies" not in data:
         return "; optional" if "optionalDependencies" in data else f"; {data['']}" if data.get("") else ""
     meta = table_at(table_in(path, text), "peerDependenciesMeta", entry.split(" ")[0])

@@ -1,7 +1,7 @@
 """Finds packages that the settings of JavaScript tools name in strings, without importing them. Pure.
 
-Such settings are scripts. A bundler, compiler or test runner loads the plugins that they name, and the packages for
-which their short names stand.
+These settings are scripts. They name plugins, which a bundler, compiler or test runner loads, and they define short
+names that may stand for packages.
 """
 
 import re

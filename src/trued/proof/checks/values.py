@@ -69,7 +69,7 @@ class UnsoundRendering(ValueError):
 
 
 def matches(expected: Any, node: Any) -> bool:
-    """Whether the rendered answer `node` equals the value `expected`, by the rules above."""
+    """Whether the rendered answer `node` equals the value `expected`, by the rules in the docstring of this module."""
     if isinstance(node, UnfitAnswer):
         return False
     if expected is None:
