@@ -1,8 +1,8 @@
 """Finds the base's Python code that a change alters, and the code that cases and tests reach. Only parses text.
 
 If the existing tests cannot be run, only this analysis shows which altered code is unverified. It does not depend on
-anything that the head's code reports while it runs. An addition counts as harmless only if the engine understands that
-it changes nothing else: a function, a value made of literals, a new method. Any other addition counts as altering the
+anything that the head's code reports while it runs. An addition counts as harmless only if it is of a kind that surely
+changes nothing else: a function, a value made of literals, a new method. Any other addition counts as altering the
 base's code.
 """
 

@@ -240,9 +240,9 @@ def _code_in(words: list[str]) -> str:
 
 
 def starts_unknown_program(name: str, text: str, blobs: Mapping[str, str]) -> bool:
-    """Whether it is unknown what this own check starts. This is so if the header of its recipe is not understood, or if
-    only the shell knows the program of a line, and that line names no script of the base. `text`: the text of the
-    check's file."""
+    """Whether the engine cannot tell what this own check starts. This is so if the engine cannot parse the header of
+    the check's recipe, or if only the shell can tell which program a line starts, and the line names no script of the
+    base. `text`: the text of the check's file. `blobs`: the files of the base."""
     path, _, target = name.partition("::")
     if not target or path not in BUILD_FILES:
         return False
