@@ -192,7 +192,7 @@ class Verdict(Value):
 
     @classmethod
     def open(cls, subject: str, *remarks: Finding) -> Self:
-        """A verdict before anything was judged."""
+        """A verdict before anything was judged. `remarks`: gaps that are not about a requirement."""
         return cls(subject=subject, remarks=remarks)
 
     def about(self, ids: Collection[str]) -> Self:

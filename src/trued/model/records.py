@@ -71,7 +71,7 @@ class Approval(Value):
 
     @property
     def is_of_contract(self) -> bool:
-        """Whether the whole contract is approved, not one requirement."""
+        """Whether the decision is about the whole contract, not about one requirement."""
         return self.requirement == WHOLE_CONTRACT
 
     @property

@@ -1,4 +1,4 @@
-"""Reads the state folder for pages: runs, events folded into progress, waits. It writes nothing."""
+"""Reads the state folder for pages: runs, their progress, and what waits for a person. It writes nothing."""
 
 import json
 import time
@@ -90,7 +90,7 @@ class Decided:
 
 @dataclass
 class WatchedRun:
-    """One run that is being viewed: its events folded so far, and other data read about it."""
+    """One run that is being viewed: its progress by the events read so far, and other data about it."""
 
     progress: Progress
     moment: int = 0  # the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
@@ -114,7 +114,7 @@ class WatchedRun:
     next_steps: Stamped[list[tuple[str, str]]] = field(default_factory=Stamped)
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
-        """Fold the next events: id, time, key, kind and data of each."""
+        """Bring the progress up to date with the next events. `rows`: id, time, key, kind and data of each event."""
         warnings = {warning.KIND for warning in self.progress.view.WARNINGS}
         # whether these events go into the story now; otherwise `story` reads them, backwards from the newest
         tells = self.told_until == self.last and len(rows) <= TOLD
@@ -348,7 +348,8 @@ class Reader:
         return listed or as_seen(self.store.journal.run(name), self.store.journal)
 
     def watch(self, record: RunRecord) -> WatchedRun:
-        """The run, folded up to its newest event. Raises StillReading if it has more events than one page may fold."""
+        """The run, with its progress up to the newest event. Raises StillReading if that takes more events than one
+        page may read."""
         watched = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
         if self._moment and watched.moment == self._moment:
             return watched
@@ -394,7 +395,8 @@ class Reader:
         return self._waits.get(record.id, Stamped).get(stamp, lambda: waits(self.store, record))
 
     def summary(self, record: RunRecord) -> RunSummary:
-        """One line of the list of runs. A run that is not viewed is folded only for this line and then dropped."""
+        """One line of the list of runs. The progress of a run that nobody views is computed for this line only, and not
+        kept."""
         waiting = self.waits(record)
         stamp = (self.newest_events().get(record.id, 0), record.state, record.why, len(waiting))
 

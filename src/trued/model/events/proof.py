@@ -10,7 +10,7 @@ from trued.model.value import Value
 
 
 class EnvironmentBuilt(JournalEvent, kind="environment"):
-    """The environment for checks was built, and something about it is worth knowing."""
+    """The environment for checks was built, and there are notes about it for people."""
 
     said: tuple[str, ...]
     why: str
@@ -30,7 +30,7 @@ class EnvironmentBuilding(JournalEvent, kind="environment building"):
 
 
 class BaseFactsReused(JournalEvent, kind="base known"):
-    """What the checks show on the base was known from an earlier run."""
+    """The results of the checks on the base were taken from an earlier run."""
 
     checks: int
 

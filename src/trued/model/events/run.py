@@ -100,7 +100,7 @@ class LimitLowered(LimitRaised, kind="limit lowered"):
 
 
 class BranchNotMoved(JournalEvent, kind="branch not moved"):
-    """The run's branch in the user's repository could not follow the work."""
+    """The run's branch in the user's repository could not be moved to the newest commit of the work."""
 
     why: str
 

@@ -113,8 +113,8 @@ _LOADING_PARTS = ("logging.config", "xml.sax", "xml.dom", "xml.parsers")
 
 def may_load(name: str) -> bool:
     """Whether the dotted name stands for something in Python's standard library that is not known as harmless: a module
-    that is not listed here, or a private member of any module. False for modules of `READ_BY_USE` and `FETCHING`, and
-    for names outside the standard library."""
+    that is not listed here, or a private member of any module. False for names outside the standard library, and for
+    modules of `READ_BY_USE` and `FETCHING`, each use of which is judged."""
     parts = name.split(".")
     if parts[0] not in STANDARD or parts[0] in READ_BY_USE or fetched_by(name):
         return False

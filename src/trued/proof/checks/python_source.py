@@ -1,5 +1,5 @@
 """Reads a Python module: what it imports by name, and its statements that may load a module or start a program without
-naming it. Pure.
+naming it. Does no I/O.
 
 The form `module.attribute` shows what code uses of a module. Code that passes a module on as a value, or looks up an
 attribute whose name it computes, may use anything. Such code counts as loading something without naming it.

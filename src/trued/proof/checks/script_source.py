@@ -1,5 +1,5 @@
 """Reads a script in JavaScript or TypeScript: what it imports by name, and its lines that may load a module or start a
-program without naming it. Pure."""
+program without naming it. Does no I/O."""
 
 import posixpath
 import re

@@ -1,4 +1,4 @@
-"""Finds packages that the settings of JavaScript tools name in strings, without importing them. Pure.
+"""Finds packages that the settings of JavaScript tools name in strings, without importing them. Does no I/O.
 
 These settings are scripts. They name plugins, which a bundler, compiler or test runner loads, and they define short
 names that may stand for packages.

@@ -100,9 +100,10 @@ async def new_product(workspace: Workspace, contract: Contract, commit: str) -> 
     """New files of the commit that look like tests, but that the product uses and no test of the base mentions.
 
     These files are named like tests, or lie in a folder like `tests` that has no tests on the base. They stay in the
-    room, because they can influence existing tests only as any code of the product can. Files that a test runner would
-    load unasked can do more, so they are left out: mocks, scripts with tests, Python files that are named like tests,
-    and scripts that are named like the base's tests. [] if the contract freezes nothing.
+    clean room of the existing tests, because they can influence these tests only as any code of the product can. Files
+    that a test runner loads by itself could do more, so the result leaves them out: mocks, scripts with tests, Python
+    files that are named like tests, and scripts that are named like the base's tests. [] if the contract freezes
+    nothing.
     """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = [path for path in {*_files_of_tests(contract, base_blobs), *contract.frozen} if is_named_like_a_test(path)]
