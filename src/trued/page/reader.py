@@ -226,8 +226,8 @@ class Reader:
 
     def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True, at_once: int = 0) -> None:
         """`can_steer`: whether pages show forms. It protects nothing, because the server checks every request anyway.
-        `at_once`: how many events may be folded for one page (0: any number). If a run has more, `StillReading` is
-        raised."""
+        `at_once`: how many events may be read for one page (0: any number). If a run has more new events,
+        `StillReading` is raised."""
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # events that may still be folded for this page
         self.is_reading_on = False  # True: a run was not read to its end for this page

@@ -126,7 +126,8 @@ def _bind(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
 
 
 class PageServer:
-    """One start of the page: its host name, port, keys and open streams. All of it ends with the process."""
+    """The page while one process serves it: host name, port, keys and open streams. Nothing of it outlives the
+    process."""
 
     def __init__(self, options: PageOptions) -> None:
         self.options = options

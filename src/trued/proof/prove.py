@@ -215,7 +215,7 @@ async def _cap_for_conversions(trial: CommitTrial, change: CommitChange, verdict
 def _cap_all(
     verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], paths: Sequence[str]
 ) -> list[Judged]:
-    """The verdicts, each capped at `tested` if there are any paths. `sentence` words the reason."""
+    """The verdicts, each capped at `tested` if there are any paths. `sentence`: makes the reason from the paths."""
     return [cap(judged, sentence, paths) for judged in verdicts]
 
 
@@ -223,7 +223,7 @@ def _cap_each(
     verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], code: Mapping[str, Sequence[str]]
 ) -> list[Judged]:
     """The verdicts, each capped at `tested` if there is any code for its requirement. `code`: requirement → code.
-    `sentence` words the reason."""
+    `sentence`: makes the reason from the code."""
     return [cap(judged, sentence, code.get(judged.id, ())) for judged in verdicts]
 
 
@@ -267,8 +267,9 @@ def _on_one_line(judged: Judged) -> Judged:
 async def _altered_submodules(
     workspace: Workspace, base: str, commit: str, *, of_tests: bool = False
 ) -> tuple[list[str], list[str]]:
-    """The submodules that the head adds or moves to another commit, in two lists: those that rooms lack, and those that
-    rooms have. With `of_tests`, only submodules among tests are listed; otherwise only submodules elsewhere."""
+    """The submodules that the head adds or moves to another commit, in two lists: those that clean rooms lack, and
+    those that clean rooms have. With `of_tests`, only submodules among tests are listed; otherwise only submodules
+    elsewhere."""
     on_base, on_head = await workspace.submodules(base), await workspace.submodules(commit)
     altered = sorted(
         submodule

@@ -152,7 +152,7 @@ class EditNotUnderstood(JournalEvent, kind="edit not understood"):
 
 
 class PartMerged(JournalEvent, kind="merged", omits=("given_up",)):
-    """Some work that was done concurrently with other work, such as one feature, was merged into the run's head."""
+    """The work on one of several concurrent tasks or features was merged into the run's head."""
 
     part: str
     commit: str
@@ -160,7 +160,7 @@ class PartMerged(JournalEvent, kind="merged", omits=("given_up",)):
 
 
 class MergeConflict(JournalEvent, kind="conflict"):
-    """Some work that was done concurrently with other work conflicts with what was merged before."""
+    """The work on one of several concurrent tasks or features conflicts with what was merged before."""
 
     part: str
     files: tuple[str, ...]

@@ -1,4 +1,5 @@
-"""Each proof in order: commit, checks, changed grades and duration; and a comparison of two proofs."""
+"""Every proof of a run, newest first, with its commit, checks, changed grades and duration. Also compares two
+proofs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

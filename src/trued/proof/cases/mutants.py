@@ -33,8 +33,8 @@ PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """The sentence about a mutant that passes all these cases of one entry point. "" if no mutant does: then the cases
-    can tell working code from a mutant."""
+    """A sentence about a mutant that passes all these cases of one entry point; "" if each mutant fails at least one of
+    the cases."""
     unexplained, echoed = list[Case](), False
     for case in cases:
         if isinstance(case, BrowserCheck):

@@ -340,7 +340,8 @@ def _is_met(kind: str, words: str, page: PageState) -> bool:
 
 
 def _is_same_line(words: str, line: str) -> bool:
-    """Whether a line of the tree consists of the wanted words, perhaps followed by attributes or a text."""
+    """Whether a line of the accessibility tree consists of the wanted words, perhaps followed by attributes or a
+    text."""
     expected = words.strip().removeprefix("- ")
     return line == expected or line.startswith((f"{expected} [", f"{expected}:", f"{expected} :"))
 

@@ -171,7 +171,7 @@ _GO = frozenset(
 
 def is_harmless_in_go(path: str) -> bool:
     """Whether this package of Go's standard library is known to load and start nothing. True for `os/exec`, too,
-    because the programs that it starts are read elsewhere."""
+    because `go_and_rust_source` judges the commands that it starts."""
     parts = path.split("/")
     above = ("/".join(parts[:at]) for at in range(1, len(parts) + 1))
     return path != "runtime/cgo" and any(package in _GO for package in above)

@@ -54,8 +54,8 @@ class ToolSettings:
     """Finds the scripts of a change that may be settings of a tool or a part of them, and reads them."""
 
     def __init__(self, texts: Mapping[str, str], known_paths: Collection[str]) -> None:
-        """`texts`: path → text; it contains every settings file. `known_paths`: the project's paths. A text
-        that equals one of them names that file, not a package."""
+        """`texts`: path → text; it contains every settings file. `known_paths`: the project's paths. A string in a
+        script that equals one of these paths names the file, not a package."""
         settings = {path: text for path, text in texts.items() if is_settings(path)}
         self._imported_by_settings = [
             target for path, text in settings.items() for target in relative_imports(path, text)

@@ -347,7 +347,7 @@ class _ChangedSource:
 
 @dataclass(frozen=True, slots=True)
 class _SourceReader:
-    """Reads changed source files, with what it must know of the project to tell its own code from packages."""
+    """Reads changed source files. Its fields tell the project's own code from packages."""
 
     on_base: Collection[str]  # the base's paths
     on_commit: Collection[str]

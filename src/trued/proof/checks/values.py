@@ -47,7 +47,8 @@ _BAGS = {"$set": "s", "$frozenset": "z"}
 
 @dataclass(frozen=True, slots=True)
 class UnfitAnswer:
-    """An answer that could not be rendered (a cycle, endless, too large). It equals no expected value."""
+    """An answer that could not be rendered, because it contains itself, is endless or is too large. It equals no
+    expected value."""
 
     why: str
 

@@ -393,8 +393,8 @@ class AnsweredCall:
 
 
 def wait_for_the_end() -> None:
-    """Wait for threads and processes that are no daemons, as Python does when a program of a user ends. This uses two
-    functions of Python, which also end the workers of executors and the servers of managers."""
+    """Wait for threads and processes that are no daemons, as Python does at the end of any program. The two functions
+    of Python that do this also end the workers of executors and the servers of managers."""
     threads: Any
     processes: Any
     threads, processes = (sys.modules.get(name) for name in ("threading", "multiprocessing.util"))

@@ -75,7 +75,7 @@ _WORD = lazy_regex(r"\w+")
 def altered_names(
     before: str, after: str, exported: Collection[str] = (), computed: Collection[str] = ()
 ) -> frozenset[str]:
-    """The functions, methods and variables of a Python file that a change altered or removed. Added ones do not count.
+    """The functions, methods and variables of a Python file that a change altered or removed. Added names do not count.
     `MODULE` stands for other statements, and for a file that cannot be parsed.
 
     `exported`: names that this file imports and that other files take from it. If the import of such a name is removed,

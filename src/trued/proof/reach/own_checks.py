@@ -217,8 +217,8 @@ class _OwnCheckSearch:
         return not path.endswith(NODE) or bool(relative_paths(text))
 
     async def _is_product(self, path: str) -> bool:
-        """Whether a Python file is part of the product rather than a program beside it: it is at the top, in a package,
-        or some file imports it."""
+        """Whether a Python file is part of the product rather than a program beside it: it is at the top, it is in a
+        package, or some file imports it."""
         folder = posixpath.dirname(path)
         if not folder or f"{folder}/__init__.py" in self._blobs:
             return True

@@ -1,4 +1,4 @@
-"""Finds the names outside of a Python function to which it stores something when it runs. Only parses text.
+"""Finds the names outside of a Python function to which the function stores something when it runs. Only parses text.
 
 A name is *foreign* if it stands for something that new code should not change: a definition of the base, or an import
 from outside the standard library.
