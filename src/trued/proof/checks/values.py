@@ -4,7 +4,7 @@ A value in a requirements file stands for:
 
 - a list: a list, a tuple or a range
 - a number: the same number as int or float (true is not a number)
-- an object: a dict, with its keys as text, as in JSON: requirements files are kept as JSON, which has no other keys
+- an object: a dict, whose keys are compared as text (1 as "1"), because JSON has no other keys
 - `{"$tuple": …}`, `{"$set": …}`, `{"$frozenset": …}`, `{"$bytes": "text"}`, `{"$float": "nan"}`, `{"$iterator": …}` and
   `{"$object": "module.Class"}`: exactly that
 
