@@ -31,13 +31,13 @@ class Tried(Value):
 
     @property
     def failure(self) -> str:
-        """The kind of failure without the word that may follow it: `module` of `module yaml`."""
+        """The first word of `kind`: `module` if the kind is `module yaml`."""
         return self.kind.split(" ")[0]
 
     @property
     def named(self) -> str:
-        """The word that follows the kind of failure, such as the name of a module or program, or an exit code; "" if
-        none."""
+        """What follows the first word of `kind`, such as the name of a module or program, or an exit code; "" if
+        nothing follows."""
         return self.kind.partition(" ")[2]
 
     @property
@@ -111,8 +111,9 @@ class Evidence(Value):
         return self.held_out or self.tainted
 
     def shown(self, *, over: bool) -> Self:
-        """The evidence as it may be shown. `over`: agents no longer work on the run. As long as they do, evidence that
-        might quote held-out cases keeps only what the engine itself recorded: outcomes, kinds of failure, times."""
+        """The evidence as it may be shown. While agents work on the run, evidence that might quote held-out cases keeps
+        only what the engine itself recorded: outcomes, kinds of failure, times. `over`: agents no longer work on the
+        run, so all evidence is shown whole."""
         if over or not self.may_quote_held_out:
             return self
         hidden: dict[str, object] = {
@@ -165,7 +166,8 @@ class Judged(Value):
 class FactNote(str):
     """A note that only states a fact: something that the engine did, or that a grade already reflects.
 
-    Any other note names something that no check covers. `Verdict.reported` and `Contract.reported` list the fact notes.
+    Notes that are plain strings name something that no check covers. Both kinds are in `undecided`; the fact notes are
+    also in `reported`.
     """
 
     __slots__ = ()
@@ -190,7 +192,7 @@ class Verdict(Value):
 
     @classmethod
     def open(cls, subject: str, *remarks: Finding) -> Self:
-        """A verdict before anything was judged."""
+        """A verdict before anything was judged. `remarks`: gaps that are not about a requirement."""
         return cls(subject=subject, remarks=remarks)
 
     def about(self, ids: Collection[str]) -> Self:
@@ -280,8 +282,8 @@ class Contract(Value):
 
     @property
     def visibility(self) -> str:
-        """One clause that says whether the cases are held out, and why. If agents could read the cases, `held_out_why`
-        says so itself and is the whole clause."""
+        """One clause that says whether the cases are held out, and why. If agents could read the cases, the clause is
+        `held_out_why`, which then says so."""
         if self.held_out:
             return f"cases are held out: {self.held_out_why}"
         return self.held_out_why or "cases are visible"
@@ -333,7 +335,7 @@ class Figures(Value):
         return self.total > 0 and self.passing == self.total
 
     def good_beside(self, base: "Figures") -> bool:
-        """Whether at least one test passes and all others pass, too, or are skipped both here and on the base."""
+        """Whether at least one test passes, and each other test passes or is skipped both here and on the base."""
         skipped_on_both = {*self.skipped} & {*base.skipped}
         return self.passing > 0 and self.passing + len(skipped_on_both) == self.total
 

@@ -18,7 +18,7 @@ class Grade(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the worst grade."""
+        """The grade's position on the scale; 0 is the worst grade."""
         return list(Grade).index(self)
 
     # A StrEnum would compare grades as strings, alphabetically.

@@ -1,4 +1,4 @@
-"""How calls ended in many runs, and their verdicts: only the few fields that statistics need."""
+"""The ends of calls and the verdicts of many runs, with only the few fields that statistics need."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -33,8 +33,8 @@ class StoredVerdict(NamedTuple):
 
 
 def claim_of(reply: Mapping[str, object]) -> str:
-    """The result that a reply claims. If the reply has a true or false field for it, PASS or "not yet"; otherwise the
-    agent's own word, such as DONE. "" if the reply claims no result."""
+    """The result that a reply claims: PASS or "not yet" if the reply has `passes` or `passed`, otherwise the agent's
+    own word, such as DONE. "" if the reply claims no result."""
     passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
     if passed:
         return "PASS" if all(passed) else "not yet"

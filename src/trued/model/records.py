@@ -71,7 +71,7 @@ class Approval(Value):
 
     @property
     def is_of_contract(self) -> bool:
-        """Whether the whole contract is approved, not one requirement."""
+        """Whether the decision is about the whole contract, not about one requirement."""
         return self.requirement == WHOLE_CONTRACT
 
     @property
@@ -109,8 +109,8 @@ class Comment(Value):
     given: tuple[Delivery, ...] = ()  # computed from the steps in which calls took the comment, never stored
 
     def is_for(self, role: str, key: str) -> bool:
-        """Whether this call should get the comment. A comment to a call or to one role is given once. A comment to
-        every role is given once to each role."""
+        """Whether the call with this role and step key should get the comment. A comment to a call or to one role is
+        given once. A comment to every role is given once to each role."""
         if self.to and self.to not in (role, call_name(key)) and self.stops != key:
             return False
         return not any(delivery.role == role for delivery in self.given) if not self.to else not self.given
@@ -126,7 +126,8 @@ class TakenComments(Value):
 
 
 class ProcessedDecisions(Value):
-    """People's decisions that one step processed at one commit, and the requirements without a decision."""
+    """The decisions that one step found on the requirements at one commit, and the requirements on which nobody had
+    decided."""
 
     head: str
     words: tuple[Approval, ...] = ()  # approvals and rejections

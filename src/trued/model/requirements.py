@@ -24,8 +24,8 @@ class Source(Value):
 
 
 class LostCases(Value):
-    """How many of agents' cases for one clause were withdrawn or disclosed after sealing, without a new case in their
-    place."""
+    """The number of cases for one clause that agents wrote and that no longer count: they were withdrawn or disclosed
+    after sealing, and no new case replaces them."""
 
     clause: str
     entry: str  # the entry point that the cases called
@@ -77,7 +77,8 @@ class Environment(Value):
     services: tuple[Serve, ...] = ()  # started before each check that may use the loopback network
 
     def over(self, other: "Environment") -> "Environment":
-        """This environment. What it does not set is taken from `other`. The variables of both are merged."""
+        """This environment, with the fields of `other` where this one sets none. The variables of both are merged; for
+        a variable in both, this environment's value counts."""
         fields = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
         return other.model_copy(update={**fields, "variables": {**other.variables, **self.variables}})
 

@@ -134,7 +134,7 @@ class TeamSettings(Value):
 
 
 class PreviewSettings(Value):
-    """A preview that somebody else makes of every pushed branch."""
+    """Where to find the preview that another service makes of every pushed branch."""
 
     push: str = Field(default="", pattern=r"^[\w.-]*$")  # remote to push the run's branch to before the check
     url: str = Field(default="", pattern=r"^(https?://.*)?$")  # the preview's address, with {branch} and {commit}

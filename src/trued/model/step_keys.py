@@ -1,5 +1,4 @@
-"""Step keys: the names under which the journal stores steps and events. Only this module numbers and parses them; a
-step's own name is written where the step is taken.
+"""Step keys: the names under which the journal stores steps and events. Only this module numbers and parses keys.
 
 A key is a path of scopes and a name: `feature F1/task F1-T2/dev#3` is the third time that `dev` is asked for task
 F1-T2 of feature F1. Keys are stored, so their format must never change.
@@ -116,7 +115,7 @@ def is_landing(key: str) -> bool:
 
 
 def is_verdict(key: str) -> bool:
-    """Whether a step's result is a verdict: of a part of the run, or of all of it."""
+    """Whether a step's result is a verdict, on some of the run's work or on all of it."""
     return label_of(key).startswith((PROOF, FINISH))
 
 
@@ -126,7 +125,7 @@ def is_final_verdict(key: str) -> bool:
 
 
 def is_task_verdict(key: str) -> bool:
-    """Whether a step's result is the verdict on a part of the run's work."""
+    """Whether a step's result is a verdict on some of the run's work, such as one task."""
     return label_of(key).startswith(PROOF)
 
 

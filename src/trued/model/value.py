@@ -15,8 +15,8 @@ class Value(BaseModel):
 def newer_fields(*names: str) -> Any:
     """A serializer that leaves out these fields if they are empty, so that values of older versions keep their hashes.
 
-    Assign it to any name in the class body. Its inner function calls the value `self`, because pydantic requires that
-    name.
+    Assign the serializer to any name in the class body. The inner function's first parameter is the value; pydantic
+    requires that it is called `self`.
     """
 
     def write_as_before(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

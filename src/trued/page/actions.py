@@ -7,7 +7,7 @@ A form names its action (`data-do`) and the action's fields:
     cancel   run
     resume   run
     limit    run, limit (usd=5; one or more)
-    approve  run, requirement (one or more; none is the contract), commit, who, reason, instead
+    approve  run, requirement (one or more; if none, the whole contract), commit, who, reason, instead
     reject   run, requirement (one or more), commit, who, reason, instead
     amend    run, criterion, remove, keep, supersedes, who, reason
     trust    run, digest

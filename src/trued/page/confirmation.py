@@ -57,8 +57,8 @@ class Confirmations:
         report: Callable[[BaseException], None],
         within_s: float = WITHIN_S,
     ) -> None:
-        """`again`: opens the page again; called if the person presses Enter while nothing is asked. `report`: saves the
-        traceback of a bug."""
+        """`again`: opens the page in a browser; it is called if the person presses Enter while nothing is asked.
+        `report`: saves the traceback of a bug. `within_s`: how long a person has to type the number."""
         self._terminal, self._again, self._report, self._within_s = terminal, again, report, within_s
         self._open: ProposedDecision | None = None
         self._past: dict[str, ProposedDecision] = {}
@@ -69,8 +69,9 @@ class Confirmations:
         return self._terminal is not None
 
     def propose(self, words: str, act: Callable[[], Awaitable[str]], session: int) -> ProposedDecision:
-        """Ask in the terminal, for this session. Raises BadInput without a terminal, while a decision is pending, and
-        for a text that does not fit on a screen."""
+        """Show `words` in the terminal and ask for the number. `act`: records the decision once the person has typed
+        the number. `session`: the browser session that proposes it. Raises BadInput if there is no terminal, if another
+        decision is pending, or if the text does not fit on a screen."""
         if self._terminal is None:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:

@@ -34,9 +34,9 @@ ColouredParts: TypeAlias = tuple[tuple[str, tuple[Word, ...]], ...]  # kind of l
 
 @lru_cache(maxsize=64)
 def coloured(path: str, parts: DiffParts, within_s: float = WITHIN_S) -> ColouredParts:
-    """The parts of the diff, each split into words with CSS classes. Some hunks are not coloured: then each part is a
-    single word. This happens if the language is unknown, or if colouring would take too long or make too many
-    elements."""
+    """The lines of the diff, each split into words with CSS classes. A line that is not coloured is a single word. No
+    line is coloured if the language is unknown. Hunks that would take too long or need too many elements are not
+    coloured either."""
     lexer = _lexer(path) if sum(len(text) for _, text in parts) <= LONGEST else None
     until, left = time.monotonic() + within_s, WORDS
     found: list[tuple[str, tuple[Word, ...]]] = []

@@ -106,7 +106,7 @@ class BodyRefused(Exception):
 class PageGate:
     """ASGI middleware: lets a request pass to the app, or answers it with a refusal that reveals nothing about any run.
 
-    `look`: nothing can be changed; the only POST that passes is the login.
+    `look`: whether the page only shows runs and changes nothing. Then the only POST that passes is the login.
     """
 
     def __init__(

@@ -103,8 +103,8 @@ class Painting:
 
     @cached_property
     def message(self) -> bytes:
-        """The message to the page's script: the pieces to send, and the ids of all pieces in order. The script removes
-        every piece whose id is not listed."""
+        """The message to the page's script: the pieces to send, and the ids of all pieces, in their order on the page.
+        The script removes every piece whose id is not listed."""
         view = self.view
         parts = {"title": view.title, "layout": view.layout, "event": view.event, "order": list(view.pieces)}
         return json.dumps({**parts, "pieces": dict(self.pieces)}, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""Reads the state folder for pages: runs, events folded into progress, waits. It writes nothing."""
+"""Reads the state folder for pages: runs, their progress, and what waits for a person. It writes nothing."""
 
 import json
 import time
@@ -69,8 +69,8 @@ Made = TypeVar("Made")
 
 
 class StillReading(Exception):
-    """A run has more events than one request may fold. The next request continues where this one stopped. Until all
-    events are folded, the part folded so far is not shown, because it is outdated."""
+    """A run has more events than one request may read. The next request continues where this one stopped. The page
+    shows no progress until all events are read, because it would be outdated."""
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
@@ -90,7 +90,7 @@ class Decided:
 
 @dataclass
 class WatchedRun:
-    """One run that is being viewed: its events folded so far, and other data read about it."""
+    """One run that is being viewed: its progress by the events read so far, and other data about it."""
 
     progress: Progress
     moment: int = 0  # the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
@@ -114,7 +114,7 @@ class WatchedRun:
     next_steps: Stamped[list[tuple[str, str]]] = field(default_factory=Stamped)
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
-        """Fold the next events: id, time, key, kind and data of each."""
+        """Bring the progress up to date with the next events. `rows`: id, time, key, kind and data of each event."""
         warnings = {warning.KIND for warning in self.progress.view.WARNINGS}
         # whether these events go into the story now; otherwise `story` reads them, backwards from the newest
         tells = self.told_until == self.last and len(rows) <= TOLD
@@ -188,7 +188,8 @@ class RunSummary:
     def of(
         cls, record: RunRecord, seen: Progress, waits: list[Wait], attested: Mapping[str, str], accept: Grade
     ) -> "RunSummary":
-        """`attested`: all grades, including those that people attested; empty if people attested nothing."""
+        """The summary of a run that has been read. `attested`: all grades after people's approvals, or {} without
+        approvals."""
         who, says = sentence(record, seen, waits)
         graded = attested or seen.grades
         without_existing_tests = {name: grade for name, grade in graded.items() if not name.startswith(EXISTING_TESTS)}
@@ -225,8 +226,8 @@ class Reader:
 
     def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True, at_once: int = 0) -> None:
         """`can_steer`: whether pages show forms. It protects nothing, because the server checks every request anyway.
-        `at_once`: how many events may be folded for one page (0: any number). If a run has more, `StillReading` is
-        raised."""
+        `at_once`: how many events may be read for one page (0: any number). If a run has more new events,
+        `StillReading` is raised."""
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # events that may still be folded for this page
         self.is_reading_on = False  # True: a run was not read to its end for this page
@@ -324,7 +325,7 @@ class Reader:
 
     def runs(self) -> list[RunRecord]:
         """All runs, newest first, with their actual state: `queued` if a run waits for a worker, `interrupted` if the
-        driver of a running run has died."""
+        process that works on the run has died."""
         return [] if self.is_empty else self._once(self._runs, "runs")
 
     def _runs(self) -> list[RunRecord]:
@@ -332,8 +333,8 @@ class Reader:
         return sorted(records, key=lambda record: (-record.created_at, record.id))
 
     def history(self, wanted: HistoryFilter) -> Stats:
-        """What the wanted runs cost and achieved. It is computed again when the journal was written to, or when a
-        driver has died."""
+        """What the wanted runs cost and achieved. Computed again only if the journal was written to, or the process
+        that works on a run has died."""
         if self.is_empty:
             return add_up(())
         stamp = (self.version(), [(record.id, record.state) for record in self.runs()])
@@ -347,7 +348,8 @@ class Reader:
         return listed or as_seen(self.store.journal.run(name), self.store.journal)
 
     def watch(self, record: RunRecord) -> WatchedRun:
-        """The run, folded up to its newest event. Raises StillReading if it has more events than one page may fold."""
+        """The run, with its progress up to the newest event. Raises StillReading if that takes more events than one
+        page may read."""
         watched = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
         if self._moment and watched.moment == self._moment:
             return watched
@@ -393,7 +395,8 @@ class Reader:
         return self._waits.get(record.id, Stamped).get(stamp, lambda: waits(self.store, record))
 
     def summary(self, record: RunRecord) -> RunSummary:
-        """One line of the list of runs. A run that is not viewed is folded only for this line and then dropped."""
+        """One line of the list of runs. The progress of a run that nobody views is computed for this line only, and not
+        kept."""
         waiting = self.waits(record)
         stamp = (self.newest_events().get(record.id, 0), record.state, record.why, len(waiting))
 
@@ -575,9 +578,9 @@ class Reader:
         return self._cached_part(record, name, material, lambda: make(material))
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
-        """A picture of the whole run, such as who worked when. It is cached like the parts from `made`. But while the
-        run works, the picture changes even without an event, so a picture older than two seconds is drawn again. In a
-        `sparing` block, a younger picture is never drawn again, not even after an event."""
+        """A picture of the whole run, such as who worked when. It is cached, and drawn again after an event. While the
+        run works, it is also drawn again once it is two seconds old, because it changes even without an event. In a
+        `sparing` block, a picture that is less than two seconds old is kept even after an event."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
         drawn = run.made.get(name)
         is_new = drawn is not None and now - run.drawn[name] < DRAW_S
@@ -647,8 +650,8 @@ class Reader:
         return self._comparisons.get(comparison.id, Stamped).get(stamp, lambda: compare(self.store, comparison))
 
     def outside_journal(self) -> tuple[int, tuple[tuple[str, int | str], ...]]:
-        """Facts that change without an event: the size of the transcripts shown last, who drives each run, and what
-        each queued run waits for."""
+        """Facts that change without an event: the size of the transcripts shown last, which process works on each run,
+        and what each queued run waits for."""
         written = sum(transcript.written for transcript in self._transcripts.values())
         if self.is_empty:
             return written, ()

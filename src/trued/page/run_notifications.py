@@ -26,7 +26,7 @@ class RunNotifications:
         self._thread = threading.Thread(target=self._run, name="notifying", daemon=True)
 
     def start(self) -> None:
-        """Start the thread if the settings name a desktop, a command or a webhook. The page itself rings no bell."""
+        """Start the thread if the settings ask for notifications on the desktop, by a command or by a webhook."""
         if self._settings.desktop or self._settings.command or self._settings.webhook:
             self._thread.start()
 

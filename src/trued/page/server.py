@@ -126,7 +126,8 @@ def _bind(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
 
 
 class PageServer:
-    """One start of the page: its host name, port, keys and open streams. All of it ends with the process."""
+    """The page while one process serves it: host name, port, keys and open streams. Nothing of it outlives the
+    process."""
 
     def __init__(self, options: PageOptions) -> None:
         self.options = options
@@ -387,8 +388,8 @@ class QuietServer(uvicorn.Server):
 
 
 class EventStream(EventSourceResponse):
-    """Server-sent events that end when `Live` ends them. sse-starlette would check twice a second whether uvicorn has
-    got a signal. It would never see one, because the signal handlers are ours."""
+    """Server-sent events that end when `Live` ends them. The base class would check twice a second whether uvicorn has
+    received a signal. We turn this off, because our server handles all signals itself."""
 
     @staticmethod
     async def _listen_for_exit_signal() -> None:

@@ -197,8 +197,8 @@ def _roles(calls: Sequence[Call]) -> str:
 
 
 def _refuted_requirements(call: Call, seen: Progress) -> str:
-    """The requirements that the engine's last proof before this call refuted, as a text; "" if there are none. Only
-    proofs of the call's scope count."""
+    """The names of the requirements that the last proof before this call refuted; "" if there are none. Only proofs in
+    the call's own scope count, such as proofs of the same task."""
     names = seen.scopes.get(scope_of(call.key), ())
     proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= call.asked]
     last = proofs[-1].grades if proofs else ()

@@ -46,7 +46,7 @@ class TranscriptWindow:
 
 
 class CallTranscript:
-    """The transcript of one call: all its attempts in order. Only new lines are scanned."""
+    """The transcript of one call, from the first attempt to the last. Only new lines are scanned."""
 
     def __init__(self, spool: Path, key: str) -> None:
         self._spool, self._name = spool, folder_name(key)

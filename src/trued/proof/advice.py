@@ -33,7 +33,7 @@ class ProjectFiles:
     manifest: str
 
     def advise(self, part: MissingFromEnvironment) -> MissingFromEnvironment:
-        """`part` with advice, if the missing program or module is the project's own; otherwise `part` unchanged."""
+        """The missing program or module `part`, with advice if it is the project's own; otherwise unchanged."""
         if part.what == program_not_installed(part.name) and part.name in self._scripts():
             install = 'install the project with `environment: {prepare: ["python -m pip install -e ."]}`'
             fix = f"it is a script of the project itself: {install}"
@@ -80,8 +80,9 @@ async def project_files(workspace: Workspace, commit: str) -> ProjectFiles:
 async def places_of_modules(
     workspace: Workspace, contract: Contract, due: Iterable[Requirement], evidence: Iterable[Evidence]
 ) -> list[str]:
-    """Notes about modules that cases call but that checks did not find. Each note names a folder of the base with such
-    modules, and the line that makes checks look there. Empty if checks found all called modules."""
+    """Notes about modules that cases call but that checks did not find. Each note names a folder of the base that has
+    such modules, and the line of the requirements file that makes checks look there. `due`: the requirements to look
+    at."""
     absent = {
         fact.requirement
         for fact in evidence
@@ -108,7 +109,7 @@ async def places_of_modules(
 
 
 async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
-    """The verdict. If a missing program or module is the project's own, the reasons now say what to do."""
+    """The verdict, with advice in its reasons if a missing program or module is the project's own."""
     if not verdict.missing_from_environment:
         return verdict
     files = await project_files(workspace, verdict.commit)

@@ -117,7 +117,8 @@ async def _both(first: Awaitable[None], second: Awaitable[None]) -> None:
 
 
 async def run_on_base(shared: SharedRun, bench: Bench, recorder: EvidenceRecorder) -> list[Evidence]:
-    """Run these checks in this room of the base, and record every run. Failed cases run at least `RED_TURNS` times."""
+    """Run a check in this room of the base, and record every run for all checks that share it. Failed cases run at
+    least `RED_TURNS` times."""
     facts = await run_and_repeat_failures(shared.check, bench)
     return [
         evidence
@@ -143,8 +144,8 @@ async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tu
     """Run the failed cases again, so that they ran at least `RED_TURNS` times in all. If two cores are idle and it
     saves time, two of these runs happen at the same time.
 
-    If both parallel runs have the same results as the first run, they count towards `RED_TURNS`. Even then, one more
-    run follows if a run left files in the checkout, because a later run must find these files. If the results differ,
+    If both parallel runs have the same results as the first run, they count towards `RED_TURNS`. If one of them left
+    files in the checkout, one more run follows, to see whether it fails with these files, too. If the results differ,
     the parallel runs do not count, and `RED_TURNS` - 1 runs follow, one after the other. Every run is recorded, and a
     single pass makes the case unstable.
     """
@@ -176,8 +177,8 @@ def _results(fact: Fact) -> dict[str, tuple[Outcomes, str]]:
 
 
 def _is_late(name: str, facts: Sequence[Fact]) -> bool:
-    """Whether too few runs are left to call this case red, because the machine or a limit made it fail in the
-    others."""
+    """Whether the machine or a limit made this case fail in some runs, and too few other runs are left to call the case
+    red."""
     kinds = [result.kind for fact in facts for result in fact.tried if result.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS

@@ -162,8 +162,8 @@ class FactCache:
 
 
 async def tree_with_content(workspace: Workspace, commit: str) -> str:
-    """A name for the content of a room of this commit. It consists of the commit's tree, and of its large files and
-    submodules whose content is not on this machine."""
+    """A name for what a clean room of this commit contains: the hash of the commit's tree, and the commit's large files
+    and submodules whose content is missing on this machine."""
     return " ".join((await workspace.tree(commit), *workspace.missing_content(commit)))
 
 

@@ -43,8 +43,8 @@ async def converted_files(workspace: Workspace, base: str, commit: str, changed:
 
 
 async def unconverted_files(workspace: Workspace, base: str) -> list[str]:
-    """Lines of the base's `.gitattributes` files that make git convert files, each with the file's path. Git LFS is
-    left out, because rooms have the content of its files."""
+    """Lines of the base's `.gitattributes` files that make git convert files, each with the file's path. Lines for Git
+    LFS are left out, because clean rooms have the content of LFS files."""
     lines = await _attributes(workspace, base)
     names = _converting_names([line for several in lines.values() for line in several]) - {"filter=lfs"}
     return [f"{path} ({' '.join(line)})" for path in sorted(lines) for line in lines[path] if names & set(line[1:])]

@@ -34,7 +34,8 @@ async def try_own_tests(
     kept: Collection[str] = (),
 ) -> tuple[dict[str, OwnTests], list[Evidence]]:
     """Run the head's own tests on base and head. Returns what they show, by requirement, and the evidence. Requirements
-    without a `tests` check are left out. `kept`: see `BothSides`."""
+    without a `tests` check are left out. `kept`: new files of the head that lie among tests but belong to the
+    product."""
     by_requirement: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:

@@ -55,7 +55,7 @@ async def new_modules(
 
 
 def _may_require_more(setup: str) -> bool:
-    """Whether a setup.py may require other packages than those that it lists: by a computed list, an extra, a call, or
+    """Whether a setup.py may require packages that it does not list literally: by a computed list, an extra, a call, or
     an import that alters `setup`."""
     try:
         if len(setup) >= MOST_BYTES or not has_literal_requirements(setup) or unusual_requirements(setup):

@@ -215,7 +215,7 @@ async def _cap_for_conversions(trial: CommitTrial, change: CommitChange, verdict
 def _cap_all(
     verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], paths: Sequence[str]
 ) -> list[Judged]:
-    """The verdicts, each capped at `tested` if there are any paths. `sentence` words the reason."""
+    """The verdicts, each capped at `tested` if there are any paths. `sentence`: makes the reason from the paths."""
     return [cap(judged, sentence, paths) for judged in verdicts]
 
 
@@ -223,7 +223,7 @@ def _cap_each(
     verdicts: Sequence[Judged], sentence: Callable[[Sequence[str]], str], code: Mapping[str, Sequence[str]]
 ) -> list[Judged]:
     """The verdicts, each capped at `tested` if there is any code for its requirement. `code`: requirement → code.
-    `sentence` words the reason."""
+    `sentence`: makes the reason from the code."""
     return [cap(judged, sentence, code.get(judged.id, ())) for judged in verdicts]
 
 
@@ -234,9 +234,9 @@ def _is_any_above(grade: Grade, verdicts: Sequence[Judged]) -> bool:
 async def _allow_for_unused_versions(
     trial: CommitTrial, due: Sequence[Requirement], evidence: Sequence[Evidence], verdicts: list[Judged]
 ) -> list[Judged]:
-    """The verdicts on requirements or suites, each with `allow_for_versions` applied: the head may declare versions of
-    packages that the checks did not use. A version never excuses two failures: an objection whose case fails, and a
-    head that manipulates its checks."""
+    """The verdicts on requirements or suites, changed by `allow_for_versions` if the head declares versions of packages
+    that the checks did not use. Two sorts of failures stay, because no version excuses them: an objection whose case
+    fails, and a head that manipulates its checks."""
     if not trial.room.added.unused or trial.contract.environment.prepare:  # a preparation may have installed them
         return verdicts
     by_id = {requirement.id: requirement for requirement in (*due, *trial.contract.suites)}
@@ -249,9 +249,9 @@ async def _allow_for_unused_versions(
 
 
 async def _allow_for_versions(trial: CommitTrial, judged: Judged, requirement: Requirement) -> Judged:
-    """Apply `allow_for_versions` with the versions that the head declares, but that the checks did not use. If the
-    requirement is refuted, only packages count that the requirement's checks may use on the base, because the version
-    of any other package is no excuse."""
+    """The verdict after `allow_for_versions`, for the versions that the head declares and the checks did not use. For a
+    refuted requirement, only the packages that its checks may use on the base count, because the version of any other
+    package is no excuse."""
     unused = trial.room.added.unused
     if judged.grade is Grade.REFUTED:
         interpreter = await interpreter_of(trial.workspace, trial.contract)
@@ -267,8 +267,9 @@ def _on_one_line(judged: Judged) -> Judged:
 async def _altered_submodules(
     workspace: Workspace, base: str, commit: str, *, of_tests: bool = False
 ) -> tuple[list[str], list[str]]:
-    """The submodules that the head adds or moves to another commit, in two lists: those that rooms lack, and those that
-    rooms have. With `of_tests`, only submodules among tests are listed; otherwise only submodules elsewhere."""
+    """The submodules that the head adds or moves to another commit, in two lists: those that clean rooms lack, and
+    those that clean rooms have. With `of_tests`, only submodules among tests are listed; otherwise only submodules
+    elsewhere."""
     on_base, on_head = await workspace.submodules(base), await workspace.submodules(commit)
     altered = sorted(
         submodule
@@ -332,8 +333,8 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
 async def _earlier_facts(
     workspace: Workspace, known: Sequence[Evidence], commit: str, owned: tuple[str, ...]
 ) -> list[Evidence]:
-    """The facts about heads among `known` that are about the same work as this commit. Commits that differ only in the
-    engine's own files (`owned`) are the same work."""
+    """The facts in `known` about heads with the same work as this commit. Two commits have the same work if they differ
+    only in the engine's own files (`owned`)."""
     earlier = {fact.commit for fact in known if fact.side == "head"}
     same = {other for other in earlier if not paths_outside(await workspace.changed_files(other, commit), owned)}
     return [fact for fact in known if fact.side == "head" and fact.commit in same]

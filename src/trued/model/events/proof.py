@@ -10,7 +10,7 @@ from trued.model.value import Value
 
 
 class EnvironmentBuilt(JournalEvent, kind="environment"):
-    """The environment for checks was built, and something about it is worth knowing."""
+    """The environment for checks was built, and there are notes about it for people."""
 
     said: tuple[str, ...]
     why: str
@@ -30,7 +30,7 @@ class EnvironmentBuilding(JournalEvent, kind="environment building"):
 
 
 class BaseFactsReused(JournalEvent, kind="base known"):
-    """What the checks show on the base was known from an earlier run."""
+    """The results of the checks on the base were taken from an earlier run."""
 
     checks: int
 
@@ -86,7 +86,7 @@ class CheckRan(JournalEvent, kind="checked"):
 
 
 class RequirementJudged(JournalEvent, kind="judged"):
-    """One requirement got its grade; the verdict on all of them follows."""
+    """One requirement got its grade. After the last requirement, the verdict on the commit follows."""
 
     requirement: str
     grade: Grade | Literal[""]
@@ -160,7 +160,7 @@ class CaseDisclosed(JournalEvent, kind="disclosed"):
 
 
 class NoProgress(JournalEvent, kind="no progress"):
-    """The loop ends, even if it has rounds left. Two rounds in a row changed nothing and left the same gaps."""
+    """Two rounds in a row changed nothing and left the same gaps. So the loop ends early, even if rounds are left."""
 
     gaps: tuple[str, ...] = ()
 

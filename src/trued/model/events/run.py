@@ -1,4 +1,4 @@
-"""Events of a run as a whole: its beginning and end, its branch, its files, and the merging of its parts."""
+"""Events of a run as a whole: its beginning and end, its branch, its files, and the merging of concurrent work."""
 
 from typing import Literal
 
@@ -49,7 +49,7 @@ class WorkingTreeDirty(JournalEvent, kind="working tree is dirty", omits=("place
 
 
 class ForeignRoleUsed(JournalEvent, kind="role of another tool"):
-    """A role is played by a role file that was written for another tool."""
+    """A role's prompt comes from a file that was written for another tool."""
 
     role: str
     origin: str
@@ -57,7 +57,7 @@ class ForeignRoleUsed(JournalEvent, kind="role of another tool"):
 
 
 class RunResumed(JournalEvent, kind="resumed"):
-    """A process drives the run again."""
+    """A run that had stopped works again, in a new process."""
 
     after: str  # the state that the last process left; "running" after a crash
 
@@ -100,14 +100,14 @@ class LimitLowered(LimitRaised, kind="limit lowered"):
 
 
 class BranchNotMoved(JournalEvent, kind="branch not moved"):
-    """The run's branch in the user's repository could not follow the work."""
+    """The run's branch in the user's repository could not be moved to the newest commit of the work."""
 
     why: str
 
 
 class SealedFileEdited(JournalEvent, kind="sealed file edited"):
-    """An agent edited files that only people or the engine may change. Documents of people and of the engine were put
-    back. Changes to frozen tests stay on the branch, but evidence does not use them."""
+    """An agent edited files that only people or the engine may change. Edited documents were put back. Edited tests
+    stay on the branch, but checks run with the tests of the base."""
 
     role: str
     files: tuple[str, ...]
@@ -131,27 +131,28 @@ class RoundsAdded(JournalEvent, kind="rounds added", omits=("amendments",)):
 
 
 class FileEdited(JournalEvent, kind="edited"):
-    """A person edited the live copy of a file."""
+    """A person edited the copy of a file that the run keeps in its folder for people."""
 
     path: str
 
 
 class EditApplied(JournalEvent, kind="edit honoured"):
-    """A person's edit was read, and the run uses it."""
+    """A person's edit of the run's copy of a file was read, and the run uses the edited text."""
 
     path: str
     said: tuple[str, ...]
 
 
 class EditNotUnderstood(JournalEvent, kind="edit not understood"):
-    """A person's edit could not be read and was not applied; its text is still in the live copy."""
+    """A person's edit of the run's copy of a file could not be read and was not applied. The copy still has the edited
+    text."""
 
     path: str
     why: str
 
 
 class PartMerged(JournalEvent, kind="merged", omits=("given_up",)):
-    """The work of one part was merged into the run's head."""
+    """The work on one of several concurrent tasks or features was merged into the run's head."""
 
     part: str
     commit: str
@@ -159,14 +160,14 @@ class PartMerged(JournalEvent, kind="merged", omits=("given_up",)):
 
 
 class MergeConflict(JournalEvent, kind="conflict"):
-    """The work of one part conflicts with what was merged before."""
+    """The work on one of several concurrent tasks or features conflicts with what was merged before."""
 
     part: str
     files: tuple[str, ...]
 
 
 class WorkSetAside(JournalEvent, kind="set aside"):
-    """Work was given up. A branch of its own keeps it, unless there was no work or the branch could not be made."""
+    """Work was given up. It is kept on a separate branch, if there was any work and the branch could be made."""
 
     branch: str  # the branch for the work; "" if there was no work
     head: str
@@ -181,7 +182,7 @@ class SetUpRan(JournalEvent, kind="set up"):
 
 
 class StepRepeated(JournalEvent, kind="tried again"):
-    """Something is tried again after a person resumed the run: a failed agent, a judgement, checks."""
+    """A failed call, judgement or check is repeated because a person resumed the run."""
 
     why: str
 

@@ -63,7 +63,8 @@ class Paging(Generic[Item]):
 
 
 def paged(items: Sequence[Item], params: Params, *keep: str, size: int = PAGE) -> Paging[Item]:
-    """The page of a list that the address asks for; a number out of range gives the nearest page."""
+    """The page of a list that the address asks for; a number out of range gives the nearest page. `keep`: parameters of
+    the address that the links to other pages repeat."""
     number = min(number_of(params, "page", 1), max(1, -(-len(items) // size)))
     kept = {name: params[name] for name in keep if params.get(name)}
     return Paging(items[(number - 1) * size : number * size], number, len(items), size, kept)

@@ -26,7 +26,8 @@ def diff(reader: Reader, params: Params) -> PageView:
     owned = verdict.owned if verdict and verdict.owned else reader.store.owned_files(record.id)
 
     def place(file: ChangedFile) -> tuple[bool, bool, str]:
-        """Sort key: sensitive files come first; in both groups, files that the engine writes come last."""
+        """Sort key: sensitive files come before others. Among the sensitive files, and among the others, files that the
+        engine writes come last."""
         return not sensitivity_of(file.path), any(is_below(file.path, path) for path in owned), file.path
 
     shown = sorted((file for file in files or () if search in file.path.lower()), key=place)

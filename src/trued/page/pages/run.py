@@ -85,8 +85,8 @@ def _lanes(reader: Reader, record: RunRecord, all_calls: tuple[ReportedCall, ...
 
 
 def _now(record: RunRecord, material: Material) -> float:
-    """The time at which the bars of running calls end: now. If the newest event is so old that probably nobody works,
-    the time of that event."""
+    """The time at which the bars of running calls end. This is the present time, or the time of the newest event if
+    that is so old that probably nobody works."""
     now = time.time()
     return now if record.state == "running" and now - material.now < QUIET_S else material.now
 

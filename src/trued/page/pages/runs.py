@@ -74,7 +74,7 @@ def _fits(reader: Reader, record: RunRecord, search: str) -> bool:
 
 
 def _verifications(reader: Reader, params: Params, only: str, search: str) -> dict[str, str]:
-    """The latest results of `trued verify`, shown below the runs; nothing if it was never used."""
+    """The latest results of `trued verify`, shown below the runs; nothing if nobody has used the command."""
     verifications = VerificationLog(reader.home).records()
     kinds = {
         "": verifications,

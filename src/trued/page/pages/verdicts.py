@@ -1,4 +1,5 @@
-"""Each proof in order: commit, checks, changed grades and duration; and a comparison of two proofs."""
+"""Every proof of a run, newest first, with its commit, checks, changed grades and duration. Also compares two
+proofs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,8 +56,8 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 
 
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
-    """For each proof, at most TURNS requirements whose grade differs from the proofs before, or that had no grade
-    before."""
+    """For each proof, the requirements whose grade differs from their last grade before, at most TURNS of them. A
+    requirement's first grade counts as a difference."""
     grades: dict[str, str] = {}
     turns = []
     for proof in proofs:

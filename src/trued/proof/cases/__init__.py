@@ -1,1 +1,2 @@
-"""Decides which cases count: what cases may start, and whether a program that does nothing useful would pass them."""
+"""Decides which cases of agents count. A case must start the project's own code, and a program that does nothing useful
+must not pass it."""

@@ -33,8 +33,8 @@ PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """The sentence about a mutant that passes all these cases of one entry point. "" if no mutant does: then the cases
-    can tell working code from a mutant."""
+    """A sentence about a mutant that passes all these cases of one entry point; "" if each mutant fails at least one of
+    the cases."""
     unexplained, echoed = list[Case](), False
     for case in cases:
         if isinstance(case, BrowserCheck):
@@ -65,7 +65,8 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
     """Whether a program that returns one of these values, in any wrapping, passes the case.
 
-    `like`: another case. The program may also change its arguments and send headers as the case `like` expects.
+    `like`: another case. If given, the program may also do what `like` expects besides the result: change its
+    arguments, or send headers.
     """
     if isinstance(case, CallCase):
         return any(_passes_call(case, record) for record in _records(case, values, like))
@@ -109,8 +110,9 @@ def _lineage(case: CallCase) -> str:
 def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
     """The sets of headers with which a mutant's answer is tried.
 
-    Common headers (`PLAIN_HEADERS`) are as the case expects. The other headers that the case expects are left out, or
-    all have the same text from the request, or are as the case `like` expects.
+    Each set has the common headers (`PLAIN_HEADERS`) that the case expects. The first set has no other header. In
+    further sets, the case's other headers all have one text of the request as their value, or have the values that
+    `like` expects.
     """
     telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
     plain = {name: value for name, value in case.headers.items() if name not in telling}

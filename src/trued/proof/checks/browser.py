@@ -174,9 +174,11 @@ async def _run_browser(
     serving: Server | None = None,
     second: bool = False,
 ) -> tuple[CommandResult, dict[str, Any]]:
-    """Run the browser script in a sandbox. The browser can reach only the contract's server (`serving`). If `serving`
-    is None, because the page is on another server, the browser can reach the whole network. Returns the finished
-    process and the script's record."""
+    """Run the browser script in a sandbox. Returns the finished process and the script's record.
+
+    `serving`: the contract's server, the only one that the browser can reach; if None, the browser can reach the whole
+    network. `second`: whether this is the second run of the check, in which names, order and time zone differ.
+    """
     token = nonce()
     connection = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {
@@ -338,7 +340,8 @@ def _is_met(kind: str, words: str, page: PageState) -> bool:
 
 
 def _is_same_line(words: str, line: str) -> bool:
-    """Whether a line of the tree consists of the wanted words, perhaps followed by attributes or a text."""
+    """Whether a line of the accessibility tree consists of the wanted words, perhaps followed by attributes or a
+    text."""
     expected = words.strip().removeprefix("- ")
     return line == expected or line.startswith((f"{expected} [", f"{expected}:", f"{expected} :"))
 

@@ -1,4 +1,4 @@
-"""Decides which files only developers use: tests, settings and drivers of tools, and files in folders like `scripts`.
+"""Decides which files only developers use: tests, settings of tools, build files and files in folders like `scripts`.
 
 A file for developers may use packages that only developers install. A file is not for developers if changed code of the
 product imports it.
@@ -57,8 +57,8 @@ def _is_folder_for_developers(parts: list[str]) -> bool:
 
 
 def _marks(path: str, folder: str) -> set[str]:
-    """The words by which an import would name the file: the folders for developers or tests above the file, or, if it
-    is in no such folder, its own name."""
+    """The words by which an import would name the file. These are the names of the folders above it that are for
+    developers or tests; without such a folder, the file's own name."""
     parts = posixpath.relpath(path, folder or ".").split("/")
     marks = {part for at, part in enumerate(parts[:-1]) if is_test("/".join((*parts[: at + 1], "x.py")))}
     marks |= {parts[0]} if _is_folder_for_developers(parts) else set()

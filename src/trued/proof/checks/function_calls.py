@@ -215,8 +215,8 @@ def _parse_answer(text: str) -> dict[str, Any] | None:
 
 
 def compare_call(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
-    """Outcome, kind of failure and detail, from the script's record. `foreign`: the third-party module that is missing
-    for the call's import, or ""."""
+    """Outcome, kind of failure and detail, from the script's record. `foreign`: the third-party module that the call
+    failed to import, or ""."""
     if "missing" in answer:
         return Outcomes.MISSING, "missing", f"there is no {answer['missing']}"
     if "raised" in answer:
@@ -248,7 +248,8 @@ def _compare_error(case: CallCase, answer: dict[str, Any], foreign: str) -> tupl
 
 
 def _missing_package(case: CallCase, bench: Bench, module: str) -> str:
-    """The third-party module that is missing for the call's own import, or ""."""
+    """The name of a module that could not be imported, if it is a third-party module; "" if it is the project's or the
+    language's own."""
     if is_node(case.call):
         return node.missing_package(f"Cannot find package '{module}'")
     return bench.foreign(f"No module named '{module}'")

@@ -1,4 +1,4 @@
-"""Finds what may load something or start a program in a source file of Go or Rust. Pure."""
+"""Finds the lines of a Go or Rust source file that may load code or start a program. Does no I/O."""
 
 import re
 from collections.abc import Collection

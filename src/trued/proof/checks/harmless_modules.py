@@ -113,8 +113,8 @@ _LOADING_PARTS = ("logging.config", "xml.sax", "xml.dom", "xml.parsers")
 
 def may_load(name: str) -> bool:
     """Whether the dotted name stands for something in Python's standard library that is not known as harmless: a module
-    that is not listed here, or a private member of any module. False for modules of `READ_BY_USE` and `FETCHING`, and
-    for names outside the standard library."""
+    that is not listed here, or a private member of any module. False for names outside the standard library, and for
+    modules of `READ_BY_USE` and `FETCHING`, each use of which is judged."""
     parts = name.split(".")
     if parts[0] not in STANDARD or parts[0] in READ_BY_USE or fetched_by(name):
         return False
@@ -171,7 +171,7 @@ _GO = frozenset(
 
 def is_harmless_in_go(path: str) -> bool:
     """Whether this package of Go's standard library is known to load and start nothing. True for `os/exec`, too,
-    because the programs that it starts are read elsewhere."""
+    because `go_and_rust_source` judges the commands that it starts."""
     parts = path.split("/")
     above = ("/".join(parts[:at]) for at in range(1, len(parts) + 1))
     return path != "runtime/cgo" and any(package in _GO for package in above)

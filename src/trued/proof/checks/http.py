@@ -125,8 +125,8 @@ def request_flaw(case: HttpCase) -> str:
 
 @asynccontextmanager
 async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
-    """Start a fresh server as the contract says, and stop it after the block. `within_s`: the longest time that the
-    server may live."""
+    """Start a fresh server as the contract says, and stop it at the end of the `async with` block. `within_s`: the
+    longest time that the server may live."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (callers have checked)
     with temporary_files(bench.room, serve.command) as folder:

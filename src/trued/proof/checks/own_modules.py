@@ -35,11 +35,13 @@ class OwnModules:
         self._modules_on_base: dict[frozenset[PurePosixPath], frozenset[str]] = {}
 
     def _folders_of(self, path: str) -> tuple[frozenset[PurePosixPath], PurePosixPath]:
-        """The folders from which this file can import, and the file's own root.
+        """The folders from which this file can import, and the file's own root. Once the project is installed, the file
+        finds no modules in folders above its own root.
 
         The folders are the import roots, the folders of the distributions and projects that contain the file, and, for
-        a test, all folders of tests above the test. The own root is the deepest of these folders that is above the file
-        and is no package. If there is none, or if the file is a test, the own root is the top folder."""
+        a test, all folders of tests above the test. The own root is the deepest of these folders that contains the file
+        and is no package. It is the top folder if there is no such folder, or if the file is a test.
+        """
         above = PurePosixPath(path).parents
         tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
         own_folders = [self._distributions[folder] for folder in above if folder in self._distributions]
@@ -59,9 +61,10 @@ class OwnModules:
         """The project's top-level modules that this file can import on the commit. Modules of other distributions and
         projects count if the base has them.
 
-        A module that the base lacks does not count if its folder is above the file's own root. If the base has a module
-        as a file or with an `__init__.py`, and the commit has only a folder without `__init__.py`, the module does not
-        count, because Python prefers an installed package to such a folder."""
+        Two sorts of modules do not count: a module that the base lacks, if its folder is above the file's own root (see
+        `_folders_of`); and a module that was a file or had an `__init__.py` on the base, and is only a folder without
+        `__init__.py` on the commit, because Python prefers an installed package to such a folder.
+        """
         folders, own_root = key = self._folders_of(path)
         if key not in self._modules_by_folders:
             known = [file for file in self._paths_on_commit if file in self._paths_on_base]

@@ -25,7 +25,7 @@ class OwnPackages:
     """The packages that both the base and the commit contain, in the same folders."""
 
     def __init__(self, base: Mapping[str, str], commit: Mapping[str, str]) -> None:
-        """`base`, `commit`: path → text of the manifests on each of them."""
+        """`base`, `commit`: path → text of each manifest on the base and on the commit."""
         self._texts = {path: text for path, text in commit.items() if PurePosixPath(path).name in MANIFESTS}
         names = {path: own_name(path, text) for path, text in self._texts.items()}
         # (kind of manifest, name) → folders

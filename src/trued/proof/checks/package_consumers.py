@@ -70,7 +70,8 @@ class Declaration:
 
 
 class Consumers:
-    """The packages that the manifests of a commit declare, by the sort of package and the folder of the code."""
+    """The packages that the manifests of a commit declare, by sort of package (Python, Node, Cargo, …) and by
+    folder."""
 
     def __init__(self, manifests: Mapping[str, str]) -> None:
         """`manifests`: path → text, with all lists to which manifests refer."""
@@ -90,8 +91,9 @@ class Consumers:
         """Each package that reaches more people than on the base, or reaches them under another condition, with the
         manifest that declares it. What the base declares in a folder also counts for all folders below.
 
-        Packages that reach only developers are left out, and packages whose declaration has only moved from a folder
-        that no longer has a manifest."""
+        Two kinds of packages are left out: those that reach only developers, and those whose declaration was moved here
+        from a folder that no longer has a manifest.
+        """
         for (sort, folder), packages in self.declared.items():
             for package, declarations in packages.items():
                 for declaration in declarations:
@@ -228,8 +230,8 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
 
 
 def _condition(data: Mapping[str, Any], entry: str, path: str, text: str) -> str:
-    """What to add to an entry of this table: the systems for which Cargo installs it, or that a package.json lets it
-    fail to be installed, or leaves it to the user."""
+    """The condition to append to an entry of this table: the systems for which Cargo installs the package, or
+    "optional" for a package that a package.json does not require. "" if there is no condition."""
     if "peerDependencies" not in data:
         return "; optional" if "optionalDependencies" in data else f"; {data['']}" if data.get("") else ""
     meta = table_at(table_in(path, text), "peerDependenciesMeta", entry.split(" ")[0])
@@ -251,9 +253,9 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
 
 
 def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
-    """The parts of a manifest that declare packages, each with the reach of its packages. Packages in a part that is
-    not known to reach more people are for developers. Packages that a Cargo workspace shares are left out, because the
-    members of the workspace have to ask for them. The key "" of a part says for which systems it is."""
+    """The parts of a manifest that declare packages, each with the reach of its packages. A part of an unknown kind
+    reaches only developers. Packages that a Cargo workspace shares are left out, because its members have to ask for
+    them. In a part of a Cargo.toml, the value of the key "" names the systems for which the part counts."""
     if name == "package.json":
         yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":

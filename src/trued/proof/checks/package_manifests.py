@@ -167,12 +167,13 @@ def _parse(name: str, text: str) -> Any:
 
 
 def packages_in(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
-    """The packages in parsed manifest data, at any depth: entries of lists and keys of tables below a key like
-    `dependencies`, and keys to which a table like `overrides` or `sources` gives a source. A package with a source is
-    written as `name @ source`.
+    """The packages in parsed manifest data, at any depth. Packages are the entries of lists and the keys of tables
+    below a key like `dependencies`, and the keys to which a table like `overrides` or `sources` gives a source. A
+    package with a source is written as `name @ source`.
 
-    `exact`: with what a table says about a package, such as its version. `declaring`, `redirecting`: `data` is already
-    below a key of the first or of the second kind."""
+    `exact`: add what a table says about a package, such as its version. `declaring`: `data` is below a key like
+    `dependencies`. `redirecting`: `data` is below a key like `overrides`.
+    """
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key == "dynamic" and isinstance(value, Mapping):
@@ -317,7 +318,8 @@ def extras_of(entry: str) -> list[str]:
 def is_read_whole(
     path: str, old_text: str, new_text: str, *, own_modules: Collection[str], known_paths: Collection[str]
 ) -> bool:
-    """Whether every changed part of a manifest either declares packages in the usual way, or can add none.
+    """Whether the engine finds every package that the change of a manifest may add. This is so if each changed part
+    either declares packages in the usual way or can add none.
 
     `own_modules`: modules of the project. `known_paths`: paths of the project.
     """

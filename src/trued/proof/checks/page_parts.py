@@ -47,8 +47,8 @@ def page_parts(text: str) -> "PageParts | None":
 
 
 class PageParts(HTMLParser):
-    """The parts of a page that may load something: `addresses` outside the project, and `code` that the page runs. All
-    of Python in a page counts as addresses, because it is not read."""
+    """The parts of a page that may load something: `addresses` outside the project, and `code` that the page runs.
+    Python code in a page counts as an address, because the engine does not read it."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,4 +1,4 @@
-"""Words sentences for people about a page: what was expected, and what was there instead. Does no I/O."""
+"""Makes sentences for people about a page: what was expected, and what was there instead. Does no I/O."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
 """Reads a Python module: what it imports by name, and its statements that may load a module or start a program without
-naming it. Pure.
+naming it. Does no I/O.
 
-Uses of a module are understood only in the form `module.attribute`. Code that passes a module on as a value, or looks
-up a computed attribute of it, may reach any function that imports, so it counts as loading something unnamed.
+The form `module.attribute` shows what code uses of a module. Code that passes a module on as a value, or looks up an
+attribute whose name it computes, may use anything. Such code counts as loading something without naming it.
 """
 
 import ast
@@ -231,8 +231,8 @@ class PythonSource:
         return top in STANDARD and top not in self.own_modules
 
     def _understood_parts(self, node: ast.AST) -> list[ast.AST]:
-        """The parts of an expression that mention a loader or module, but in a form that shows what is used:
-        `import_module` in `import_module("json")`, `json` in `json.loads` and in `getattr(json, "loads")`."""
+        """The loaders and modules in an expression that shows what it uses of them: `import_module` in
+        `import_module("json")`, `json` in `json.loads` and in `getattr(json, "loads")`."""
         if isinstance(node, ast.Call) and self._runs_own_tests(node):
             return [node.func]
         if isinstance(node, ast.Call) and self._names_module(node.func):

@@ -26,8 +26,8 @@ _MANIFEST_START = lazy_regex(r"#[ \t]*///[ \t]*[\w-]+")
 def first_command(path: str, text: str) -> Words | None:
     """The command in the script's first line (`#!…`). None if the script has no such line.
 
-    If the command only starts the interpreter of a language, the result is None if the engine reads the file in this
-    language, and `UNKNOWN` if not. It is also `UNKNOWN` for a command that is not understood.
+    The result is also None if the command only starts the interpreter of the language in which the engine reads the
+    file. It is `UNKNOWN` if the command starts the interpreter of another language, or cannot be parsed.
     """
     line = text.removeprefix("\ufeff").partition("\n")[0]
     if not line.startswith("#!") or line[2:].lstrip().startswith("["):  # `#![…]` is an attribute of Rust

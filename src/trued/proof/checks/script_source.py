@@ -1,5 +1,5 @@
 """Reads a script in JavaScript or TypeScript: what it imports by name, and its lines that may load a module or start a
-program without naming it. Pure."""
+program without naming it. Does no I/O."""
 
 import posixpath
 import re
@@ -179,8 +179,8 @@ def _line_at(text: str, position: int) -> str:
 
 
 def _is_harmless_in_node(name: str) -> bool:
-    """Whether the import is either no module of Node's own, or a harmless one. `child_process` counts as harmless,
-    because the programs that it starts are read elsewhere."""
+    """Whether the import is no module of Node's own, or a harmless module of Node. `child_process` counts as harmless,
+    because `_commands_of_script` finds the commands that it starts."""
     module = name.removeprefix("node:").split("/")[0]
     is_built_in = name.startswith("node:") or module in NODE_OWN
     return not is_built_in or module in HARMLESS_IN_NODE or module == "child_process"

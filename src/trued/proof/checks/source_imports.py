@@ -1,5 +1,5 @@
 """Finds what a source file imports by name, and its statements that may load a module or start a program without naming
-it. Pure.
+it. Does no I/O.
 
 Each language has its own reader: `python_source`, `script_source` and `go_and_rust_source`. A started program may
 install packages, so its command must be known.

@@ -1,4 +1,4 @@
-"""`SourceText`: what a reader found in a source file. All readers return it, whatever the language. Pure."""
+"""`SourceText`: what was found in a source file. The readers of all languages return it. Does no I/O."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Finds packages that the settings of JavaScript tools name in strings, without importing them. Pure.
+"""Finds packages that the settings of JavaScript tools name in strings, without importing them. Does no I/O.
 
-Such settings are scripts. A bundler, compiler or test runner loads the plugins that they name, and the packages for
-which their short names stand.
+These settings are scripts. They name plugins, which a bundler, compiler or test runner loads, and they define short
+names that may stand for packages.
 """
 
 import re
@@ -54,8 +54,8 @@ class ToolSettings:
     """Finds the scripts of a change that may be settings of a tool or a part of them, and reads them."""
 
     def __init__(self, texts: Mapping[str, str], known_paths: Collection[str]) -> None:
-        """`texts`: path → text; it contains every settings file. `known_paths`: the project's paths. A text
-        that equals one of them names that file, not a package."""
+        """`texts`: path → text; it contains every settings file. `known_paths`: the project's paths. A string in a
+        script that equals one of these paths names the file, not a package."""
         settings = {path: text for path, text in texts.items() if is_settings(path)}
         self._imported_by_settings = [
             target for path, text in settings.items() for target in relative_imports(path, text)

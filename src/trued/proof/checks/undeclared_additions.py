@@ -225,8 +225,8 @@ async def _imports_of_removed(change: _Change) -> dict[str, tuple[set[str], byte
 
 
 async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
-    """The base's consumers of packages, and each package that the commit declares for more people than the base does,
-    with its manifest."""
+    """What the base declares, and each package that the commit declares for more people than the base does, with the
+    manifest that declares it."""
     before, after = [Consumers(await manifest_texts(workspace, version)) for version in (base, commit)]
     raised = [*after.declared_for_more(before)]
     project_packages = await own_packages(workspace, base, commit) if raised else None
@@ -249,7 +249,8 @@ async def _no_longer_own(workspace: Workspace, base: str, commit: str) -> set[tu
 async def _lists_in_documents(
     workspace: Workspace, base: str, texts: Mapping[str, tuple[str, str]], on_base: Collection[str]
 ) -> list[str]:
-    """The changed documents that list names, and that a build file or a script for developers on the base may use."""
+    """The changed documents that contain only names, and that a build file or a developers' script of the base may
+    read."""
     lists = [path for path, (old, new) in texts.items() if path.endswith(DOCUMENTS) and old != new and lists_names(new)]
     readers = [path for path in on_base if lists and not path.endswith((*DOCUMENTS, *MARKUP))]
     readers = [
@@ -346,7 +347,7 @@ class _ChangedSource:
 
 @dataclass(frozen=True, slots=True)
 class _SourceReader:
-    """Reads changed source files, with what it must know of the project to tell its own code from packages."""
+    """Reads changed source files. Its fields tell the project's own code from packages."""
 
     on_base: Collection[str]  # the base's paths
     on_commit: Collection[str]
@@ -389,7 +390,9 @@ class _SourceReader:
         return self.modules_of_go if path.endswith(".go") else self.modules.beside(path)
 
     def _own_names(self, source: _ChangedSource) -> set[str]:
-        """The imports of the file that need no package, and the fetching functions that the file may use."""
+        """The names in the file that need no package: modules of the project and of Python, and functions such as
+        `urllib.request.urlopen` if the file called them on the base. In a test without a new address, new calls of such
+        functions need no package either."""
         if source.path.endswith(".py"):
             own_names = {*self._own_modules(source.path), *STANDARD.intersection(self.standard)}
         else:
@@ -534,8 +537,8 @@ def _declares(path: str, old_text: str, new_text: str) -> bool:
 
 
 async def _unknown_imports(change: _Change, imports: Mapping[str, Collection[str]]) -> list[tuple[str, str]]:
-    """File and name of each unknown import. An import is unknown if the base declares no package for this file that
-    provides the name, and if no code of the base for the same people imports the name.
+    """File and name of each unknown import. An import is known if the base declares a package for this file that
+    provides the name, or if code of the base for the same people (users or developers) imports the name.
 
     Files for developers may use every package that the base declares or imports. Code of the product may use only
     packages that ship with this code. A module of the project that the base's Python code imports does not count as a

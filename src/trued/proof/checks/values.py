@@ -4,7 +4,7 @@ A value in a requirements file stands for:
 
 - a list: a list, a tuple or a range
 - a number: the same number as int or float (true is not a number)
-- an object: a dict, with its keys as text, as in JSON: requirements files are kept as JSON, which has no other keys
+- an object: a dict, whose keys are compared as text (1 as "1"), because JSON has no other keys
 - `{"$tuple": …}`, `{"$set": …}`, `{"$frozenset": …}`, `{"$bytes": "text"}`, `{"$float": "nan"}`, `{"$iterator": …}` and
   `{"$object": "module.Class"}`: exactly that
 
@@ -47,7 +47,8 @@ _BAGS = {"$set": "s", "$frozenset": "z"}
 
 @dataclass(frozen=True, slots=True)
 class UnfitAnswer:
-    """An answer that could not be rendered (a cycle, endless, too large). It equals no expected value."""
+    """An answer that could not be rendered, because it contains itself, is endless or is too large. It equals no
+    expected value."""
 
     why: str
 
@@ -69,7 +70,7 @@ class UnsoundRendering(ValueError):
 
 
 def matches(expected: Any, node: Any) -> bool:
-    """Whether the rendered answer `node` equals the value `expected`, by the rules above."""
+    """Whether the rendered answer `node` equals the value `expected`, by the rules in the docstring of this module."""
     if isinstance(node, UnfitAnswer):
         return False
     if expected is None:

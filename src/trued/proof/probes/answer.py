@@ -225,7 +225,8 @@ def _is_alike(method: Any, other: Any) -> bool:
 
 
 def _is_data(kind: Any, value: Any) -> bool:
-    """Whether `value`, which the class has under the name of a method, is only a field or an enum member."""
+    """Whether this member of the class is only data, a field or an enum member, although it has the name of a
+    method."""
     is_member = type(value) is getattr(enum, "property", None) and type(getattr(value, "member", None)) is kind
     return is_member or is_any_of(type(value), (FIELD, kind))
 
@@ -323,8 +324,8 @@ def find_function(name: str) -> tuple[Any, dict[str, Any]]:
 
 
 def come_from_file(call: str) -> None:
-    """Make this process look as if a script had been started by its path. Before that, it looks as if somebody had
-    typed the call. The project's code must work in both cases."""
+    """Make this process look like a script that was started by its path. Without this, it looks as if somebody had
+    typed the call into the interpreter. The project's code must work in both cases."""
     module, _, name = call.partition(":")
     place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "main.py")  # noqa: S108
     first = name.partition(".")[0]
@@ -392,8 +393,8 @@ class AnsweredCall:
 
 
 def wait_for_the_end() -> None:
-    """Wait for threads and processes that are no daemons, as Python does when a program of a user ends. This uses two
-    functions of Python, which also end the workers of executors and the servers of managers."""
+    """Wait for threads and processes that are no daemons, as Python does at the end of any program. The two functions
+    of Python that do this also end the workers of executors and the servers of managers."""
     threads: Any
     processes: Any
     threads, processes = (sys.modules.get(name) for name in ("threading", "multiprocessing.util"))

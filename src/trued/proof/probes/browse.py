@@ -99,7 +99,8 @@ class Watched:
 
 
 async def read(session: Any, reading: str) -> dict[str, Any]:
-    """The text of the page, read where its own scripts cannot interfere."""
+    """The text of the page, read where the page's own scripts cannot interfere. `reading`: the JavaScript expression
+    that reads it."""
     frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "trued"})
     evaluation = {"expression": reading, "contextId": world["executionContextId"], "returnByValue": True}

@@ -302,7 +302,8 @@ class Counting:
             self.present(collector)
 
     def pytest_collect_directory(self, path: Any) -> None:
-        """Called before the folder's own `conftest.py` is imported (since pytest 8)."""
+        """If the folder is a package, make the package's name lead to this folder. pytest (since version 8) calls this
+        before it imports the folder's own `conftest.py`."""
         if self.by_name and (path / "__init__.py").is_file():
             self.modules.present_for(str(path / "__init__.py"))
 
@@ -347,8 +348,8 @@ class Hurrying:
 
 def copy_expecting_another(function: Any, seed: str) -> Any:
     """A copy of a test function in which one assertion compares with a random text in place of the literal value that
-    the test expects. Only statements at the top of a function that never returns early count, because a passing test
-    surely reaches them. Raises LookupError if there is no such assertion."""
+    the test expects. Only assertions at the top level of the function are changed, because a passing test surely
+    executes them. Raises LookupError if there is none, or if the function contains `return` or `yield`."""
     code = function.__code__
     top, test = definition_of(code)
     places = [place for statement in test.body for place in expected_values(statement)]

@@ -1,7 +1,7 @@
 """Runs inside the sandbox, in pytest: gives tests a page in the engine's Chromium, and keeps pictures of each test.
 
-The fixtures are those of pytest-playwright. If the project has that plugin itself, its fixtures are used with the
-engine's browser. No server is started here: tests start their own.
+Tests get the fixtures that pytest-playwright has. If the project has that plugin, the plugin's own fixtures are used,
+with the engine's browser. No server is started here: tests start their own.
 """
 
 from __future__ import annotations

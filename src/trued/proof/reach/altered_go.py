@@ -123,10 +123,11 @@ def _declared_name(piece: str) -> str:
 
 
 def used_declarations(texts: Mapping[str, str], tests: Iterable[str]) -> frozenset[str]:
-    """The words in these tests (`file::name`), and in all declarations that such a word names, directly or indirectly.
-    Words in comments and strings do not count.
+    """All words in these tests (`file::name`), and in the declarations that these words name, directly or indirectly. A
+    declaration counts as used if its name is one of the words. Words in comments and strings are left out.
 
-    `texts`: path → text of the Go files whose declarations may be used."""
+    `texts`: path → text of the Go files whose declarations may be used.
+    """
     files = {path: _read(text).declared for path, text in texts.items()}
     words_by_name: dict[str, set[str]] = defaultdict(set)  # last part of a name → words of its declarations
     for declared in files.values():

@@ -1,8 +1,8 @@
 """Finds the base's Python code that a change alters, and the code that cases and tests reach. Only parses text.
 
 If the existing tests cannot be run, only this analysis shows which altered code is unverified. It does not depend on
-anything that the head's code reports while it runs. An addition counts as harmless only if the engine understands that
-it changes nothing else: a function, a value made of literals, a new method. Any other addition counts as altering the
+anything that the head's code reports while it runs. An addition counts as harmless only if it is of a kind that surely
+changes nothing else: a function, a value made of literals, a new method. Any other addition counts as altering the
 base's code.
 """
 
@@ -75,7 +75,7 @@ _WORD = lazy_regex(r"\w+")
 def altered_names(
     before: str, after: str, exported: Collection[str] = (), computed: Collection[str] = ()
 ) -> frozenset[str]:
-    """The functions, methods and variables of a Python file that a change altered or removed. Added ones do not count.
+    """The functions, methods and variables of a Python file that a change altered or removed. Added names do not count.
     `MODULE` stands for other statements, and for a file that cannot be parsed.
 
     `exported`: names that this file imports and that other files take from it. If the import of such a name is removed,

@@ -40,8 +40,9 @@ _PROGRAM_START = lazy_regex(rf"#!|.*/?(?:{'|'.join(MAKEFILES)})$")
 
 @lru_cache(4_000)  # every text is searched again for each changed file
 def _words_and_paths(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
-    """Four sets from a text: its words, the parts of paths in its string literals, the parts that end a path or precede
-    a computed part, and the endings that the text adds to computed names."""
+    """Four sets from a text: its words; the parts of the paths in its string literals; those of the parts that end a
+    path or stand before a computed part; and the endings, such as `.md`, that the text adds to names that it
+    computes."""
     plain = without_remarks(text)
     words = {word.rstrip(".") for word in _WORD.findall(plain)}
     parts, ends, endings = set[str](), set[str](), set[str]()

@@ -26,9 +26,9 @@ def first_imports_from_top(
     places: Mapping[str, frozenset[str]],
     roots: Collection[str],
 ) -> list[str]:
-    """The head's files in project folders that import a module from the top or from `src`, although their project
-    imports nothing from there on the base. If the change adds a module at the top or in `src`, a file also counts if it
-    computes names of modules more often than on the base.
+    """The head's files in project folders that import a module from the top or from `src`, if no file of their project
+    does so on the base. If the change adds a module at the top or in `src`, the result also has each file that computes
+    names of modules more often than on the base.
 
     `sides`: path → text of the Python files of project folders, on base and head. `known`: all paths, on base and head.
     `places`: project folder → where it finds modules on the base (see `roots_by_project`). `roots`: all import roots.
@@ -66,7 +66,7 @@ def _modules(text: str) -> set[str]:
 
 
 def _lies_in(path: str, places: Collection[str], projects: Collection[str]) -> bool:
-    """Whether this file lies in one of these places, and in no project folder. The place of a file is `src` or, for all
-    other files, the top (`.`)."""
+    """Whether this file lies in one of these places, and in no project folder. A place is `src` or the top (`.`); the
+    top has all files that are not in `src`."""
     place = "src" if path.startswith("src/") else "."
     return place in places and not any(is_below(path, folder) for folder in projects)

@@ -217,8 +217,8 @@ class _OwnCheckSearch:
         return not path.endswith(NODE) or bool(relative_paths(text))
 
     async def _is_product(self, path: str) -> bool:
-        """Whether a Python file is part of the product rather than a program beside it: it is at the top, in a package,
-        or some file imports it."""
+        """Whether a Python file is part of the product rather than a program beside it: it is at the top, it is in a
+        package, or some file imports it."""
         folder = posixpath.dirname(path)
         if not folder or f"{folder}/__init__.py" in self._blobs:
             return True
@@ -240,9 +240,9 @@ def _code_in(words: list[str]) -> str:
 
 
 def starts_unknown_program(name: str, text: str, blobs: Mapping[str, str]) -> bool:
-    """Whether it is unknown what this own check starts. This is so if the header of its recipe is not understood, or if
-    only the shell knows the program of a line, and that line names no script of the base. `text`: the text of the
-    check's file."""
+    """Whether the engine cannot tell what this own check starts. This is so if the engine cannot parse the header of
+    the check's recipe, or if only the shell can tell which program a line starts, and the line names no script of the
+    base. `text`: the text of the check's file. `blobs`: the files of the base."""
     path, _, target = name.partition("::")
     if not target or path not in BUILD_FILES:
         return False

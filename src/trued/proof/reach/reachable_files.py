@@ -93,8 +93,8 @@ class _Reach:
                 self.files_by_folder[f"{PurePosixPath(path).parent}/"].add(path)
 
     async def is_from_outside(self, test: str) -> bool:
-        """Whether a test uses the product from outside, or imports no code of it, not even through other tests and
-        helpers."""
+        """Whether a test uses the product from outside, such as through a server or a process, or imports none of its
+        code, not even through other tests and helpers."""
         if test.endswith(".go"):
             return await self._is_go_from_outside(test)
         waiting, visited, folder = [test], set[str](), PurePosixPath(test).parent

@@ -1,9 +1,8 @@
-"""Finds parts of the product among the files that rooms take from the base: files among tests, settings of test
-runners, build files, and the scripts of a package.json.
+"""Finds parts of the product among the files that clean rooms take from the base, not from the head: files among tests,
+settings of test runners, build files, and the scripts of a package.json.
 
-Nothing guards the head's version of such a file, because no test ran with it. If the product uses the file, or if a
-test of the base is about it, the existing tests are run once more with the head's version
-(`CommitTrial.tests_failing_with`).
+No test has run with the head's version of these files. If the product uses such a file, or if a test of the base is
+about it, the existing tests run once more with the head's version (`CommitTrial.tests_failing_with`).
 """
 
 import posixpath
@@ -61,7 +60,7 @@ async def replaced_product(
     """Of these files, those that belong to the product: code of the product uses them on base or head, or a test of the
     base is about them.
 
-    `replaced`: files that differed from the head's version in the room of the tests. `remarks`: whether a comment that
+    `replaced`: the files of which the existing tests did not use the head's version. `remarks`: whether a comment that
     names a file counts as a use, too.
     """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
@@ -101,9 +100,10 @@ async def new_product(workspace: Workspace, contract: Contract, commit: str) -> 
     """New files of the commit that look like tests, but that the product uses and no test of the base mentions.
 
     These files are named like tests, or lie in a folder like `tests` that has no tests on the base. They stay in the
-    room, because they can influence existing tests only as any code of the product can. Files that a test runner would
-    load unasked can do more, so they are left out: mocks, scripts with tests, Python files that are named like tests,
-    and scripts that are named like the base's tests. [] if the contract freezes nothing.
+    clean room of the existing tests, because they can influence these tests only as any code of the product can. Files
+    that a test runner loads by itself could do more, so the result leaves them out: mocks, scripts with tests, Python
+    files that are named like tests, and scripts that are named like the base's tests. [] if the contract freezes
+    nothing.
     """
     base_blobs, head_blobs = await workspace.blobs(contract.base), await workspace.blobs(commit)
     tests = [path for path in {*_files_of_tests(contract, base_blobs), *contract.frozen} if is_named_like_a_test(path)]
@@ -149,8 +149,8 @@ def _folder_of_tests(path: str) -> str:
 
 
 def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]:
-    """The files of the base with tests that checks count or name. The product uses such a file only by an import: code
-    that merely names the file starts it as a test."""
+    """The base's test files that checks name, or whose tests checks count. For these files, only an import counts as a
+    use by the product, because code that merely names a test file starts it as a test."""
     facts = [fact for fact in contract.base_facts if fact.kind == "tests"]
     counted = {test.id.split("::")[0] for fact in facts for test in fact.tried}
     checks = [check for requirement in contract.every for check in requirement.checks]
@@ -159,8 +159,8 @@ def _files_of_tests(contract: Contract, base_files: Collection[str]) -> set[str]
 
 
 async def _has_replaced_product_settings(workspace: Workspace, contract: Contract, commit: str, path: str) -> bool:
-    """Whether the room of the tests replaces more of the head's package.json than the settings of test runners and the
-    scripts that the commands of the contract's suites start."""
+    """Whether existing tests run without some setting of the head's package.json that belongs to the product. Settings
+    of test runners, and scripts that the commands of the contract's suites start, do not belong to the product."""
     before, after = await workspace.read(contract.base, path), await workspace.read(commit, path)
     return after is not None and manifest_of_head(before, after, commands_of_suites(contract)) != merge_manifests(
         before, after
@@ -174,8 +174,8 @@ def _is_tool(path: str) -> bool:
 
 
 def _is_tried(path: str, test_texts: Iterable[str]) -> bool:
-    """Whether the file is a build file or settings of a build, and a test of the base names the file or the tool that
-    reads it: then the test is about the file. Files among tests do not count, because they are helpers."""
+    """Whether a test of the base is about this build file or these settings of a build: the test names the file, or the
+    tool that reads it. False for files among tests, because they are helpers."""
     pure = PurePosixPath(path)
     if is_test(path) or is_configuration(path) or not FOLDERS.isdisjoint(pure.parts[:-1]):
         return False

@@ -1,4 +1,4 @@
-"""Finds the names outside of a Python function to which it stores something when it runs. Only parses text.
+"""Finds the names outside of a Python function to which the function stores something when it runs. Only parses text.
 
 A name is *foreign* if it stands for something that new code should not change: a definition of the base, or an import
 from outside the standard library.
@@ -22,10 +22,11 @@ _NAMESPACE = "\0"  # prefix of a name that stands for a module's namespace, such
 
 
 def stored_names(code: ast.AST, foreign: Mapping[str, frozenset[str]]) -> set[str]:
-    """The names outside of this code to which it may store: by `global`, or as an attribute of something foreign.
+    """The names outside of this code to which the code may store something, by `global` or by setting an attribute of
+    something foreign (see the top of this file).
 
-    `foreign`: foreign name of the module → the names of what it stands for. In the result, `ANY_NAME` stands for any
-    name, and a name of the code's own module has the prefix `GLOBAL`.
+    `foreign`: each foreign name of the module → all names of the thing for which it stands. In the result, `ANY_NAME`
+    stands for any name, and a name of the code's own module has the prefix `GLOBAL`.
     """
     stored = set[str]()
     first = (
@@ -65,8 +66,9 @@ def _run_by_definition(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _others_in(function: ast.AST, nodes: list[ast.AST], others: _Others) -> _Others:
-    """The foreign names that this function can see: names in `others`, imports from outside the standard library, and
-    names that are bound to something foreign. Returns name → all names of the thing for which the name stands."""
+    """The foreign names that this function can see, each with all names of the thing for which it stands. They are the
+    visible names of `others` (the foreign names around the function), imports from outside the standard library, and
+    names that are bound to something foreign."""
     own = locals_of(function)
     visible = {name: names for name, names in others.items() if name.removeprefix(_NAMESPACE) not in own}
     for node in nodes:
