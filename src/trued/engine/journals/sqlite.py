@@ -363,8 +363,8 @@ class SqliteJournal(JournalQueries):
         return {row["id"]: str(row["accept"]) for row in self._rows(ACCEPTED, (run,)) if row["accept"]}
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and data of the events after this id, oldest first, at most `limit`. The data is even
-        shorter than lean data: see `FOLDED`."""
+        """Id, time, key, kind and data of the events after this id, oldest first, at most `limit`. The data is in
+        its shortest form: see `FOLDED`."""
         statement = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit ?"  # noqa: S608
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
