@@ -20,6 +20,9 @@ PYTHON = {
     "kit/quick.py": TRIED.replace("evil", "quick") + "try:\n    import attrs\nexcept ImportError:\n    raise\n",
     "kit/needed.py": "try:\n    import always\nexcept ImportError:\n    raise SystemExit('install always')\n",
     "kit/pages.py": "import pages\n",
+    "kit/ends.py": "import sys\n\ntry:\n    import ends\nexcept ImportError:\n    sys.exit('install ends')\n",
+    "kit/cloud.py": "try:\n    import cloud\n    cloud.up()\nexcept Exception as error:\n    print(error)\n",
+    "tests/test_needs.py": "import pytest\n\ntry:\n    import needs\nexcept ImportError:\n    pytest.skip('needs')\n",
 }
 SUPPRESSED = "import contextlib\n\nwith contextlib.suppress(ImportError):\n    import sly\n"
 PYTHON_LIES: Heads = {
@@ -35,8 +38,10 @@ PYTHON_LIES: Heads = {
     "tried, and raised": {"kit/tried.py": "try:\n    import sly\nexcept ImportError:\n    raise\n"},
     "tried for another error": {"kit/tried.py": "try:\n    import sly\nexcept ValueError:\n    sly = None\n"},
     "tried after another": {"kit/tried.py": "try:\n    import nope\nexcept ImportError:\n    import sly\n"},
+    "tried, in a with that catches nothing": {
+        "kit/more.py": "from contextlib import nullcontext\n\nwith nullcontext('ImportError'):\n    import sly\n"
+    },
     "tried, in a test": {"tests/test_a.py": "import sly\n"},
-    "an extra's": {"kit/more.py": "import quick\n"},
 }
 PYTHON_TWINS: Heads = {
     "a move": {"kit/typed.py": None, "kit/moved.py": TYPED, "kit/tried.py": None, "kit/b.py": PYTHON["kit/tried.py"]},
@@ -52,6 +57,10 @@ PYTHON_TWINS: Heads = {
     },
     "a suppressed error": {"kit/more.py": SUPPRESSED},
     "what the base always needs": {"kit/more.py": "import always\n"},
+    "what a test needs": {"tests/test_b.py": "import needs\n"},
+    "what a program ends without": {"kit/more.py": "import ends\n"},
+    "what a careful function uses": {"kit/more.py": "import cloud\n"},
+    "an extra's, late": {"kit/more.py": "def f():\n    import quick\n"},
     "what is always installed": {"kit/more.py": "import attrs\n"},
     "an extra's, as on the base": {"kit/more.py": "import pages\n"},
     "an extra's, in a test": {"tests/test_a.py": "import quick\n"},
@@ -60,7 +69,7 @@ PYTHON_TWINS: Heads = {
 CRATE = (
     "[package]\nname = 'a'\nversion = '1.0.0'\n[features]\ndefault = ['std']\nstd = []\nfull = ['dep:evil']\n"
     "[dependencies]\nevil = {version = '1', optional = true}\nserde = '1'\n"
-    "[target.'cfg(windows)'.dependencies]\nsly = '1'\n"
+    "[dev-dependencies]\ncrit = '1'\n[target.'cfg(windows)'.dependencies]\nsly = '1'\n"
 )
 PLAIN_CRATE = CRATE.replace(", optional = true", "").replace("'dep:evil'", "")
 CARGO_LIES: Heads = {
@@ -69,6 +78,15 @@ CARGO_LIES: Heads = {
     "in another feature": {"Cargo.toml": CRATE.replace("std = []", "std = ['dep:evil']")},
     "out of a table with a condition": {
         "Cargo.toml": CRATE.replace("sly = '1'\n", "").replace("serde = '1'", "serde = '1'\nsly = '1'")
+    },
+    "out of the developers' table, beside an empty condition": {
+        "Cargo.toml": CRATE.replace("serde = '1'\n", "serde = '1'\ncrit = '1'\n").replace(
+            "[dev-dependencies]\ncrit = '1'\n", ""
+        )
+        + "[target.''.dependencies]\n"
+    },
+    "an optional package by default, spelled otherwise": {
+        "Cargo.toml": CRATE.replace("optional =", '"option\\u0061l" =').replace("['std']", "['std', 'evil']")
     },
     "under a wider condition": {"Cargo.toml": CRATE.replace("cfg(windows)", "cfg(any(windows, unix))")},
 }
@@ -80,34 +98,6 @@ CARGO_TWINS: Heads = {
         "Cargo.toml": CRATE.replace("serde = '1'\n", "").replace("sly = '1'", "sly = '1'\nserde = '1'")
     },
 }
-BUILD = {
-    "Makefile": "install-%:\n\tpip install $*\n\ncheck:\n\tpython tools/check.py\n\npull:\n\tdocker pull sly\n",
-    ".github/workflows/ci.yml": "jobs:\n  check:\n    services:\n      store:\n        image: evil\n    steps:\n"
-    "      - run: pip install flask\n      - run: pytest -q tests\n",
-    "docs.mk": "docs:\n\tpip install -r docs/list.md\n\tcp README.md docs/more.md dist/\n"
-    "\tcat lists/*.md | xargs pip install\n",
-    "kit/words.py": "WORDS = open('data/words.md').read()\n",
-    "data/words.md": "one\n",
-    "docs/list.md": "# What it needs\n\n- flask\n",
-    "docs/more.md": "# More\n\nAll that it needs.\n",
-    "README.md": "# Tiny\n\nA tiny project.\n",
-    "tests/test_a.py": "A = 1\n",
-    "tools/check.py": "A = 1\n",
-}
-MAKE, CI = BUILD["Makefile"], BUILD[".github/workflows/ci.yml"]
-BUILD_LIES: Heads = {
-    "a pattern": {"Makefile": f"{MAKE}\nsetup: install-evil\n"},
-    "a pattern, of a target that was there": {"Makefile": MAKE.replace("check:", "check: install-evil")},
-    "a new document that a pattern names": {"lists/more.md": "evil\n"},
-    "a document as a list": {"docs/list.md": "# What it needs\n\n- flask\n- evil >= 2\n"},
-}
-BUILD_TWINS: Heads = {
-    "a target": {"Makefile": f"{MAKE}\nall: check docs\n\nlint: all\n\tpython tools/check.py --strict\n"},
-    "a step again": {".github/workflows/ci.yml": CI.replace("pytest -q tests", "pytest tests")},
-    "another order": {".github/workflows/ci.yml": CI.replace("flask", "-q flask").replace("-q tests", "tests -q -x")},
-    "a document that the product reads": {"data/words.md": "one\ntwo\n"},
-    "documents": {"docs/more.md": "# More\n\nA tiny list of all:\n\n- evil\n", "README.md": "# Tiny\n\nIt is tiny.\n"},
-}
 PYSCRIPT = (
     "<html><head><py-config>packages = ['numpy']</py-config></head><body><p>one</p>\n"
     "<script type='py' config='{\"packages\": [\"numpy\"]}'>print(1)</script></body></html>\n"
@@ -117,65 +107,23 @@ PAGE_LIES: Heads = {
     "a package": {"index.html": PYSCRIPT.replace("packages = ['numpy']", "packages = ['numpy', 'evil']")},
     "a package in an attribute": {"index.html": PYSCRIPT.replace('["numpy"]', '["evil"]')},
     "a page that begins with it": {"plain.html": "<p>one</p><py-config>packages = ['evil']</py-config>\n"},
+    "code after a tag": {
+        "index.html": PYSCRIPT.replace("print(1)", "x = '<b></b>'; import micropip; micropip.install('evil')")
+    },
+    "code after a tag in a part": {
+        "plain.html": "<p>one</p><py-script>x = '<b></b>'\nmicropip.install('evil')</py-script>\n",
+    },
     "code that installs": {"index.html": PYSCRIPT.replace("print(1)", "micropip.install('evil')")},
 }
 PAGE_TWINS: Heads = {
+    "a notebook's state": {
+        "plain.html": "<p>two</p><script type='application/vnd.jupyter.widget-state+json'>{\"a\": 1}</script>\n"
+    },
     "words": {"index.html": PYSCRIPT.replace("<p>one", "<p class='a'>two")},
     "a script": {"plain.html": "<p>one</p><script type='module'>go(1)</script><copy-button>a</copy-button>\n"},
 }
-CORE = '{"name": "@acme/core", "version": "1.0.0"}'
-WEB = '{"name": "@acme/web", "version": "1.0.0", "dependencies": {"@acme/core": "^1.0.0"}}'
-SETTINGS = '{"compilerOptions": {"paths": {"lodash": ["./web/lodash.ts"], "@/*": ["./web/*"], "sly/*": ["./web/*"]}}}'
-NODE = {
-    "package.json": '{"name": "root", "workspaces": ["packages/*"]}',
-    "packages/core/package.json": CORE,
-    "packages/core/index.js": "export const a = 1;\n",
-    "packages/web/package.json": WEB,
-    "packages/web/app.js": "import { a } from '@acme/core';\n",
-    "tsconfig.json": SETTINGS,
-    "web/a.ts": "import _ from 'lodash';\n",
-    "web/lodash.ts": "export default 1;\n",
-}
-NODE_LIES: Heads = {
-    "a package that is deleted": {"packages/core/package.json": None, "packages/core/index.js": None},
-    "a package that leaves the workspace": {
-        "packages/core/package.json": None,
-        "packages/core/index.js": None,
-        "old/core/package.json": CORE,
-    },
-    "a package in a version that does not fit": {"packages/core/package.json": CORE.replace("1.0.0", "2.0.0")},
-    "a workspace that ends": {"package.json": '{"name": "root"}'},
-    "a package whose user moves, too": {
-        "packages/core/package.json": None,
-        "packages/web/package.json": None,
-        "packages/site/package.json": WEB,
-    },
-    "a short name": {"tsconfig.json": SETTINGS.replace('"lodash": ["./web/lodash.ts"], ', "")},
-    "short names of a folder": {"tsconfig.json": SETTINGS.replace(', "sly/*": ["./web/*"]', "")},
-    "a short name that leads nowhere": {"tsconfig.json": SETTINGS.replace("lodash.ts", "gone.ts")},
-    "all short names": {"tsconfig.json": None},
-}
-NODE_TWINS: Heads = {
-    "a package that moves inside the workspace": {
-        "packages/core/package.json": None,
-        "packages/core/index.js": None,
-        "packages/kernel/package.json": CORE,
-        "packages/kernel/index.js": "export const a = 1;\n",
-    },
-    "a package and its use": {
-        "packages/core/package.json": None,
-        "packages/core/index.js": None,
-        "packages/web/package.json": '{"name": "@acme/web", "version": "1.0.0"}',
-        "packages/web/app.js": "const a = 1;\n",
-    },
-    "new versions": {
-        "packages/core/package.json": CORE.replace("1.0.0", "1.1.0"),
-        "packages/web/package.json": WEB.replace('"version": "1.0.0"', '"version": "2.0.0"'),
-    },
-    "a short name that names no package": {"tsconfig.json": SETTINGS.replace('"@/*": ["./web/*"], ', "")},
-}
-LIES = [(PYTHON, PYTHON_LIES), (BUILD, BUILD_LIES), (PAGE, PAGE_LIES), (NODE, NODE_LIES)]
-TWINS = [(PYTHON, PYTHON_TWINS), (BUILD, BUILD_TWINS), (PAGE, PAGE_TWINS), (NODE, NODE_TWINS)]
+LIES = [(PYTHON, PYTHON_LIES), (PAGE, PAGE_LIES)]
+TWINS = [(PYTHON, PYTHON_TWINS), (PAGE, PAGE_TWINS)]
 CRATES = {"Cargo.toml": CRATE, "src/lib.rs": "pub fn a() {}\n"}
 
 

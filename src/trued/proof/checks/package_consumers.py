@@ -127,14 +127,14 @@ class Consumers:
         above."""
         return _reaching(self._above(sort, folder), needed)
 
-    def usable(self, path: str, needed: Reach = Reach.EXTRA) -> set[str]:
-        """The packages with at least the reach `needed` that the product's code in this file may use. If no manifest
-        lies above the file, for example because there is only a `docker/requirements.txt`, every manifest counts."""
+    def usable(self, path: str) -> set[str]:
+        """The packages that the product's code in this file may use. If no manifest lies above the file, for example
+        because there is only a `docker/requirements.txt`, every manifest counts."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
-            return self.packages(sort, folder, needed)
+            return self.packages(sort, folder, Reach.EXTRA)
         every = [packages for (other_sort, _), packages in self.declared.items() if other_sort == sort]
-        return _reaching(every, needed)
+        return _reaching(every, Reach.EXTRA)
 
     def only_for_developers(self, path: str) -> set[str]:
         """The packages that are declared for the code in this file, and that reach only its developers."""
@@ -221,21 +221,34 @@ def _entries_by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, 
                     _reach_in_setup("options.extras_require" if list_name else "", list_name or key),
                     texts_in(list_value),
                 )
-    elif name in ("pyproject.toml", "package.json", "Cargo.toml", "Pipfile"):
+    elif name in ("pyproject.toml", "package.json", "Pipfile"):
         for reach, data in _declaring_tables(name, table_in(path, text)):
             entries = packages_in(data, exact=True)
-            yield reach, [f"{entry}{_condition(data, entry, path, text)}" for entry in entries]
+            yield reach, [f"{entry}; optional" if _is_optional(data, entry, path, text) else entry for entry in entries]
+    elif name == "Cargo.toml":
+        for condition, reach, data in _tables_of_cargo(table_in(path, text)):
+            yield reach, [f"{entry}{condition}" for entry in packages_in(data, exact=True)]
     else:
         yield Reach.ALL, entries_in(name, text)
 
 
-def _condition(data: Mapping[str, Any], entry: str, path: str, text: str) -> str:
-    """The condition to append to an entry of this table: the systems for which Cargo installs the package, or
-    "optional" for a package that a package.json does not require. "" if there is no condition."""
+def _is_optional(data: Mapping[str, Any], entry: str, path: str, text: str) -> bool:
+    """Whether an entry of this table of a package.json may fail to be installed, or is left to the user."""
     if "peerDependencies" not in data:
-        return "; optional" if "optionalDependencies" in data else f"; {data['']}" if data.get("") else ""
+        return "optionalDependencies" in data
     meta = table_at(table_in(path, text), "peerDependenciesMeta", entry.split(" ")[0])
-    return "; optional" if meta.get("optional") is True else ""
+    return meta.get("optional") is True
+
+
+def _tables_of_cargo(data: Mapping[str, Any]) -> Iterator[tuple[str, Reach, dict[str, Any]]]:
+    """The parts of a Cargo.toml that declare packages: the systems on which each counts (as a condition to append, or
+    "" for all systems), its reach, and its packages. Packages that a workspace shares are left out, because its members
+    have to ask for them."""
+    tables = [("", data), *((f"; {systems}", table) for systems, table in table_at(data, "target").items())]
+    for condition, table in tables:
+        for key in ("dependencies", "build-dependencies", "dev-dependencies") if isinstance(table, Mapping) else ():
+            reach = Reach.DEVELOPERS if key == "dev-dependencies" else Reach.ALL
+            yield from ((condition, least, listed) for least, listed in _with_optional(table.get(key), reach))
 
 
 def _reach_in_setup(section: str, key: str) -> Reach:
@@ -254,18 +267,12 @@ def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
 
 def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reach, dict[str, Any]]]:
     """The parts of a manifest that declare packages, each with the reach of its packages. A part of an unknown kind
-    reaches only developers. Packages that a Cargo workspace shares are left out, because its members have to ask for
-    them. In a part of a Cargo.toml, the value of the key "" names the systems for which the part counts."""
+    reaches only developers."""
     if name == "package.json":
         yield from ((_REACHES_IN_NODE.get(key, Reach.DEVELOPERS), {key: value}) for key, value in data.items())
     elif name == "Pipfile":
         for key in data.keys() - set(PIPENV_OWN):
             yield Reach.ALL if key == "packages" else Reach.DEVELOPERS, {"dependencies": data[key]}
-    elif name == "Cargo.toml":
-        for target, table in {"": data, **table_at(data, "target")}.items():
-            for key in ("dependencies", "build-dependencies", "dev-dependencies") if isinstance(table, Mapping) else ():
-                reach = Reach.DEVELOPERS if key == "dev-dependencies" else Reach.ALL
-                yield from ((least, {**listed, "": target}) for least, listed in _with_optional(table.get(key), reach))
     else:
         project, dynamic = table_at(data, "project"), table_at(data, "tool", "setuptools", "dynamic")
         yield Reach.ALL, {"dependencies": project.get("dependencies")}

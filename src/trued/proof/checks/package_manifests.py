@@ -339,9 +339,9 @@ def is_read_whole(
         before, after = ({*_settings(name, text)} if text else set() for text in (old_text, new_text))
     except (ValueError, SyntaxError, configparser.Error, RecursionError, MemoryError):
         return False
-    # An optional package may become part of a feature that everybody gets.
-    if "optional" in new_text and any(keys[0] == "features" and value for keys, value in after - before):
-        return False
+    may_be_optional = name == "Cargo.toml" and ("optional" in new_text or "\\" in new_text)
+    if may_be_optional and any(keys[:1] == ("features",) and value for keys, value in after - before):
+        return False  # an optional package may become part of a feature that everybody gets
     old_words = "\n".join([*declared_in(path, old_text), *(word for keys, value in before for word in (*keys, value))])
     old_words += "\nnode npm run" if name == "package.json" else ""
     new_settings = [
@@ -355,7 +355,7 @@ def is_read_whole(
 
 def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     # The project itself chooses the names below these keys, so they name no package.
-    return () if keys[0] in ("scripts", "imports") else keys
+    return () if keys[:1] in (("scripts",), ("imports",)) else keys
 
 
 def _settings(name: str, text: str) -> Iterator[Setting]:

@@ -41,14 +41,11 @@ INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE",
 MAKE = lazy_regex(rf"{'|'.join(MAKEFILES)}|.*\.mk")
 COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # here, as in makefiles, a line that begins with # is a comment
 _RULE = lazy_regex(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
-# A make rule for each target that fits a pattern, whatever files there are.
-_PATTERN_RULE = lazy_regex(r"^([^\s:=#][^:=\n]*%[^:=\n]*):(?![^\n]*%)", re.MULTILINE)
 _OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = lazy_regex(r"v?\d+(?:\.\d+)*")
 _COMMENT = lazy_regex(r"(?:^|\s)#")
-# A line of a document that may stand in a list of packages: a heading, or one name, perhaps with its versions.
-_LISTED = lazy_regex(r"\s*(?:#.*|(?:[-*+]\s+)?[\w./@-]+(?:\[[^\]]*\])?\s*(?:[=<>~!@;#].*)?)?")
 _PUNCTUATION_AROUND = "\"'`()[]{},;:"
+_IN_WORD = r"[^\s\"'`,;|&<>=]"
 _QUOTED = lazy_regex(r"[\"'`]([^\"'`\n]+)[\"'`]")
 
 
@@ -62,13 +59,11 @@ def new_words(
     old_words = {written for word in uncommented.split() for written in (word, word.strip(_PUNCTUATION_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
-    patterns = [word for word in " ".join(_PATTERN_RULE.findall(before)).split() if makes and re.search(r"\w", word)]
     words_found = []
     for line in added:
         if (makes or name.endswith(COMMENTED)) and line.lstrip(" \t").startswith("#"):
             continue
-        fits = any(_matches(pattern, word) for pattern in patterns for word in line.replace(":", " ").split())
-        if makes and not fits and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
+        if makes and not line.startswith("\t") and _RULE.fullmatch(line.rstrip()):
             continue
         words = [(word, word.strip(_PUNCTUATION_AROUND)) for word in line.split()]
         words = [(word, bare) for word, bare in words if not _names_nothing(bare, known_paths, exact=exact)]
@@ -90,11 +85,6 @@ def read_names(sources: Mapping[str, str]) -> frozenset[str]:
         for literal in _string_literals(path, text):
             names.update(part for part in re.split(r"[/\\]", literal) if part and len(literal) < 500)
     return frozenset(names)
-
-
-def lists_names(text: str) -> bool:
-    """Whether the document contains only names, so that a build file could install them."""
-    return bool(text.strip()) and all(map(_LISTED.fullmatch, text.splitlines()))
 
 
 def _string_literals(path: str, text: str) -> list[str]:
@@ -138,7 +128,7 @@ def may_mean(reader: str, text: str, path: str) -> bool:
     # `tests/*/*.txt`, `*.txt` after a change of folder, `$(LISTS)/$(NAME).txt`
     return any(
         _matches(word, path)
-        for word in re.findall(rf"[^\s\"'`,;|&<>=]*[*?$%{{}}\[\])]+{re.escape(suffix)}(?![\w-])", text)
+        for word in re.findall(rf"(?<!{_IN_WORD}){_IN_WORD}*[*?$%{{}}\[\])]+{re.escape(suffix)}(?![\w-])", text)
     )
 
 

@@ -19,7 +19,8 @@ MOST_UNCLOSED = 200
 _SHOWN_AS_PICTURE = ("img", "source", "link", "input", "video", "image")
 _ELSEWHERE = lazy_regex(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 _CALLED = ("mailto:", "tel:", "about:")  # addresses from which nothing is loaded
-_PYTHON = lazy_regex(r"m?py-.*|script .*py.*", re.IGNORECASE)  # tag and type
+_PYTHON = lazy_regex(r"m?py-.*|script (?!.*jupyter).*py.*", re.IGNORECASE)  # tag and type
+_END_OF_PYTHON = lazy_regex(r"m?py-.*|script", re.IGNORECASE)  # until then, other tags are part of the code
 _ESCAPE = lazy_regex(r"\\([0-9a-fA-F]{1,6})[ \t\r\n\f]?")
 _STYLE_ADDRESS = lazy_regex(r"url\(\s*[\"']?\s*([^\"')]+)|@import\s+[\"']([^\"']+)", re.IGNORECASE)
 ADDRESS = lazy_regex(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
@@ -59,7 +60,7 @@ class PageParts(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._inside = tag
+        self._inside = tag if self._inside != "python" else "python"
         attributes = {name: value or "" for name, value in attrs}
         if _PYTHON.fullmatch(f"{tag} {attributes.get('type', '')}"):
             self._inside = "python"
@@ -88,7 +89,8 @@ class PageParts(HTMLParser):
         self._inside = ""
 
     def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
+        if self._inside != "python" or _END_OF_PYTHON.fullmatch(tag):
+            self._inside = ""
 
     def handle_data(self, data: str) -> None:
         if self._inside == "python":

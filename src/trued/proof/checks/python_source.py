@@ -47,7 +47,8 @@ PLAIN_IMPORTLIB = (
     *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
     *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
 )
-_IMPORT_ERROR = lazy_regex(r"\b(?:Import|ModuleNotFound)Error\b|\b(?:Base)?Exception\b")
+_IMPORT_ERROR = lazy_regex(r"\b(?:Import|ModuleNotFound)Error\b")
+_ENDING = ("exit", "_exit", "quit", "skip", "fail", "importorskip")  # functions that end the program or the test
 _STARTS_BY_OS = lazy_regex(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
 PASSIVE_IN_SUBPROCESS = (
     "PIPE",
@@ -107,7 +108,7 @@ class PythonSource:
             {name.split(".")[0] for name in self._imported_modules(nodes) if not name.startswith(".")}
             for nodes in (self.nodes, [node for node in self.nodes if id(node) not in guarded])
         ]
-        source.imports, source.optional = every, every - always
+        source.imports, source.guarded = every, every - always
         for name in self._imported_parts():
             top, _, below = name.partition(".")
             source.parts.setdefault(top, set()).add(below.partition(".")[0])
@@ -121,14 +122,22 @@ class PythonSource:
         return source
 
     def _guards(self, node: ast.AST) -> bool:
-        """Whether the body of this statement runs only for a type checker, or may fail to import something."""
+        """Whether the body of this statement runs only for a type checker, or the program goes on if an import in the
+        body fails."""
         if isinstance(node, ast.If):
             return self._dotted_names(node.test) in ({"typing.TYPE_CHECKING"}, {"typing_extensions.TYPE_CHECKING"})
         if isinstance(node, ast.Try):
-            caught = [ast.unparse(handler.type) if handler.type else "Exception" for handler in node.handlers]
-            raises = any(isinstance(inner, ast.Raise) for handler in node.handlers for inner in ast.walk(handler))
-            return not raises and bool(_IMPORT_ERROR.search(" ".join(caught)))
-        return isinstance(node, ast.With) and any(_IMPORT_ERROR.search(ast.unparse(item)) for item in node.items)
+            handled = [inner for handler in node.handlers for inner in ast.walk(handler)]
+            if any(isinstance(inner, ast.Raise) or _last_name(inner) in _ENDING for inner in handled):
+                return False
+            only_imports = all(isinstance(inner, ast.Import | ast.ImportFrom | ast.Assign) for inner in node.body)
+            return any(_catches_failed_import(handler.type, only_imports) for handler in node.handlers)
+        calls = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
+        return any(
+            _last_name(call) == "suppress" and any(_catches_failed_import(error) for error in call.args)
+            for call in calls
+            if isinstance(call, ast.Call)
+        )
 
     def _imported_modules(self, nodes: Iterable[ast.AST]) -> Iterator[str]:
         for node in nodes:
@@ -366,6 +375,19 @@ class PythonSource:
 
     def _word(self, node: ast.expr) -> str:
         return "python" if self._dotted_names(node) == {"sys.executable"} else _literal_text(node)
+
+
+def _last_name(node: ast.AST) -> str:
+    """The name of the function that this node calls, without the name of its module; "" if it calls none."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
+def _catches_failed_import(error: ast.expr | None, only_imports: bool = True) -> bool:
+    """Whether a handler of this error, or of all errors (None), is meant for failed imports. `only_imports`: nothing
+    but an import can fail, so a handler of all errors is meant for it."""
+    caught = ast.unparse(error) if error else "Exception"
+    return bool(_IMPORT_ERROR.search(caught)) or (only_imports and "Exception" in caught)
 
 
 def _nodes_in_body(statement: ast.AST) -> Iterator[ast.AST]:

@@ -13,7 +13,7 @@ class SourceText:
     parsed: bool = True
     imports: set[str] = field(default_factory=set)  # top-level names of modules or packages
     types: set[str] = field(default_factory=set)  # in scripts: those of them that are imported only for their types
-    optional: set[str] = field(default_factory=set)  # in Python: those of them without which the file can be imported
+    guarded: set[str] = field(default_factory=set)  # in Python: those of them without which the file can be imported
     # in scripts: top-level name → the names that are imported, such as `lodash` → `lodash/fp`
     named: dict[str, set[str]] = field(default_factory=dict)
     paths: set[str] = field(default_factory=set)  # in scripts: the paths that are imported, as they are written

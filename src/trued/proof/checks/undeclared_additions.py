@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain
 from pathlib import PurePosixPath
 
 from trued.proof.checks.dependencies import (
@@ -23,7 +23,7 @@ from trued.proof.checks.dependencies import (
 from trued.proof.checks.development_files import DRIVEN, DevelopmentFiles, is_for_developers
 from trued.proof.checks.harmless_modules import STANDARD
 from trued.proof.checks.own_modules import OwnModules, is_vendored, own_imports
-from trued.proof.checks.package_consumers import Consumers, Reach
+from trued.proof.checks.package_consumers import Consumers
 from trued.proof.checks.package_manifests import (
     MOST_BYTES,
     is_package_manifest,
@@ -36,7 +36,6 @@ from trued.proof.checks.package_words import (
     INERT,
     MARKUP,
     is_read_by_code,
-    lists_names,
     loads_code,
     may_mean,
     new_words,
@@ -53,7 +52,7 @@ from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, 
 from trued.proof.room.go_cache import module_name
 from trued.proof.text.commit_texts import decoded, is_unread, without_utf_16
 from trued.proof.text.languages import CODE, SCRIPTS, WITH_MANIFESTS, is_script
-from trued.proof.text.script_aliases import ScriptAliases, is_settings, loses_name
+from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex
 
@@ -125,11 +124,9 @@ async def unread_additions(
     additions = [
         *(path for path in sorted(changed) if path in submodules),
         *(path for path in after if _is_copied(path, on_base_with_folders)),
-        *(path for path in before if loses_name(path, _decoded(before[path]), _decoded(after.get(path, b"")))),
         *(path for path, pair in heads.items() if _has_new_manifest(path, *pair)),
         *(path for path, pair in heads.items() if pair[0] != pair[1] and _may_be_misread(path, pair[1], manifests)),
     ]
-    additions += await _lists_in_documents(workspace, base, texts, on_base)
     # neither manifest nor code: path → text on the base, text on the commit
     other_files: dict[str, tuple[str, str]] = {}
     # path → commands that it did not start on the base
@@ -176,12 +173,10 @@ async def unread_additions(
     declared, raised = await _declared_for_more(workspace, base, commit)
     change = _Change(workspace, base, commit, before, after, modules, declared)
     unknown = await _unknown_imports(change, imports)
-    fetched = await _no_longer_own(workspace, base, commit) if any(map(is_package_manifest, changed)) else set()
     return [
         *dict.fromkeys(additions),
         *(f"{path}, which imports {name}" for path, name in unknown),
         *(f"{path}, which declares {name} for more people than the base does" for name, path in raised),
-        *(f"{path}, which no longer takes {name} from the project" for name, path in sorted(fetched)),
     ]
 
 
@@ -233,36 +228,6 @@ async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tu
     return before, sorted(
         entry for entry in raised if not project_packages or not project_packages.provides(entry[1], entry[0])
     )
-
-
-async def _no_longer_own(workspace: Workspace, base: str, commit: str) -> set[tuple[str, str]]:
-    """Package and manifest, for each package that the commit takes from a registry and the base from the project."""
-    pairs: list[dict[tuple[str, str], bool]] = []  # package and manifest → whether it is the project's own
-    for version in (base, commit):
-        packages = await own_packages(workspace, version, version)
-        manifests = (await entries_by_manifest(workspace, version)).items()
-        pairs.append({(name, path): packages.provides(path, name) for path, names in manifests for name in names})
-    names = {name for (name, _), is_own in pairs[0].items() if is_own}
-    return {pair for pair, is_own in pairs[1].items() if not is_own and pair[0] in names and pairs[0].get(pair, True)}
-
-
-async def _lists_in_documents(
-    workspace: Workspace, base: str, texts: Mapping[str, tuple[str, str]], on_base: Collection[str]
-) -> list[str]:
-    """The changed documents that contain only names, and that a build file or a developers' script of the base may
-    read."""
-    lists = [path for path, (old, new) in texts.items() if path.endswith(DOCUMENTS) and old != new and lists_names(new)]
-    readers = [path for path in on_base if lists and not path.endswith((*DOCUMENTS, *MARKUP))]
-    readers = [
-        path for path in readers if not path.endswith(READ_AS_CODE) or (is_for_developers(path) and not is_test(path))
-    ]
-    contents = (await workspace.read_all(base, readers)).items()
-    texts_on_base = [(reader, text_of(content)) for reader, content in contents]
-
-    def is_named(path: str) -> bool:
-        return any(PurePosixPath(path).name in text or may_mean(reader, text, path) for reader, text in texts_on_base)
-
-    return [*filter(is_named, lists)]
 
 
 def is_document(path: str) -> bool:
@@ -565,13 +530,10 @@ async def _unknown_imports(change: _Change, imports: Mapping[str, Collection[str
         for name in sorted(names):
             only_types = name in source.types  # nothing is loaded when the code runs
             consumer = (folder, path.endswith(".py")) if ships and not only_types else None
-            parts, optional = source.parts.get(name, ()), name in source.optional
-            provided = _is_declared(name, parts, declared if only_types else usable)
-            # The code of the base shows whether it can do without the package of an extra.
-            extra = provided and ships and path.endswith(".py") and not optional
-            extra = extra and not _is_declared(name, parts, consumers.usable(path, Reach.ALL))
-            if (name not in linked_packages or not path.endswith(SCRIPTS)) and (extra or not provided):
-                undeclared.append(_Import(path, name, parts or {""}, consumer, optional, extra))
+            provided = _is_declared(name, source.parts.get(name, ()), declared if only_types else usable)
+            if (name not in linked_packages or not path.endswith(SCRIPTS)) and not provided:
+                is_guarded = name in source.guarded
+                undeclared.append(_Import(path, name, source.parts.get(name, {""}), consumer, is_guarded))
     return await _imports_missing_in_code(change, undeclared) if undeclared else []
 
 
@@ -584,8 +546,7 @@ class _Import:
     parts: Collection[str]  # the next parts of the name; "" for the name itself
     # the folder of the package with which the file ships, and whether it is Python; None for a file for developers
     consumer: tuple[str, bool] | None
-    optional: bool  # the file can do without it
-    extra: bool  # declared, but only for those who ask for an extra
+    is_guarded: bool  # the file can do without it
 
 
 async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]) -> list[tuple[str, str]]:
@@ -605,9 +566,9 @@ async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]
     prefixes = {imported.name[:2] for imported in imports if imported.name.startswith(SHORT)}
     words = {*prefixes, *(imported.name.rpartition(".")[2] for imported in imports), *chain(*bundled.values())}
     roots: dict[str, set[str]] = {prefix: set() for prefix in prefixes}
-    # consumer, and whether imports that code can do without count → name → the parts of it that the consumer's code
-    # imports; None stands for all code
-    used: dict[tuple[tuple[str, bool] | None, bool], dict[str, set[str]]] = {}
+    # consumer → name → the parts of it that its code imports; None stands for all code
+    used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {}
+    always_used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {}  # the same without guarded imports
     for path, content in (await change.workspace.read_all(change.base, sources)).items():
         text = text_of(content)
         if not any(word in text for word in words):
@@ -618,22 +579,23 @@ async def _imports_missing_in_code(change: _Change, imports: Collection[_Import]
         own_names = change.own_modules.imported_on_base(path, source)
         for name in source.imports | source.fetches:
             reaches = users if name not in source.types else users[:1]
-            for user in product(reaches, {True, name in source.optional}) if name not in own_names else ():
-                used.setdefault(user, {}).setdefault(name, set()).update(source.parts.get(name, {""}))
+            for uses in (used,) if name in source.guarded else (used, always_used):
+                for user in reaches if name not in own_names else ():
+                    uses.setdefault(user, {}).setdefault(name, set()).update(source.parts.get(name, {""}))
             if name[:2] in prefixes:
                 roots[name[:2]] |= _roots_of_short_name(name, on_base)
     unknown: list[tuple[str, str]] = []
     for imported in imports:
-        parts = used.get((imported.consumer, imported.optional), {}).get(imported.name)
-        if imported.extra and (parts or imported.name not in used.get((imported.consumer, True), {})):
-            continue
+        # A package that the base only imports with a guard is known only for imports with a guard.
+        uses = used if imported.is_guarded else always_used
+        parts = uses.get(imported.consumer, {}).get(imported.name)
         # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
         prefix = imported.name[:2]
         is_own_name = prefix in prefixes and roots[prefix] & _roots_of_short_name(imported.name, on_commit)
         if is_own_name and not is_vendored(imported.name, on_commit):
             continue
         packed = bundled.get(imported.consumer, ())
-        imports_packed = not used.get((imported.consumer, True), {}).keys().isdisjoint(packed)
+        imports_packed = not used.get(imported.consumer, {}).keys().isdisjoint(packed)
         if parts is None and imported.name in packed and imports_packed:
             continue
         if parts is None:

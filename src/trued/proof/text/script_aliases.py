@@ -78,13 +78,6 @@ def is_settings(path: str) -> bool:
     return bool(_SETTINGS.fullmatch(pure.name)) and "node_modules" not in pure.parts
 
 
-def loses_name(path: str, before: str, after: str) -> bool:
-    """Whether changed settings lose or change a short name that may also be the name of a package. Names such as `@/x`
-    are never names of packages."""
-    lost = {*_aliases(path, before)}.difference(_aliases(path, after)) if is_settings(path) else ()
-    return any(not re.match(r"[@~](?:/|$)|#", alias.name) for alias in lost)
-
-
 def fitting_files(target: str, files: Iterable[str]) -> list[str]:
     """The files that an import of the path `target` may load. The path may lack a suffix or `index`."""
     bare = re.sub(r"\.[cm]?jsx?$", "", target.split("?")[0])  # TypeScript code names the compiled file: `x.js`
