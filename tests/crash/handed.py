@@ -26,7 +26,8 @@ def coder(order, folder):
     code = folder / "tiny.py"
     if name == "triple" and order["key"].endswith("#1"):  # the first one breaks what is finished
         code.write_text(code.read_text().replace("2 * x", "2"))
-    code.write_text(code.read_text() + f"def {name}(x):\\n    return {factor} * x\\n")
+    if f"def {name}(" not in code.read_text():  # a call that is resumed after it has ended finds its work
+        code.write_text(code.read_text() + f"def {name}(x):\\n    return {factor} * x\\n")
     (folder / "tests").mkdir(exist_ok=True)
     test = f"from tiny import {name}\\n\\n\\ndef test_it():\\n    assert {name}(2) == {2 * factor}\\n"
     (folder / "tests" / f"test_{name}.py").write_text(test)
