@@ -204,7 +204,8 @@ class Workspace(Protocol):
         ...
 
     async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
-        """Run a command in an existing clone, confined as its agent is."""
+        """Run a command in an existing clone, confined like the clone's agent, except that it can also read toolchain
+        folders on PATH."""
         ...
 
     async def drop_clone(self, name: str, why: str) -> None:

@@ -55,7 +55,7 @@ def receipt(
 
 @app.command()
 def key(
-    new: Annotated[bool, typer.Option("--new", help="Create a key if there is none.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Create this machine's key; refused if it has one.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the public key with which others check this machine's receipts. The private key stays here."""

@@ -243,7 +243,7 @@ def check_workers_of_queue(hub: str, queue: str, inputs: Inputs) -> None:
     with module.opened_workers(hub) as workers:
         joined = [worker for worker in workers.stored() if worker.queue == queue]
     if not joined:
-        raise BadInput(f"no worker takes runs from the queue {queue}", "--on", "`trued worker ls` lists the workers")
+        raise BadInput(f"the queue {queue} has no worker", "--on", "`trued worker ls` lists the workers")
     missing = [module.what_is_missing(worker, inputs, inputs.level) for worker in joined if worker.state != "dead"]
     if not missing:
         hint(f"no worker of the queue {queue} is running now: the run waits for one")

@@ -225,7 +225,8 @@ def _missing(verification: Verification) -> str:
     bar = f"accept this grade with --accept {worst}" if worst >= Grade.TESTED and worst.is_lowered_bar else ""
     if checks and all(check.kind == "manual" for check in checks):
         steps = ", ".join(f"`trued why {shlex.quote(name)}`" for name in sorted(short))
-        return f"check the work by hand (steps: {steps}) and decide whether to merge; no approval is recorded"
+        unrecorded = "`trued verify` does not record your decision"
+        return f"check the work by hand (steps: {steps}) and decide whether to merge; {unrecorded}"
     added = sorted(row.id for row in verification.contract.requirements if row.id in short and not row.keep)
     lifts = ""
     if not verification.contract.requirements:

@@ -81,7 +81,9 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     lease: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=1, help="After this time without a heartbeat, other workers take this worker's runs."
+            metavar="SECONDS",
+            min=1,
+            help="If this worker does not renew its lease for this long, other workers take its runs.",
         ),
     ] = 300.0,
 ) -> None:

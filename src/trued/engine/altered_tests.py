@@ -117,9 +117,13 @@ def _altered_in(old: ast.Module, new: ast.Module, gained: Counter[str]) -> set[s
 
 
 def _altered_scope(old: list[ast.stmt], new: list[ast.stmt], above: str, gained: Counter[str]) -> set[str]:
-    """The dotted names of the altered functions and classes in a scope: a module or a class. Includes the scope's own
-    name if its other statements are altered; a module's own name is `WHOLE`. `above`: the class's name and a dot, or ""
-    for a module."""
+    """The dotted names of the functions and classes that were altered or removed in a scope (a module or a class). For
+    a removed class: its methods, or the class if it has none.
+
+    The scope's own name (`WHOLE` for a module) is included if its remaining statements were altered, or if new ones may
+    keep its tests from running. Code that `gained` shows was moved elsewhere is left out. `above`: the class's name and
+    a dot, or "" for a module.
+    """
     was, now = _Scope(old), _Scope(new)
     names = set[str]()
     for name, functions in was.functions.items():

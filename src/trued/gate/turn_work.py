@@ -29,8 +29,13 @@ class TurnWork:
 
 
 async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
-    """The working tree as it is now, and the work that this tree does not contain: on branches, under tags, in other
-    worktrees, and in repositories nested in the working tree. `busy`: worktrees in which other sessions work."""
+    """The working tree as it is now, and what it does not show: the trees of local branches, tags, the stash and other
+    worktrees, changed repositories nested in the working tree, ignore rules outside it, commits of remote-tracking
+    branches, and commits that a checkout left behind.
+
+    Other worktrees are read up to the limits `MOST_WORKTREES` and `LOOK_S`. `busy`: worktrees in which other sessions
+    work; their trees are not read.
+    """
     checkout, taken = judge.checkout, await judge.snapshot()
     others = [root for root in map(str, checkout.worktrees()) if root != str(checkout.root)]
     seen = [root for root in others if root not in busy][:MOST_WORKTREES]

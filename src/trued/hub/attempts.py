@@ -78,7 +78,8 @@ def call_of(spend: Spend) -> str:
 
 @contextmanager
 def opened_caps(url: str) -> "Iterator[Caps]":
-    """Open the caps of a hub. Raises StateFailed if the hub was not prepared by this version of trued."""
+    """Open a hub's limits on the calls of each agent. Raises StateFailed if the hub was not prepared by this version of
+    trued."""
     with opened_database(url) as database:
         yield Caps(database)
 

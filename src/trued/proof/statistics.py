@@ -95,8 +95,9 @@ async def _without_quotes(figures: Figures, scan: Scanner, command: str) -> Figu
 
 
 def _output_of_failed_tests(results: Iterable[Tried]) -> str:
-    """The output of the tests that do not pass. Other output is left out, because it may come from the engine's canary
-    tests."""
+    """Id, outcome and output of each test that did not pass (also of skipped tests), shortened: at most `MOST_FAILED`
+    tests, and `MOST_CHARACTERS` of output in all. The runner's output as a whole is not used, because it contains that
+    of canaries: tests that the engine adds and that must fail."""
     failed = [result for result in results if result.outcome is not Outcomes.PASSED]
     length = MOST_CHARACTERS // max(1, min(len(failed), MOST_FAILED))
     return "\n".join(
@@ -164,7 +165,8 @@ def _why_not_measured(call: RunnerCall | None, check: TestsCheck) -> str:
 
 
 async def _changed_tests(workspace: Workspace, contract: Contract, check: TestsCheck, commit: str) -> dict[str, str]:
-    """Path → content (base64) of the tests that the head added or changed."""
+    """Path → content (base64) of the test files that the head added or changed. Carried files are left out. At most
+    `MOST_FILES` files with `MOST_BYTES` in total are returned."""
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     paths = [path for path, blob in here.items() if before.get(path) != blob and path not in contract.carried]
     paths = [path for path in paths if is_test(path) or any(is_below(path, named) for named in check.files)]

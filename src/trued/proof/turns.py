@@ -28,7 +28,7 @@ from trued.proof.room.files_of_checks import has_changed_objects
 from trued.proof.room.held_out import DATA
 from trued.proof.run_check import SharedRun, run_check
 from trued.proof.verdict.case_status import GREEN_TURNS
-from trued.proof.verdict.notes import passed_alone
+from trued.proof.verdict.notes import passed_in_sequence
 
 STEADY_TURNS = 4  # number of turns if a case failed only in parallel; with fewer turns, it could pass by chance
 # Parallel turns are stopped, and run in sequence instead, if they take longer than this many times the usual time, and
@@ -143,7 +143,7 @@ async def _finish(sequence: "_Sequence", suspects: frozenset[tuple[str, str]]) -
     if not only_in_parallel:
         return ()
     await sequence.take(STEADY_TURNS - len(sequence.turns))
-    return (passed_alone(len(only_in_parallel), STEADY_TURNS),)
+    return (passed_in_sequence(len(only_in_parallel), STEADY_TURNS),)
 
 
 class _Sequence:

@@ -211,9 +211,9 @@ class Branch:
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """A person's edit of the copy of this file in the run's folder. Each edit is read once.
 
-        Returns None if there is no new edit, if the edit is too large, or if it cannot be parsed. An event reports an
-        edit that cannot be read; it stays in the copy until a person corrects it. `problem`: returns why a text cannot
-        be parsed; "" if it can.
+        Returns None if there is no new edit, or if the edit is too large or cannot be parsed. Such an edit is reported
+        by an event, and stays in the copy until a person corrects it. `problem`: returns why a text cannot be parsed;
+        "" if it can.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 

@@ -143,7 +143,7 @@ class Parallel:
 
 async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
     """Files that are not resolved yet: those with conflict markers (files of the conflict, and files changed since),
-    and those that git left as two versions side by side."""
+    and the `name~label` files in which git put a version beside the other."""
     labels = [mark.split()[-1] for mark in conflict.marks]
     since = await part.steps.context.workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if path not in conflict.files]
@@ -155,8 +155,8 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files of which the agent kept only one side: files of the conflict, and files that git had merged and the agent
-    reverted. If the agent says that such a file also does what the other side did, that is only a claim."""
+    """Files that now equal one side of the merge: files of the conflict, and files that the agent changed after git had
+    merged them. They are listed even if the agent says that nothing was lost: that is only a claim."""
     workspace, sides = part.steps.context.workspace, [mark.split()[-1] for mark in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]
@@ -188,7 +188,8 @@ def has_conflict_markers(text: str | None, with_both_sides: str | None, labels: 
 
 
 def _without_label(path: str, labels: Sequence[str]) -> str:
-    """The file's name without the label that git appends when it puts two versions side by side."""
+    """The file's name without `~label`, which git appends when it has to put one version beside the other. A label is
+    the commit of a side."""
     return next((path.removesuffix(f"~{label}") for label in labels if path.endswith(f"~{label}")), path)
 
 

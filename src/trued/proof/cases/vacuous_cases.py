@@ -64,7 +64,10 @@ def _why_it_shows_nothing(shown: Shown, known_names: KnownNames) -> str:
     if isinstance(shown, BrowserCheck) and shown.actions:
         hidden_before = shown.before.hides if shown.before else ()
         appears = {joined_words(word) for word in shown.sees} & {joined_words(word) for word in hidden_before}
-        return "" if appears else "it expects no text that `before: hides` lists, so it may pass without its actions"
+        why = (
+            "none of its `sees` texts is also listed in `before: hides`, so it may pass even if its actions do nothing"
+        )
+        return "" if appears else why
     return ""
 
 

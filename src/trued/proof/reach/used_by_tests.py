@@ -236,8 +236,8 @@ def _loaded_from(files: Iterable[str], texts: Mapping[str, str], head_files: Col
 
 
 def _code_that_the_user_names(contract: Contract) -> str:
-    """The user's own words and checks, as far as they can name code. Text that an agent wrote is left out, because an
-    agent must not decide which files are the product."""
+    """The texts in which the user can name code: requirements, the calls and commands of checks, and the server's
+    command. Texts that an agent wrote are left out, because an agent must not decide which files are the product."""
     words = [requirement.text for requirement in contract.requirements if not requirement.author]
     checks = [
         check

@@ -48,7 +48,8 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     unavailable = {name: why for name, why in failures.items() if not _is_unknown(why)}
     unknown = tuple(name for name in failures if name not in unavailable)
     failure_notes = [
-        f"a package that the change declares could not be installed: {name}: {why}" for name, why in failures.items()
+        f"the package {name}, which the change declares, could not be installed: {why}"
+        for name, why in failures.items()
     ]
     if environment is None:
         return AddedPackages(unavailable=unavailable, unknown=unknown, unused=unused, notes=(*notes, *failure_notes))

@@ -117,10 +117,11 @@ def _find() -> Interpreter:
 
 
 def chosen_python(environment: Mapping[str, str]) -> str:
-    """The path of the Python that these variables choose.
+    """The path of the active environment's Python, else of the first `python3` on PATH outside trued's checkout, else
+    of trued's own Python.
 
-    People who run trued from its source may have the programs of trued's checkout on the PATH. The environment in that
-    checkout has trued's packages, but not the project's. So its Python is chosen only if the environment is active.
+    People who run trued from its source may have the environment of trued's checkout on PATH. It has trued's packages,
+    but not the project's.
     """
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"

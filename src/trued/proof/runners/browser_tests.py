@@ -1,4 +1,5 @@
-"""Tests that drive a browser: they get a real Chromium, and pictures and recordings of each test are kept."""
+"""Tests that drive a browser: they get a real Chromium. Pictures and recordings of at most 20 tests of a run are kept;
+failing tests come first."""
 
 import os
 import stat
@@ -40,7 +41,8 @@ async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
 
 
 async def with_pictures(bench: Bench, fact: Fact, records: Iterable[dict[str, Any]]) -> Fact:
-    """The fact with the pictures and recordings that its tests left. Each is stored under the hash of its content."""
+    """The fact with the pictures and recordings of up to `MOST` of its tests, failing tests first. Those that are too
+    large are left out; each of the others is stored under the hash of its content."""
     if bench.stage is None:
         return fact
     shots = [record for record in records if isinstance(record.get("test"), str) and "shot" in record]

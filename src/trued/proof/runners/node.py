@@ -215,10 +215,12 @@ class _NodeCanary:
 def _models(check: TestsCheck, bench: Bench, files: list[str], selection: CaseSelection) -> list[str]:
     """The test files with which the engine finds out whether the runner reports failures.
 
-    Each chosen file gets a copy with canaries (additional tests that must fail). Its own tests are run again, changed
-    so that they must fail. All files with tests that failed on the base are chosen, at most as many as `files_to_copy`
-    allows, and one other file. If no test is known to have failed on the base, only one file is chosen, preferably one
-    that the check names and whose tests can be changed.
+    Each chosen file gets a copy with canaries: additional tests that must fail. If one passes, the results cannot be
+    trusted. The file's own tests are run again, changed so that they must fail.
+
+    All files with tests that failed on the base are chosen, at most as many as `files_to_copy` allows, and one other
+    file. If no test is known to have failed on the base, only one file is chosen, preferably one that the check names
+    and whose tests can be changed.
     """
     if selection.red:
         return files_to_copy(files, (test_id.split("::")[0] for test_id in selection.red))

@@ -271,10 +271,12 @@ def _without_report(room: _Room, result: CommandResult) -> Fact:
 def _models(room: _Room) -> list[str]:
     """The test files with which the engine finds out whether the runner reports failures.
 
-    Each chosen file gets a copy with canaries (additional tests that must fail). Under a known runner, the file's own
-    tests are also run again, changed so that they must fail. All files with tests that failed on the base are chosen,
-    at most as many as `files_to_copy` allows, and one other file. If no test is known to have failed on the base, only
-    one file is chosen, preferably one that the check names and whose tests can be changed.
+    Each chosen file gets a copy with canaries: additional tests that must fail. If one passes, the results cannot be
+    trusted. Under a known runner, the file's own tests are also run again, changed so that they must fail.
+
+    All files with tests that failed on the base are chosen, at most as many as `files_to_copy` allows, and one other
+    file. If no test is known to have failed on the base, only one file is chosen, preferably one that the check names
+    and whose tests can be changed.
     """
     ids = room.selection.ids
     files_with_wanted_tests = {test_id.split("::")[0] for test_id in ids or ()} & room.known

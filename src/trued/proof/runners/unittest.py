@@ -100,5 +100,6 @@ def _order(check: TestsCheck, call: _UnittestCall, bench: Bench, selection: Case
 
 
 def _unfound(check: TestsCheck, call: _UnittestCall) -> list[str]:
-    """Files of the check that unittest's discovery would not find."""
+    """The check's `.py` files that unittest's discovery would not find, because its name pattern does not match
+    them."""
     return [file for file in check.files if file.endswith(".py") and not Path(file).match(call.pattern)]

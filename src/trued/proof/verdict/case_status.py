@@ -8,15 +8,18 @@ What can be unjudged, from one run up to everything, and where that is decided:
      (`runners/browser_tests.py`, `runners/counting.py`, `runners/go.py`, `runners/node.py`, `runners/pytest.py`,
      `runners/report_files.py`).
    - The room or its preparation is broken: `run_check.py` and `build.py`, with facts from `room/bench.py`.
-   - The whole check did not work on the base: `_place` in `verdict/judge.py`.
-2. A case on base or head: `on_base` and `on_head` here. On the head a case is unjudged only if the base had the same
-   problem (a missing module, the same error at import, the limit of time or memory: `lacking`, `lasting`), or if the
-   engine itself failed. Any other problem is a failure of the head.
+   - The whole check failed on the base: `_outcome_and_kind` here.
+2. A case on base or head, after all runs: `on_base` and `on_head` here. On the head a case is unjudged only if the base
+   had the same problem (a missing module, the same error at import, the limit of time or memory: `lacking`, `lasting`),
+   if a package that only the head declares could not be installed (`awaited_packages` in `verdict/missing.py`), or if
+   the engine itself failed. Any other problem is a failure of the head. `_place` in `verdict/judge.py` then sorts the
+   case by both. There, a check that did not work as a whole on the base is unjudged.
 3. A requirement (`Grade.UNJUDGED`), in `verdict/judge.py`: `_grading` for the head, `_nothing_proven` for the base,
    `_grading_without_failure` for the implementer's own tests (run by `implementer_tests.py`), and `judge_by_parts` for
-   its parts. After approvals: `_by_parts` in `verdict/conclusion.py`. Without requirements: `without_requirements.py`.
-4. Many requirements at once, in `verdict/caps.py`: suites of the base are unjudged (`lower_for_existing_tests`),
-   submodules are absent, or packages have other versions.
+   its parts. Without requirements: `without_requirements.py`.
+4. Many requirements at once, in `verdict/caps.py`: the base's suites are unjudged (`lower_for_existing_tests`); a suite
+   fails only because submodules are absent (`without_submodules`); the head declares other versions of packages than
+   the checks used (`allow_for_versions`).
 5. Everything: an error `CannotJudge` outside of a check, such as a sandbox that does not start, ends the command with
    exit code 6 and no grade.
 """

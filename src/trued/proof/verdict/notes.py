@@ -90,7 +90,7 @@ def base_taken_again(why: str) -> str:
     return FactNote(f"the base was checked again: {why}")
 
 
-def passed_alone(cases: int, turns: int) -> str:
+def passed_in_sequence(cases: int, turns: int) -> str:
     """A note saying that cases failed while two turns ran in parallel, but passed when the turns ran in sequence."""
     return FactNote(
         f"{counted(cases, 'case')} failed while two turns ran in parallel, and passed {turns} times in sequence: "

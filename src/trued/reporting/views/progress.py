@@ -253,7 +253,8 @@ class Progress:
                 self.remark(f"{event.part}/join", what, warning=True)
             case run.PartMerged() if event.part in self._conflicts:
                 lost = event.given_up
-                how = f"one side of {few(lost)} was dropped" if lost else "its agent claims to have kept both"
+                kept = "no file equals one side alone; that both changes survive is only its agent's claim"
+                how = f"one side of {few(lost)} was dropped" if lost else kept
                 self.remark(f"{event.part}/join", f"merged as {event.commit[:10]}: {how}", warning=bool(lost))
             case _:
                 pass

@@ -7,8 +7,8 @@ from trued.workflows.handoff.feature_list import is_feature_list, parse_feature_
 
 
 def check_specification(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    """Raise BadInput for a feature list or a `.json` file that cannot be read as a feature list. Any other text is a
-    specification."""
+    """If the goal looks like a feature list, or its file is a `.json` file, raise BadInput unless it can be read as a
+    feature list. Any other text is a specification and passes."""
     if is_feature_list(goal.text) or PurePath(goal.source.file).suffix == ".json":
         parse_feature_list(goal.text, goal.source.file)
 

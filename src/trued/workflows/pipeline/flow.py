@@ -91,8 +91,12 @@ async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
 
 
 async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Outcome, CheckEnd]:
-    """Check again after a person resumed a run whose checks had ended badly. If agents gave no answer, only these
-    agents are asked. If all agents answered, what they found is fixed, and everything is checked again."""
+    """Check again after a person resumed a run whose checks had ended badly.
+
+    If verifiers gave no answer, only these are asked. If verification passes then, or had passed, the same is done for
+    the reviewers. If verification fails, its failures are fixed. If all agents had answered, the review's findings and
+    the critiques that are still open are fixed. After such fixes everything is checked again.
+    """
     await lead.run.record(StepRepeated(why=end.why_again))
     if end.verified.silent:
         verified = await verify(lead, plan, end.verified.good)

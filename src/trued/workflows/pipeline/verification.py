@@ -117,7 +117,8 @@ class CheckEnd:
 
     @property
     def why_again(self) -> str:
-        """Why everything is checked again, for people."""
+        """What is done again because a person resumed the run, for people. The second sentence is also used if only
+        critiques are open. The text is an input of a recorded step."""
         silent = (*self.verified.silent, *self.reviewed.silent)
         if silent:
             return f"{', '.join(silent)} gave no answer and {'is' if len(silent) == 1 else 'are'} asked again"

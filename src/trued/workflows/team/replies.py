@@ -1,4 +1,5 @@
-"""What the roles of a team reply. Every field is a claim; the engine runs and counts what it can itself."""
+"""What the roles of a team reply. Every field is a claim; whatever the engine can run or count, it runs or counts
+itself."""
 
 from collections.abc import Mapping
 from typing import Literal

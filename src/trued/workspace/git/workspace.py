@@ -132,7 +132,8 @@ class GitWorkspace:
             )
 
     async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
-        """Run a command in a clone, with the same confinement as its agent."""
+        """Run a command in a clone, confined like the clone's agent, except that it can also read toolchain folders on
+        PATH."""
         clone = self.clones[clone_folder_name(name)]
         path, home = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
         tools = toolchain_folders(path, home)

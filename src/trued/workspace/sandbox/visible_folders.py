@@ -76,7 +76,8 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
 
 
 def _prefixes_along_links(python: str) -> list[str]:
-    """The folders above `bin` of the interpreter's path, of the path to which it links, and so on."""
+    """For the interpreter's path, and for each path in its chain of symbolic links: the folder two levels up (`/usr`
+    for `/usr/bin/python3`)."""
     folders, path = [], os.path.abspath(python)  # noqa: PTH100
     for _ in range(16):
         folders.append(str(Path(path).parent.parent))

@@ -26,7 +26,7 @@ RULES = {
     "TS-8.1": "step 7: a Blocker or Critical of r-security is `ERROR`",
     "TS-8.2": "step 7: no reply of r-security is `ERROR`",
     "TS-8.3": "step 7: r-knowledge never changes the result",
-    "TS-8.4": "step 7: two or more of the others missing or `ERROR` is `ERROR`",
+    "TS-8.4": "step 7: both r-quality and r-testing missing or `ERROR` is `ERROR`",
     "TS-8.5": "step 7 names no aggregator",
     "TS-9.1": "spec, designer and planner read the four research files themselves",
     "TS-9.2": "the designer reads `ct-review/ct-*.md` in a revision",
@@ -36,7 +36,8 @@ RULES = {
     "TS-10.3": "each pattern has the orchestrator decide from memories",
     "TS-11.1": "the rule on writing memory lists no aggregator",
     "TS-11.2": "the rule on writing memory is there, and says that the orchestrator alone writes `memory.md`",
-    "TS-11.3": "the rule on writing memory says that all other agents write only to their isolated memory",
+    "TS-11.3": "the rule on writing memory says that each agent except the orchestrator writes only to its own "
+    "isolated memory",
     "TS-12.1": "the documentation structure has `memory/` with its `.mem.md` files",
     "TS-12.2": "the documentation structure has no combined file",
     "TS-13.1": "no anti-drift anchor forbids `memory.md` without naming the isolated memory",

@@ -44,7 +44,7 @@ NEEDED: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("TS-8.2", "does not say that r-security may not be missing", (SECURITY, SILENT, r"\bERROR\b")),
         (
             "TS-8.4",
-            "has no threshold for the other reviewers",
+            "does not say that it is ERROR if both r-quality and r-testing are missing or ERROR",
             (FEW, r"\b(?:missing|available|outputs?)\b", r"\bERROR\b"),
         ),
     ),
@@ -125,7 +125,7 @@ def _write_safety(page: PromptPage) -> Iterator[Violation]:
             page.shown,
             rule.line,
             "TS-11.3",
-            "the rule does not say that each agent writes only to its own isolated memory",
+            "the rule does not say that each agent except the orchestrator writes only to its own isolated memory",
         )
 
 
