@@ -1,6 +1,8 @@
 """Find and read requirements that a repository already has: spec-kit, OpenSpec, checklists, a requirements file.
 
-To add a format, write one module like its siblings and one entry in GROUPS.
+To add a format, write one module like its siblings and one entry in GROUPS, where the first group that matches a path
+wins. If the format's text can be recognised, add it to `read_specification`, too. For files that are not Markdown, see
+`engine/requirements_source.py`.
 """
 
 from collections.abc import Iterable, Mapping

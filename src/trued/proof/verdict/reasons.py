@@ -2,8 +2,9 @@
 
 `judge` and the modules beside it choose among these sentences.
 
-Reasons that refute are worded elsewhere: failed cases in `failed_cases.py`; objections in `judge.py`; existing tests in
-`caps.py`; parts in `judge.py` and `conclusion.py`; rejections by a person in `conclusion.py`.
+Of the reasons that refute, only two are worded here: objections (`CONFIRMED`), and the change's own tests
+(`own_tests_fail`). Failed cases are worded in `failed_cases.py`; existing tests in `caps.py`; parts in `judge.py` and
+`conclusion.py`; rejections by a person in `conclusion.py`.
 
 No grade depends on these sentences: programs read `Judged.basis` instead. Code looks for a few sentences in stored
 reasons, to leave them out or repeat them: `OBJECTION_CLOSED`, `IF_MEANT`, `UNAPPROVED`, `ALL_GREEN_BEFORE` and `STAYS`.
