@@ -403,7 +403,7 @@ async def test_what_the_heads_own_requirements_set_up_is_left_out_with_a_remark(
     committed(repo, {"tiny.py": DOUBLE, "trued.requirements.json": json.dumps(asked)})
     done = await verdict(repo, "HEAD~1", "")
     assert done.contract.serve is None
-    assert any("server that the head adds" in said for said in done.verdict.undecided)
+    assert any("for an environment or a server are left out" in said for said in done.verdict.undecided)
 
 
 @pytest.mark.slow

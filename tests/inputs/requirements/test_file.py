@@ -273,7 +273,7 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
         (CASES + "          - {call: 'a:b', returns: 1}\n          - {call: 'a:b'}\n", 8, "neither returns nor raises"),
         (CASES + "          - {call: 'a:b', returns: null, raises: X}\n", 7, "both returns and raises"),
         (CASES + "          - {call: 'a b', returns: 1}\n", 7, "cannot be called"),
-        (CASES + "          - {call: 'a:b', returns: [{$object: a.P, x: 3}]}\n", 7, "'x' is written beside it"),
+        (CASES + "          - {call: 'a:b', returns: [{$object: a.P, x: 3}]}\n", 7, "'x' is beside it"),
         (CASES + "          - {call: 'tiny.py:double', returns: 1}\n", 7, "names a file, not a module"),
         (CASES + "          - {call: 'src/a/tiny.py:double', returns: 1}\n", 7, "names a file, not a module"),
         (CASES + "          - {call: 'a:b', arg: [1], returns: 1}\n", 7, "did you mean args?"),
