@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable
 
 from trued.model import Contract, Evidence
-from trued.proof.checks.dependencies import declared_by
-from trued.proof.checks.package_manifests import (
+from trued.proof.dependencies.check import declared_by
+from trued.proof.dependencies.package_manifests import (
     MOST_BYTES,
     called_name,
     has_literal_requirements,

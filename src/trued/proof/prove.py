@@ -119,7 +119,9 @@ async def _change_with_packages(
     unread: list[str] = []
     checks = [check for requirement in due for check in requirement.checks if isinstance(check, DependenciesCheck)]
     if checks:
-        from trued.proof.checks.undeclared_additions import unread_additions  # few changes need it, and it is large
+        from trued.proof.dependencies.undeclared_additions import (
+            unread_additions,
+        )  # few changes need it, and it is large
 
         unread = await unread_additions(
             trial.workspace,

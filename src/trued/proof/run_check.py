@@ -21,7 +21,8 @@ from trued.model import (
     Requirement,
     TestsCheck,
 )
-from trued.proof.checks import browser, command, dependencies, examples, tests
+from trued.proof.checks import browser, command, examples, tests
+from trued.proof.dependencies.check import run_dependencies
 from trued.proof.hashes import check_hash
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, unjudged_fact, void_fact
 from trued.proof.room.files_of_checks import (
@@ -92,7 +93,7 @@ async def _run_once(check: Check, bench: Bench, selection: CaseSelection) -> Fac
     if isinstance(check, CommandCheck):
         return await command.run_command(check, bench, selection)
     if isinstance(check, DependenciesCheck):
-        return await dependencies.run_dependencies(check, bench)
+        return await run_dependencies(check, bench)
     if isinstance(check, ManualCheck):
         return void_fact("only a person can perform a manual check", Outcomes.BROKEN, "manual")
     assert_never(check)

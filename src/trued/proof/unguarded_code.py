@@ -21,8 +21,8 @@ from trued.model import (
     RunCase,
     TestsCheck,
 )
-from trued.proof.checks.package_manifests import is_package_manifest
-from trued.proof.checks.package_words import DOCUMENTS, INERT
+from trued.proof.dependencies.package_manifests import is_package_manifest
+from trued.proof.dependencies.package_words import DOCUMENTS, INERT
 from trued.proof.hashes import check_hash
 from trued.proof.reach.altered_go import altered_declarations, used_declarations
 from trued.proof.reach.altered_python import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.proof.checks.source_imports import read_source
+from trued.proof.dependencies.source_imports import read_source
 from trued.proof.room.command_drivers import _required
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.text.script_aliases import relative_imports

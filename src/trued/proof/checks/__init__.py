@@ -1,1 +1,1 @@
-"""The kinds of checks, one module each: tests, examples (calls, command lines, HTTP), commands, pages, dependencies."""
+"""The kinds of checks, one module each: tests, examples (calls, command lines, HTTP), commands, and pages."""

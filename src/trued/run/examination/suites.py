@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from trued.inputs.project.manifests import PackageManifest, make_targets, makefile_of
 from trued.model import Check, CommandCheck, DependenciesCheck, TestsCheck
-from trued.proof.checks.package_manifests import is_package_manifest
+from trued.proof.dependencies.package_manifests import is_package_manifest
 from trued.proof.reach.uncollected_tests import TESTS_MODULE
 from trued.proof.room.frozen_files import (
     CONFIGURED,

@@ -8,10 +8,10 @@ install packages, so its command must be known.
 import ast
 from collections.abc import Collection, Iterable
 
-from trued.proof.checks.go_and_rust_source import commands_in_go_or_rust, hidden_in_go, hidden_in_rust
-from trued.proof.checks.python_source import PythonSource
-from trued.proof.checks.script_source import read_script
-from trued.proof.checks.source_text import SourceText, Words
+from trued.proof.dependencies.go_and_rust_source import commands_in_go_or_rust, hidden_in_go, hidden_in_rust
+from trued.proof.dependencies.python_source import PythonSource
+from trued.proof.dependencies.script_source import read_script
+from trued.proof.dependencies.source_text import SourceText, Words
 from trued.proof.text.python_imports import UNREADABLE
 from trued.support.lazy_regex import lazy_regex
 

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.proof.checks.test_dependencies import read
+from tests.proof.dependencies.test_dependencies import read
 
 Files: TypeAlias = dict[str, str]
 Heads: TypeAlias = dict[str, dict[str, str | None]]

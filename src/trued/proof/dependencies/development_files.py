@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-from trued.proof.checks.source_imports import read_source
+from trued.proof.dependencies.source_imports import read_source
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.script_aliases import is_settings
 from trued.proof.text.script_imports import imported_names

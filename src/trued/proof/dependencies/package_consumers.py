@@ -14,7 +14,7 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Any
 
-from trued.proof.checks.package_manifests import (
+from trued.proof.dependencies.package_manifests import (
     NOT_PACKAGES,
     PIPENV_OWN,
     REQUIREMENTS,

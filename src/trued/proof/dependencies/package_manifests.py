@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Any
 
-from trued.proof.checks.package_words import new_words
+from trued.proof.dependencies.package_words import new_words
 from trued.proof.room.declared_packages import values_by_name
 from trued.proof.text.package_names import normal_package_name
 from trued.support.lazy_regex import lazy_regex

@@ -6,7 +6,7 @@
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from trued.proof.checks.source_text import SourceText
+from trued.proof.dependencies.source_text import SourceText
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.script_aliases import ScriptAliases
 

@@ -4,8 +4,8 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.proof.checks.test_dependencies import each, read
-from trued.proof.checks.package_consumers import Consumers, Reach
+from tests.proof.dependencies.test_dependencies import each, read
+from trued.proof.dependencies.package_consumers import Consumers, Reach
 
 Heads: TypeAlias = dict[str, dict[str, str | None]]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
 
-from trued.proof.checks.dependencies import (
+from trued.proof.dependencies.check import (
     declared_by,
     entries_by_manifest,
     manifest_texts,
@@ -20,17 +20,17 @@ from trued.proof.checks.dependencies import (
     text_of,
     with_folders,
 )
-from trued.proof.checks.development_files import DRIVEN, DevelopmentFiles, is_for_developers
-from trued.proof.checks.harmless_modules import STANDARD
-from trued.proof.checks.own_modules import OwnModules, is_vendored, own_imports
-from trued.proof.checks.package_consumers import Consumers
-from trued.proof.checks.package_manifests import (
+from trued.proof.dependencies.development_files import DRIVEN, DevelopmentFiles, is_for_developers
+from trued.proof.dependencies.harmless_modules import STANDARD
+from trued.proof.dependencies.own_modules import OwnModules, is_vendored, own_imports
+from trued.proof.dependencies.package_consumers import Consumers
+from trued.proof.dependencies.package_manifests import (
     MOST_BYTES,
     is_package_manifest,
     is_read_whole,
     packages_in,
 )
-from trued.proof.checks.package_words import (
+from trued.proof.dependencies.package_words import (
     DATA_FILES,
     DOCUMENTS,
     INERT,
@@ -42,11 +42,11 @@ from trued.proof.checks.package_words import (
     parsed_data,
     read_names,
 )
-from trued.proof.checks.page_parts import ADDRESS, NAMESPACE, loads_more, packages_in_markup
-from trued.proof.checks.script_headers import UNKNOWN, first_command, own_manifests
-from trued.proof.checks.source_imports import GO_AND_RUST, is_known_command, read_source
-from trued.proof.checks.source_text import SourceText, Words
-from trued.proof.checks.tool_settings import ToolSettings
+from trued.proof.dependencies.page_parts import ADDRESS, NAMESPACE, loads_more, packages_in_markup
+from trued.proof.dependencies.script_headers import UNKNOWN, first_command, own_manifests
+from trued.proof.dependencies.source_imports import GO_AND_RUST, is_known_command, read_source
+from trued.proof.dependencies.source_text import SourceText, Words
+from trued.proof.dependencies.tool_settings import ToolSettings
 from trued.proof.room.declared_packages import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.proof.room.go_cache import module_name

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from trued.proof.checks.harmless_modules import HARMLESS_IN_PROCESS
+from trued.proof.dependencies.harmless_modules import HARMLESS_IN_PROCESS
 from trued.support.lazy_regex import lazy_regex
 
 _MENTIONED_MODULE = lazy_regex(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.proof.checks.test_dependencies import BASE, Heads, each, read
+from tests.proof.dependencies.test_dependencies import BASE, Heads, each, read
 
 UV = "#!/usr/bin/env -S uv run --with requests python\n"
 OWN = "# /// script\n# dependencies = ['evil']\n# ///\n"

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
-from trued.proof.checks.script_source import NODE_OWN, package_of
-from trued.proof.checks.source_text import SourceText
+from trued.proof.dependencies.script_source import NODE_OWN, package_of
+from trued.proof.dependencies.source_text import SourceText
 from trued.proof.text.languages import is_script
 from trued.proof.text.script_aliases import (
     MOST_SETTINGS,

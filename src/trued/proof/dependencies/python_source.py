@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 
-from trued.proof.checks.harmless_modules import (
+from trued.proof.dependencies.harmless_modules import (
     IMPORTING_IN_UNITTEST,
     LOADING_BUILT_INS,
     PLAIN_IN_UNITTEST_MAIN,
@@ -22,7 +22,7 @@ from trued.proof.checks.harmless_modules import (
     is_loading_variable,
     may_load,
 )
-from trued.proof.checks.source_text import SourceText, Words
+from trued.proof.dependencies.source_text import SourceText, Words
 from trued.proof.text.python_scopes import bound_names, is_bound
 from trued.support.lazy_regex import lazy_regex
 

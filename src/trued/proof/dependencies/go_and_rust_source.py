@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection
 
-from trued.proof.checks.harmless_modules import is_harmless_in_go
-from trued.proof.checks.source_text import Words
+from trued.proof.dependencies.harmless_modules import is_harmless_in_go
+from trued.proof.dependencies.source_text import Words
 from trued.support.lazy_regex import lazy_regex
 
 _STARTS_COMPILED = lazy_regex(

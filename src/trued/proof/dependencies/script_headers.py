@@ -3,10 +3,10 @@ manifest (PEP 723). Does no I/O."""
 
 from pathlib import PurePosixPath
 
-from trued.proof.checks.package_manifests import is_package_manifest
-from trued.proof.checks.package_words import DATA_FILES, DOCUMENTS, INERT, MARKUP
-from trued.proof.checks.source_imports import GO_AND_RUST
-from trued.proof.checks.source_text import Words
+from trued.proof.dependencies.package_manifests import is_package_manifest
+from trued.proof.dependencies.package_words import DATA_FILES, DOCUMENTS, INERT, MARKUP
+from trued.proof.dependencies.source_imports import GO_AND_RUST
+from trued.proof.dependencies.source_text import Words
 from trued.proof.text.languages import SCRIPTS
 from trued.proof.text.program_names import NODE_PROGRAMS, is_python
 from trued.support.lazy_regex import lazy_regex

@@ -9,9 +9,9 @@ import pytest
 
 from tests.proof.trial import Trial, quiet
 from trued.model import DependenciesCheck, Grade
-from trued.proof.checks.dependencies import newly_declared
-from trued.proof.checks.package_manifests import declared_in, is_package_manifest
-from trued.proof.checks.undeclared_additions import unread_additions
+from trued.proof.dependencies.check import newly_declared
+from trued.proof.dependencies.package_manifests import declared_in, is_package_manifest
+from trued.proof.dependencies.undeclared_additions import unread_additions
 from trued.proof.hashes import check_hash
 from trued.proof.room.project_folders import import_roots
 from trued.proof.seal import SealTerms, seal

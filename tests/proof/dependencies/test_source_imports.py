@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from tests.proof.checks.test_dependencies import read
-from trued.proof.checks.source_imports import read_source
+from tests.proof.dependencies.test_dependencies import read
+from trued.proof.dependencies.source_imports import read_source
 
 BASE = {
     "app.py": "import os\n",

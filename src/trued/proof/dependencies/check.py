@@ -8,8 +8,8 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from trued.model import DependenciesCheck, Outcomes, Tried
-from trued.proof.checks.own_packages import MANIFESTS, OwnPackages
-from trued.proof.checks.package_manifests import (
+from trued.proof.dependencies.own_packages import MANIFESTS, OwnPackages
+from trued.proof.dependencies.package_manifests import (
     MOST_BYTES,
     declared_in,
     is_package_manifest,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
 
-from trued.proof.checks.source_imports import read_source
+from trued.proof.dependencies.source_imports import read_source
 from trued.support.lazy_regex import lazy_regex
 
 ADDRESSED = frozenset(

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
-from trued.proof.checks.package_manifests import declared_in, named_package, own_name, table_in
+from trued.proof.dependencies.package_manifests import declared_in, named_package, own_name, table_in
 from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import table_at
 

@@ -5,9 +5,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from trued.proof.checks.harmless_modules import HARMLESS_IN_NODE
-from trued.proof.checks.node_process import lines_using_process
-from trued.proof.checks.source_text import SourceText, Words
+from trued.proof.dependencies.harmless_modules import HARMLESS_IN_NODE
+from trued.proof.dependencies.node_process import lines_using_process
+from trued.proof.dependencies.source_text import SourceText, Words
 from trued.proof.text.script_imports import LONG_COMMENT, imported_names
 from trued.support.lazy_regex import lazy_regex
 
