@@ -294,12 +294,12 @@ async def test_each_turn_sends_the_headers_of_its_client_and_those_of_the_case()
 
     plain = HttpRequest(path="/é?q=%20", method="post", headers={"accept": "x/y", "X-U": "ü"})
     case = FOUR.model_copy(update={"http": plain})
-    for second, usual in ((False, CURL), (True, BROWSER)):
+    for second, usual, host in ((False, CURL, "127.0.0.1"), (True, BROWSER, "localhost")):
         with talking(talk, second=second) as (client, _):
             await try_exchange("case 1", case, client)
         lines = seen[-1].decode("latin-1").split("\r\n")
         kept = [f"{name}: {value}" for name, value in usual.items() if name != "Accept"]
-        assert lines[:2] == ["POST /%C3%A9?q=%20 HTTP/1.1", "Host: 127.0.0.1:80"]
+        assert lines[:2] == ["POST /%C3%A9?q=%20 HTTP/1.1", f"Host: {host}:80"]
         assert lines[2:] == [*kept, "accept: x/y", "X-U: ü", "Content-Length: 0", "", ""]
 
 
@@ -333,6 +333,8 @@ PRICE = PRICE.replace("(404", '(200, b"3", {}) if path == "/price" else (404')
             "headers = {**headers, 'Transfer-Encoding': 'chunked'}; content = b'1\\r\\n3\\r\\n0\\r\\n\\r\\n'",
             Grade.REFUTED,
         ),
+        ("if not self.headers['Host'].startswith('127.0.0.1:'): content = b'4'", Grade.REFUTED),
+        ("if self.headers['Host'].split(':')[0] not in ('127.0.0.1', 'localhost'): status = 400", Grade.PROVEN),
         ("headers = {**headers, 'X-Folded': 'a\\r\\n b'}", Grade.REFUTED),
     ],
 )

@@ -82,10 +82,12 @@ class HttpClient:
     """Sends requests to a server, one after the other. Use it as a context: leaving it closes the connection.
 
     In the first turn it is like curl, and each request has a connection of its own. In the second turn it is like a
-    browser, and uses a connection again if the server offers that: a server must answer alike on both."""
+    browser, calls the server `localhost`, and uses a connection again if the server offers that. A server must answer
+    alike in both."""
 
     def __init__(self, serving: Server, *, second: bool = False) -> None:
         self._serving, self._keeps, self._usual = serving, second, BROWSER if second else CURL
+        self._host = f"{'localhost' if second else '127.0.0.1'}:{serving.port}"
         self._kept: socket.socket | None = None  # a connection that the server offered to use again
 
     def __enter__(self) -> Self:
@@ -106,7 +108,7 @@ class HttpClient:
         return await self._send_over(self._serving.connect(), request, until)
 
     async def _send_over(self, connection: socket.socket, request: HttpRequest, until: float) -> HttpAnswer:
-        message, is_kept = _as_bytes(request, self._serving.port, self._usual), False
+        message, is_kept = _as_bytes(request, self._host, self._usual), False
         connection.setblocking(True)
         try:
             async with asyncio.timeout_at(until):
@@ -144,11 +146,11 @@ def _has_ended(connection: socket.socket) -> bool:
     return True
 
 
-def _as_bytes(request: HttpRequest, port: int, usual: Mapping[str, str]) -> bytes:
+def _as_bytes(request: HttpRequest, host: str, usual: Mapping[str, str]) -> bytes:
     """The request as it is sent. `usual`: headers that are sent, too, except those that the request itself sets."""
     body, method = request.body.encode(), request.method.upper()
     own = {name.lower() for name in request.headers}
-    headers = [("Host", f"127.0.0.1:{port}"), *usual.items()]
+    headers = [("Host", host), *usual.items()]
     headers = [(name, value) for name, value in headers if name.lower() not in own] + [*request.headers.items()]
     if "content-length" not in own and (body or method in ("POST", "PUT", "PATCH")):
         headers.append(("Content-Length", str(len(body))))
