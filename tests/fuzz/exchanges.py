@@ -9,6 +9,7 @@ from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import run
 from trued.model import HttpCase, Outcomes
 from trued.proof.checks.http import try_exchange
+from trued.proof.checks.http_client import HttpClient
 from trued.protocols import Server
 
 EXPECTED = {"slug": "a-b", "n": [1, 2.5, None]}
@@ -44,7 +45,7 @@ class Saying:
 def feed(chance: Mutator) -> bytes:
     data = chance.text(SEEDS)
     saying = Saying(data)
-    shown = run(try_exchange("case 1", CASE, cast(Server, saying)))
+    shown = run(try_exchange("case 1", CASE, HttpClient(cast(Server, saying))))
     saying.other.close()
     if shown.outcome is Outcomes.PASSED:
         assert b"200" in data, "another status passed"

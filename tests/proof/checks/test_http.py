@@ -12,7 +12,8 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import Contract, Grade, HttpCase, Outcomes, Verdict
 from trued.proof.checks.examples import case_flaw
-from trued.proof.checks.http import FIXED_PORT, HttpAnswer, compare_answer, decoded
+from trued.proof.checks.http import FIXED_PORT, compare_answer
+from trued.proof.checks.http_client import HttpAnswer, decoded
 
 SERVE = {
     "command": ["python", "-m", "shop"],

@@ -15,7 +15,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from trued.model import BrowserCheck, CallCase, Case, HttpCase, Outcomes, RunCase, is_node
 from trued.proof.cases.entry_points import started_program
 from trued.proof.checks.function_calls import compare_call
-from trued.proof.checks.http import HttpAnswer, compare_answer
+from trued.proof.checks.http import compare_answer
+from trued.proof.checks.http_client import HttpAnswer
 from trued.proof.checks.program_calls import difference
 
 Shown: TypeAlias = Case | BrowserCheck

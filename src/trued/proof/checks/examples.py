@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from trued.model import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried, is_node
 from trued.proof.checks.function_calls import call_flaw, call_function
 from trued.proof.checks.http import request_flaw, start_server, try_exchange, wait_until_up, why_not_up
+from trued.proof.checks.http_client import HttpClient
 from trued.proof.checks.program_calls import line_flaw, run_command_line
 from trued.proof.room import node
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, keepable_text
@@ -94,9 +95,10 @@ async def _run_exchanges(every: _NamedCases, selected_ids: set[str], bench: Benc
     within_s = bench.serve.ready.within_s + sum(case.within_s for _, case in sound) + 30.0
     exchanges: list[Tried] = []
     async with start_server(bench, within_s) as serving:
-        why = await wait_until_up(serving, bench.serve.ready)
-        if not why:
-            exchanges = [await try_exchange(name, case, serving, second=bench.second) for name, case in sound]
+        with HttpClient(serving, second=bench.second) as client:
+            why = await wait_until_up(serving, bench.serve.ready, client)
+            if not why:
+                exchanges = [await try_exchange(name, case, client) for name, case in sound]
         ran = await serving.end()
     if why:
         outcome, kind, detail = why_not_up(why, bench, ran)

@@ -1,24 +1,21 @@
-"""HTTP exchanges with the contract's server: the engine's own process sends requests and compares answers."""
+"""HTTP exchanges with the contract's server: the engine's own process starts it and compares its answers."""
 
 import asyncio
 import codecs
-import contextlib
-import http.client
+import http
 import re
 import shlex
-import socket
 import time
-import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.message import Message
 from pathlib import Path
-from urllib.parse import quote
 
 from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
+from trued.proof.checks.http_client import HttpAnswer, HttpClient, InvalidAnswer, NoAnswer
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
-from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
+from trued.proof.checks.values import matches_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.declared_packages import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.files_in_room import temporary_files
@@ -34,24 +31,6 @@ LOOK_S = 0.05  # polling interval while the server starts
 ANSWER_S = 5.0  # timeout of one answer while the server starts
 FINAL_S = 3.0  # a status in FINAL ends the wait only if the first wrong answer was longer ago than this
 FINAL = (404, 405, 410, 501)
-ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
-# A server must not be able to tell a check from a user's own client by its headers. So each turn sends what a client
-# that people use sends: curl in the first, a script in Chromium in the second, with everything that every browser sends
-# with each request of a script. What only some requests of a browser have (Origin, Referer, Upgrade-Insecure-Requests,
-# an Accept for pages) is left out, because a server may honestly refuse or answer otherwise because of it. Bodies are
-# decoded as the answer says. If you change a header, change `ROOM` in `proof/room/bench.py`, too.
-CURL = {"User-Agent": "curl/8.5.0", "Accept": "*/*"}
-BROWSER = {
-    "Connection": "keep-alive",
-    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
-    "Chrome/126.0.0.0 Safari/537.36",
-    "Accept": "*/*",
-    "Sec-Fetch-Site": "same-origin",
-    "Sec-Fetch-Mode": "cors",
-    "Sec-Fetch-Dest": "empty",
-    "Accept-Encoding": "gzip, deflate",
-    "Accept-Language": "en-US,en;q=0.9",
-}
 # Headers with one value only (RFC 9110, Fetch) by which a client decides what an answer is, or where it goes next. Two
 # different values contradict each other, and each client settles that in its own way.
 SINGLE = ("content-type", "content-length", "content-location", "content-disposition", "content-range", "location")
@@ -74,31 +53,10 @@ REPEATED = {
     *("content-security-policy-report-only", "pragma", "proxy-authenticate", "server-timing", "set-cookie", "warning"),
     *("timing-allow-origin", "www-authenticate", "x-robots-tag", "permissions-policy", "reporting-endpoints"),
 }
-MOST_LAYERS = 8  # encodings of one body; people use one or two
-MOST_MEMBERS = 500  # of one gzip body; most bodies have one, and each further member costs a copy of what follows it
-_UNREADABLE = ("br", "zstd")  # encodings that browsers decode, but the standard library does not
 FIXED_PORT = "its command names a port: write `{port}` in its place"
 _PORT = lazy_regex(r"(?:.*[:=])?\d{4,5}")
 _METHOD = lazy_regex(r"[A-Za-z][A-Za-z-]{0,30}")
 _HEADER = lazy_regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """What the server answered to one request."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes  # without its content encoding
-    garbled: str = ""  # why the body cannot be decoded as the headers say; then `body` is as it was sent
-
-    def lines(self, name: str) -> list[str]:
-        """The values of a header, one for each of its lines."""
-        return [value.strip() for header, value in self.headers if header.lower() == name.lower()]
-
-
-class NoAnswer(Exception):
-    """The connection ended, or the server's answer is not valid HTTP, is incomplete or is too long."""
 
 
 def request_flaw(case: HttpCase) -> str:
@@ -138,21 +96,27 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
             yield serving
 
 
-async def wait_until_up(serving: Server, ready: Ready) -> str:
+async def wait_until_up(serving: Server, ready: Ready, client: HttpClient | None = None) -> str:
     """Wait until the server answers as `ready` says. Returns "" if it does, "gone" if its process ended, "time" if it
-    never answered, and otherwise what it answered instead."""
+    never answered, and otherwise what it answered instead. An invalid answer is enough: the checks will refuse it."""
     until, insisting = time.monotonic() + ready.within_s, 0.0
     request = HttpRequest(path=ready.path)
     why = "time"
+    client = client or HttpClient(serving)
     while time.monotonic() < until and not serving.has_ended():
-        with contextlib.suppress(NoAnswer, TimeoutError):
-            answer = await send_request(serving, request, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
-            if ready.status in (None, answer.status):
-                return ""
-            insisting = insisting or time.monotonic()
-            why = f"answers {answer.status} at {ready.path}"
-            if answer.status in FINAL and time.monotonic() - insisting > FINAL_S:
-                return why
+        try:
+            answer = await client.send(request, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
+        except InvalidAnswer:
+            return ""
+        except (NoAnswer, TimeoutError):
+            await asyncio.sleep(LOOK_S)
+            continue
+        if ready.status in (None, answer.status):
+            return ""
+        insisting = insisting or time.monotonic()
+        why = f"answers {answer.status} at {ready.path}"
+        if answer.status in FINAL and time.monotonic() - insisting > FINAL_S:
+            return why
         await asyncio.sleep(LOOK_S)
     return "gone" if serving.has_ended() else why
 
@@ -221,112 +185,16 @@ def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
 # -- one exchange ------------------------------------------------------------------------------------------------------
 
 
-async def send_request(
-    serving: Server, request: HttpRequest, within_s: float, client: Mapping[str, str] = CURL
-) -> HttpAnswer:
-    """Send one request and return the answer; a redirect is an answer, and is not followed. Raises NoAnswer or
-    TimeoutError. `client`: headers that are sent, too, except those that the request itself sets."""
-    connection = serving.connect()
-    connection.settimeout(within_s)
-    try:
-        return await asyncio.wait_for(asyncio.to_thread(_exchange, connection, request, serving.port, client), within_s)
-    finally:
-        with contextlib.suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that is still waiting
-        connection.close()
-
-
-class _OpenConnection(http.client.HTTPConnection):
-    """HTTP over an existing connection."""
-
-    def __init__(self, connection: socket.socket, port: int) -> None:
-        super().__init__("127.0.0.1", port)
-        self._existing = connection
-
-    def connect(self) -> None:
-        self.sock = self._existing
-
-
-def _exchange(connection: socket.socket, request: HttpRequest, port: int, client: Mapping[str, str]) -> HttpAnswer:
-    own_headers = {name.lower() for name in request.headers}
-    body = request.body.encode()
-    over = _OpenConnection(connection, port)
-    try:
-        over.putrequest(
-            request.method.upper(),
-            quote(request.path, safe=ASCII),
-            skip_host="host" in own_headers,
-            skip_accept_encoding=True,
-        )
-        usual = {name: value for name, value in client.items() if name.lower() not in own_headers}
-        for name, value in (*usual.items(), *request.headers.items()):
-            over.putheader(name, value.encode("latin-1"))
-        if "content-length" not in own_headers and (body or request.method.upper() in ("POST", "PUT", "PATCH")):
-            over.putheader("Content-Length", str(len(body)))
-        over.endheaders(body or None)
-        response = over.getresponse()
-        answer = HttpAnswer(response.status, tuple(response.getheaders()), response.read(MOST_ANSWERED + 1))
-    except TimeoutError:
-        raise
-    except (http.client.HTTPException, OSError, ValueError) as error:
-        raise NoAnswer(f"{type(error).__name__}: {error}") from error
-    finally:
-        over.close()  # otherwise an unfinished answer would keep the connection open
-    if len(answer.body) > MOST_ANSWERED:
-        raise NoAnswer(f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared")
-    if response.length:
-        raise NoAnswer(f"{response.length} bytes of the answer are missing")
-    return decoded(answer)
-
-
-def decoded(answer: HttpAnswer) -> HttpAnswer:
-    """The answer with its body decoded as Content-Encoding says. A body in an unknown encoding is left as it is, as
-    clients do. `garbled` says why a body could not be decoded. Raises NoAnswer if the decoded body is too long."""
-    codings = [coding.strip().lower() for coding in ",".join(answer.lines("Content-Encoding")).split(",")]
-    body = answer.body
-    if len(codings) > MOST_LAYERS:
-        return replace(answer, garbled=f"the body is encoded more than {MOST_LAYERS} times")
-    for coding in reversed(codings):
-        if body and coding in _UNREADABLE:
-            return replace(answer, garbled=f"the body is encoded with {coding}, which trued cannot decode")
-        try:
-            body = _without_encoding(body, coding)
-        except (zlib.error, EOFError):
-            return replace(answer, garbled=f"the body is not {coding}, as Content-Encoding says")
-    return replace(answer, body=body)
-
-
-def _without_encoding(body: bytes, coding: str) -> bytes:
-    """The body, decoded once. An empty body, or one with an encoding other than gzip and deflate, stays as it is.
-    Raises zlib.error or EOFError if the body is not encoded in this way, NoAnswer if the result is too long."""
-    if not body or coding not in ("gzip", "x-gzip", "deflate"):
-        return body
-    wbits = 16 + zlib.MAX_WBITS
-    if coding == "deflate":  # some servers leave out the header of zlib; clients accept both
-        has_header = body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
-        wbits = zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
-    decompressed = bytearray()
-    for _ in range(MOST_MEMBERS):
-        inflating = zlib.decompressobj(wbits)
-        decompressed += inflating.decompress(body, MOST_ANSWERED + 1 - len(decompressed))
-        if len(decompressed) > MOST_ANSWERED:
-            raise NoAnswer(f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared")
-        if not inflating.eof:
-            raise EOFError
-        if not (body := inflating.unused_data):
-            return bytes(decompressed)
-    raise EOFError
-
-
-async def try_exchange(name: str, case: HttpCase, serving: Server, *, second: bool = False) -> Tried:
-    """Send the case's request and compare the answer with what the case expects. `second`: send it with the headers of
-    a browser, not with those of curl."""
+async def try_exchange(name: str, case: HttpCase, client: HttpClient) -> Tried:
+    """Send the case's request and compare the answer with what the case expects."""
     began = time.monotonic()
     try:
-        answer = await send_request(serving, case.http, case.within_s, BROWSER if second else CURL)
+        answer = await client.send(case.http, case.within_s)
         outcome, kind, detail = compare_answer(case, answer)
     except TimeoutError:
         outcome, kind, detail = Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
+    except InvalidAnswer as error:
+        outcome, kind, detail = Outcomes.FAILED, "framing", str(error)
     except NoAnswer as error:
         outcome, kind, detail = Outcomes.FAILED, "no answer", str(error)
     return Tried(id=name, outcome=outcome, kind=kind, detail=keepable_text(detail), seconds=time.monotonic() - began)

@@ -45,7 +45,8 @@ _NO_MODULE = lazy_regex(r"No module named '?([A-Za-z_][\w.]*)'?")
 ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases, "
     "but for the scripts that start the server, and in the second run for what Python loads at its start; "
-    "requests like those of curl and of a script in a browser, with its language and encodings; "
+    "requests like those of curl and of a script in a browser, with its language and encodings, "
+    "the latter to `localhost` and on connections that are used again; answers that are not valid HTTP are refused; "
     "packages of Node and metadata in the folders of projects; "
     "a program of one project finds no modules of another that its code on the base does not import, itself or through "
     "code at the top and in `src`"

@@ -10,7 +10,8 @@ What can be unjudged, from one run up to everything, and where that is decided:
    - The room or its preparation is broken: `run_check.py` and `build.py`, with facts from `room/bench.py`.
    - The whole check failed on the base: `_outcome_and_kind` here.
 2. A case on base or head, after all runs: `on_base` and `on_head` here. On the head a case is unjudged only if the base
-   had the same problem (a missing module, the same error at import, the limit of time or memory: `lacking`, `lasting`),
+   had the same problem (a missing module, the same error at import, an answer that is invalid HTTP in the same way, the
+   limit of time or memory: `lacking`, `lasting`),
    if a package that only the head declares could not be installed (`awaited_packages` in `verdict/missing.py`), or if
    the engine itself failed. Any other problem is a failure of the head. `_place` in `verdict/judge.py` then sorts the
    case by both. There, a check that did not work as a whole on the base is unjudged.
@@ -47,6 +48,7 @@ _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")
 LIMITS = ("time", "memory")
 IMPORT = "import"  # the module of a call exists, and raises an error while it is imported
+FRAMING = "framing"  # the server's answer is not valid HTTP
 FORGED = ("worthless", "meddled")  # kinds of failure of a head that manipulates its checks
 NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on the base, these failures are the machine's, not the project's
 
@@ -166,11 +168,12 @@ def _equal_kinds(kind: str, kind_of_check: str) -> tuple[str, ...]:
 
 
 def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
-    """Id and problem of each case that had the same problem in every run: it hit the same limit of time or memory, or
-    the import of its module raised the same error.
+    """Id and problem of each case that had the same problem in every run: it hit the same limit of time or memory, the
+    import of its module raised the same error, or the answer was invalid HTTP in the same way.
 
     If a case had such a problem in all runs on the base, the same problem does not count against the head. The cause
-    may be the machine, the limit, a variable that is not set, or a project that is not built here."""
+    may be the machine, the limit, a variable that is not set, a project that is not built here, or the base's server.
+    """
     problems_of: dict[str, set[str]] = {}  # id → its problems in all runs, "" for a run in which it passed
     for result in (result for fact in facts for result in fact.tried):
         problem = "" if result.outcome is Outcomes.PASSED else _problem(result)
@@ -179,13 +182,16 @@ def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
         (name, problem)
         for name, problems in problems_of.items()
         for problem in problems
-        if len(problems) == 1 and problem.split(" ")[0] in (*LIMITS, IMPORT)
+        if len(problems) == 1 and problem.split(" ")[0] in (*LIMITS, IMPORT, FRAMING)
     )
 
 
 def _problem(result: Tried) -> str:
-    """The kind of failure. For a failed import, the error follows, without names of folders."""
-    return f"{IMPORT} {_FOLDERS.sub('', result.detail)}" if result.kind == IMPORT else result.kind
+    """The kind of failure. For a failed import, the error follows, without names of folders, and for an invalid answer
+    what is wrong with it."""
+    if result.kind not in (IMPORT, FRAMING):
+        return result.kind
+    return f"{result.kind} {_FOLDERS.sub('', result.detail)}"
 
 
 def on_head(
@@ -279,7 +285,7 @@ def _is_marked_as_skipped(result: Tried) -> bool:
 
 def _is_unjudged(result: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
     if result.outcome is not Outcomes.UNJUDGED:
-        return result.kind in (*LIMITS, IMPORT) and (name, _problem(result)) in lacks
+        return result.kind in (*LIMITS, IMPORT, FRAMING) and (name, _problem(result)) in lacks
     return result.kind in ENGINES or not lacks.isdisjoint({(name, result.kind), (WHOLE_CHECK, result.kind)})
 
 

@@ -53,6 +53,7 @@ _KINDS = {
     "time": "it does not end within its time limit",
     "memory": "it needs more memory than its limit",
     "flood": "it writes more output than is allowed",
+    "framing": "its answer is not valid HTTP, so clients may read it in different ways",
     "no answer": "it ends without a valid answer",
     "vanished": "the test runner does not report it",
     "environment": "the environment of the checks broke",

@@ -35,7 +35,7 @@ from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
 from trued.proof.text.program_names import is_python
 from trued.proof.text.python_imports import modules_asked
-from trued.proof.verdict.case_status import IMPORT
+from trued.proof.verdict.case_status import FRAMING, IMPORT
 from trued.proof.verdict.failed_cases import NO_WORK
 from trued.support.plurals import few
 
@@ -43,6 +43,16 @@ TRY_AGAIN = "verify or resume again"
 NEWER_NODE = "install Node 22.18 or newer"
 MOST_NAMED = 5  # at most this many packages are named in a sentence
 LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
+
+_LIMIT = f"raise its limit, or {TRY_AGAIN} on an idle machine"
+_AS_ON_BASE = {
+    "time": ("it takes too long on the base", _LIMIT),
+    "memory": ("it takes too much memory on the base", _LIMIT),
+    FRAMING: (
+        "the answer is not valid HTTP, and on the base it is wrong in the same way",
+        "repair the server's answers",
+    ),
+}
 
 
 def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = False) -> MissingFromEnvironment:
@@ -80,10 +90,9 @@ def missing_part(check: Check, result: Tried, *, may_quote_held_out: bool = Fals
     if kind == "time" and FIXED_PORT in result.detail:
         what = "the server does not answer at the port that it is given"
         return MissingFromEnvironment(name="port", what=what, fix=FIXED_PORT)
-    if kind in ("time", "memory"):
-        limit = "too long" if kind == "time" else "too much memory"
-        what = f"it takes {limit} on the base"
-        return MissingFromEnvironment(name=kind, what=what, fix=f"raise its limit, or {TRY_AGAIN} on an idle machine")
+    if kind in _AS_ON_BASE:
+        what, fix = _AS_ON_BASE[kind]
+        return MissingFromEnvironment(name=kind, what=what, fix=fix)
     if result.id == WHOLE_CHECK and result.outcome is not Outcomes.UNJUDGED:
         what = f"{NO_WORK}{f': {output}' if output and not may_quote_held_out else ''}"
         return MissingFromEnvironment(name=_command(check), what=what, fix="correct the check, or the base")
