@@ -1,13 +1,28 @@
 """If no case could be sealed, another agent tries once, and a person is asked before any work is paid for."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.workflows.conftest import Ground, saying
-from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo, vendors
+from tests.workflows.test_examined import (
+    CHUNK,
+    CODE,
+    EXAMINED,
+    GOAL,
+    PLAN,
+    REVIEWED,
+    SCOPE,
+    case,
+    grades,
+    playing,
+    solo,
+    vendors,
+)
 from trued.engine.approvals import answer_question
-from trued.model import Grade
+from trued.model import CallCase, ExamplesCheck, Grade
+from trued.proof.hashes import check_hash
 from trued.wire import Order
 
 VACUOUS: dict[str, Any] = {"interface": EXAMINED["interface"], "cases": EXAMINED["cases"][:1]}  # a constant passes it
@@ -132,6 +147,59 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
     _, record, orders = await solo(ground, playing(VACUOUS, code=CODE), **flags)
     assert not [order for order in orders if order.key.startswith("seal/again")]
     assert (orders[-1].role, record.state, record.grade) == ("solo", "waiting", Grade.UNPROVEN)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.parametrize(
+    ("writes", "confirms", "ends"),
+    [
+        pytest.param(False, False, (3, Grade.EXAMINED), id="the builder's agent wrote the cases"),
+        pytest.param(False, True, (0, Grade.PROVEN), id="and the examiner's answers them alike, blind"),
+        pytest.param(True, False, (0, Grade.PROVEN), id="the examiner's agent wrote the cases"),
+    ],
+)
+async def test_cases_stay_their_authors_when_some_of_them_are_replaced(
+    ground: Ground, *, writes: bool, confirms: bool, ends: tuple[int, Grade]
+) -> None:
+    """The code is a table of the cases. The examiner's agent, of another vendor, only writes the case that replaces a
+    disclosed one, if its own first answer cannot be used."""
+    ground.write("PLAN.md", PLAN)
+    ground.commit()
+    asked: list[tuple[str, str]] = []
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            asked.append((order.key.partition("#")[0], order.agent))
+            if order.key.startswith("chunk"):
+                return {"cases": [case("double", 9, 18, SCOPE, "1A")]}
+            is_vacuous = order.agent == "scripted:bolt" and not writes
+            return {**CHUNK, "cases": CHUNK["cases"][:1]} if is_vacuous else CHUNK
+        if order.role == "second-examiner":
+            assert (order.agent, writes) == ("scripted:bolt", False)
+            return {"answers": [{"number": 1, "returns": 42}, {"number": 2, "returns": 10}] if confirms else []}
+        if order.role == "purple-team-b":
+            return REVIEWED
+        table = "{5: 10, 9: 18, 21: 42}" if "42" in order.brief else "{}"
+        (Path(order.folder) / "tiny.py").write_text(f"def double(x):\n    return {table}.get(x, '{order.key}')\n")
+        return {"implemented": ["it"], "files": []}
+
+    engine = vendors(ground, script)
+    agents = {"*": "scripted:acme", "examiner": "scripted:bolt"}
+    record = await ground.run(engine, required=False, agents=agents)
+    assert asked[-1] == ("chunk 1A/disclosure/examiner", "scripted:bolt")
+    assert (record.code, record.grade) == ends, record.why
+    contract = engine.store.contract(record.id)
+    assert contract
+    checks = [check for one in contract.requirements if one.id == "1A" for check in one.checks]
+    wrote = {
+        one.args: contract.authors[check_hash(check)].agent
+        for check in checks
+        if isinstance(check, ExamplesCheck)
+        for one in check.cases
+        if isinstance(one, CallCase)
+    }
+    assert wrote == {(5,): "scripted:bolt" if writes else "scripted:acme", (9,): "scripted:bolt"}
 
 
 SERVED: dict[str, Any] = {
