@@ -1,5 +1,6 @@
 """If no case could be sealed, another agent tries once, and a person is asked before any work is paid for."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from tests.workflows.test_examined import (
     solo,
     vendors,
 )
-from trued.engine.approvals import answer_question
+from trued.engine.amendments import ContractChange, amend
+from trued.engine.approvals import Decision, answer_question, decide
 from trued.model import CallCase, ExamplesCheck, Grade
 from trued.proof.hashes import check_hash
 from trued.wire import Order
@@ -200,6 +202,46 @@ async def test_cases_stay_their_authors_when_some_of_them_are_replaced(
         if isinstance(one, CallCase)
     }
     assert wrote == {(5,): "scripted:bolt" if writes else "scripted:acme", (9,): "scripted:bolt"}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8", "LAW-3")
+@pytest.mark.parametrize(("sure", "ends"), [(False, (3, Grade.EXAMINED)), (True, (0, Grade.PROVEN))])
+async def test_cases_stay_their_authors_after_a_dispute_and_an_amendment(
+    ground: Ground, tmp_path: Path, *, sure: bool, ends: tuple[int, Grade]
+) -> None:
+    """The builder's agent wrote the cases, and disputes one of them. The examiner's agent withdraws that one, writes
+    another, and is not sure of the rest."""
+    given = [(21, 42), (5, 10), (4, 9)]  # twice four is not nine
+    builders = {**CHUNK, "cases": [case("double", one, result, SCOPE, "goal") for one, result in given]}
+
+    def script(order: Order) -> dict[str, Any]:
+        is_sealed = not order.key.startswith("seal/")
+        if order.role == "examiner":
+            if is_sealed:
+                return {"cases": [case("double", 6, 12, SCOPE, "goal")]}
+            return builders if order.agent == "scripted:acme" else VACUOUS
+        if order.role == "second-examiner":
+            assert order.agent == "scripted:bolt"
+            if not is_sealed:
+                return {"answers": []}
+            known = ((1, 42), (2, 10)) if sure else ()
+            results = (*known, (3, 8)) if "[21]" in order.brief else ((1, 12),)
+            return {"answers": [{"number": number, "returns": result} for number, result in results]}
+        (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return {5: 10, 6: 12, 21: 42}[x]\n")
+        doubt = {"what": "twice four is eight", "requirement": "goal"}
+        return {"implemented": ["all"], "files": [], "disputes": [doubt]}
+
+    engine = vendors(ground, script)
+    agents = {"*": "scripted:acme", "examiner": "scripted:bolt"}
+    record = await ground.run(engine, SCOPE, required=False, workflow="solo", agents=agents)
+    assert (record.code, record.grade) == ends, record.why
+    more = tmp_path / "more.json"
+    checks = [{"kind": "examples", "cases": [{"call": "tiny:double", "args": [5], "returns": 10}]}]
+    more.write_text(json.dumps({"requirements": [{"id": "five", "text": "five", "checks": checks}]}))
+    record = await amend(engine.store, record.id, ContractChange(who="ann", why="more", add=more))
+    assert (record.code, record.grade) == ends, record.why
+    assert decide(engine.store, record.id, [None], Decision(who="ann", why="I read the cases")).code == 0
 
 
 SERVED: dict[str, Any] = {
