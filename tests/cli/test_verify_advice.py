@@ -31,7 +31,7 @@ def verified(check: Check, grade: Grade) -> Verification:
     contract = Contract(base="b" * 40, requirements=(Requirement(id="r", text="x", checks=(check,)),))
     judged = Judged(id="r", text="x", grade=grade, why=("because",), holds=True, lacks="attest")
     verdict = Verdict(subject="verify", commit="c" * 40, requirements=(judged,))
-    return Verification(contract, verdict, conclude(verdict))
+    return Verification(contract, verdict, conclude(verdict, contract))
 
 
 @pytest.mark.spec("DAY-6", "USE-5")
@@ -98,7 +98,7 @@ def test_a_cross_means_that_something_failed(
     judged = one.verdict.requirements[0].model_copy(update={"holds": False, "gaps": gaps})
     notes = (QUICK_NOTE,) if quick else ()
     verdict = one.verdict.model_copy(update={"requirements": (judged,), "undecided": notes})
-    shown = Verification(one.contract, verdict, conclude(verdict))
+    shown = Verification(one.contract, verdict, conclude(verdict, one.contract))
     verdict_lines(shown)
     assert capsys.readouterr().out.splitlines()[1].startswith(f"{mark} {grade}")
     assert ("❌" in markdown(shown).partition("### ")[2].partition("|")[2].partition("<br>")[0]) is (mark == "✗")
@@ -124,7 +124,7 @@ def test_existing_tests_have_a_tick_only_if_all_of_them_pass(
     )
     suite = Judged(id="existing tests", text="x", grade=Grade.TESTED, why=("w",), holds=holds, evidence=("e1",))
     verdict = one.verdict.model_copy(update={"suites": (suite,), "evidence": (fact,)})
-    verdict_lines(Verification(one.contract, verdict, conclude(verdict)))
+    verdict_lines(Verification(one.contract, verdict, conclude(verdict, one.contract)))
     assert f"\n{mark} existing tests" in capsys.readouterr().out
 
 
@@ -152,9 +152,9 @@ def test_skipped_tests_are_counted_and_marked_apart_from_failures(capsys: pytest
     (row,) = one.contract.requirements
     replaced = one.contract.model_copy(update={"requirements": (row.model_copy(update={"supersedes": ("t.py",)}),)})
     for contract, said in ((one.contract, "2 skipped (base"), (replaced, "2 skipped, 1 superseded (base")):
-        (check,) = Verification(contract, verdict, conclude(verdict)).checks(judged)
+        (check,) = Verification(contract, verdict, conclude(verdict, contract)).checks(judged)
         assert said in check.result_line
-    explain(Verification(one.contract, verdict, conclude(verdict)), "r")
+    explain(Verification(one.contract, verdict, conclude(verdict, one.contract)), "r")
     shown = capsys.readouterr().out
     assert "1 passed, 1 failed, 2 skipped" in shown
     marked = [line.split()[0] for line in shown.splitlines() if "t.py::test_" in line]

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Sealed, Trial, read_requirements, script
-from trued.proof.verdict.conclusion import is_success
+from tests.proof.trial import Sealed, Trial, is_success, read_requirements, script
 
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "manifest.json").read_text())

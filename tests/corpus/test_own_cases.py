@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.kit import CorpusCase, clean_up, every_case, lay_base, lay_head
-from tests.proof.trial import Sealed, Trial, git
+from tests.proof.trial import Sealed, Trial, git, is_success
 from trued.model import Grade
-from trued.proof.verdict.conclusion import is_success
 
 # Of one contract, because sealing takes long. All others are slow.
 SAMPLE = {"t04-inkwell", "s06-inkwell", "k01-inkwell"}

@@ -1106,6 +1106,15 @@ MODES: dict[str, Callable[[Any, Reply], Reply]] = {
         criteria=[("base-tests", ONE), ("text-1", ONE), ("plan", ONE)],
         examiner=proposing("supersedes", HONEST_CASES, ["tests/test_tiny.py::test_one"]),
     ),
+    "a feature named like a sentence": gang(
+        {"tiny.py": WRONG + "\n\ndef easy():\n    return 1\n"},
+        initializer=lambda order, reply: {
+            **reply,
+            "features": [
+                {"id": "text-1", "description": ONE, "steps": [], "test_command": "python -m pytest tests/test_easy.py"}
+            ],
+        },
+    ),
     "criteria named like background": gang(
         {"tiny.py": UNCLEAN}, criteria=[("text-7", ONE), ("text-8", ONE)], examiner=calling("background")
     ),

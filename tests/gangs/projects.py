@@ -10,6 +10,8 @@ TINY = {
     "tests/test_tiny.py": "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n",
 }
 BARE = {"tiny.py": "def one():\n    return 1\n"}
+# With a test that fails until something was done that the user's words do not ask for.
+WITH_EASY_TEST = {**TINY, "tests/test_easy.py": "from tiny import easy\n\n\ndef test_easy():\n    assert easy() == 1\n"}
 LINTED = {
     **TINY,
     "Makefile": "include tools/rules.mk\n\nlint:\n\t@$(PYTHON) tools/lint.py\n\n"

@@ -134,6 +134,8 @@ def proposals() -> Iterator[Trial]:
     named = "criteria named like the engine's rows"
     yield Trial(named, "team", [ONE], TINY, options=ACCEPTED, law="LAW-12")
     yield Trial(named, "handoff", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    like_a_sentence, easy = "a feature named like a sentence", projects.WITH_EASY_TEST
+    yield Trial(like_a_sentence, "handoff", [ONE], easy, options=("--accept", "tested"), law="LAW-12")
     yield Trial("criteria named like background", "pipeline", [ONE], TINY, options=ACCEPTED, law="LAW-12")
     pads = {"pad-1": TESTED, "pad-2": TESTED, "pad-3": TESTED, "F1-C1": TESTED, "F1-C3": TESTED}
     for workflow in ("handoff", "team"):

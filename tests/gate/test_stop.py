@@ -14,17 +14,27 @@ from trued.errors import BadInput
 from trued.gate.claude_stop import EVENTS, decide, parse_hook_call
 from trued.gate.judge import JudgedTree
 from trued.gate.state import Gate, StopHistory
-from trued.model import Finding, Grade, Judged, MissingFromEnvironment, Verdict
+from trued.model import Contract, Finding, Grade, Judged, MissingFromEnvironment, Requirement, Verdict
 from trued.proof.verdict.conclusion import conclude
 
 GATE = Gate(repository="r", root="r", base="b", attempts=3)
 
 
-def found(grade: Grade, *, tree: str = "t1", gap: str = "slug: it fails", lacks: str = "") -> JudgedTree:
+CONTRACT = Contract(base="b", requirements=(Requirement(id="slug", text="the words"),))
+
+
+def found(
+    grade: Grade,
+    *,
+    tree: str = "t1",
+    gap: str = "slug: it fails",
+    lacks: str = "",
+    accept: Grade = GATE.accept,
+) -> JudgedTree:
     gaps = (Finding(what=gap, where="the words"),) if gap and grade is Grade.REFUTED else ()
     one = Judged(id="slug", text="the words", grade=grade, why=("because",), gaps=gaps, holds=bool(lacks), lacks=lacks)
     verdict = Verdict(subject="x", commit="c", tree=tree, requirements=(one,))
-    return JudgedTree(verdict, conclude(verdict, GATE.accept), tree, "c")
+    return JudgedTree(verdict, conclude(verdict, CONTRACT, accept), tree, "c")
 
 
 GREEN, RED, WAITING = found(Grade.PROVEN), found(Grade.REFUTED), found(Grade.TESTED, lacks="attest")
@@ -86,7 +96,7 @@ def test_what_this_machine_lacked_from_the_beginning_blocks_no_agent() -> None:
     judged = unjudged.verdict.requirements[0].model_copy(update={"missing": (part,)})
     verdict = unjudged.verdict.model_copy(update={"requirements": (judged,)})
     for known in (False, True):
-        tree = replace(unjudged, verdict=verdict, outcome=conclude(verdict), lacks_machine=known)
+        tree = replace(unjudged, verdict=verdict, outcome=conclude(verdict, CONTRACT), lacks_machine=known)
         decision = decide(GATE, tree, StopHistory(), active=False)
         assert bool(decision.blocked) != known
         assert ("the program go is not installed" in decision.message) == known
@@ -96,7 +106,7 @@ def test_what_this_machine_lacked_from_the_beginning_blocks_no_agent() -> None:
 @pytest.mark.parametrize("accept", [Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN])
 def test_silence_means_that_the_bar_is_reached(grade: Grade, accept: Grade) -> None:
     gate = GATE.model_copy(update={"accept": accept})
-    decision = decide(gate, found(grade), StopHistory(), active=False)
+    decision = decide(gate, found(grade, accept=accept), StopHistory(), active=False)
     reached = grade.rank >= accept.rank
     assert bool(decision.blocked) != reached
     if reached and accept.rank < Grade.ATTESTED.rank:
@@ -107,7 +117,7 @@ def test_many_and_long_reasons_are_cut() -> None:
     gaps = tuple(Finding(what=f"slug: case {n} " + "x" * 5000) for n in range(50))
     one = RED.verdict.requirements[0].model_copy(update={"gaps": gaps})
     verdict = RED.verdict.model_copy(update={"requirements": (one,)})
-    many = JudgedTree(verdict, conclude(verdict), "t", "c")
+    many = JudgedTree(verdict, conclude(verdict, CONTRACT), "t", "c")
     reason = decide(GATE, many, StopHistory(), active=False).blocked
     assert len(reason) < 5000
     assert "and 42 more" in reason

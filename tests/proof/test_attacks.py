@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from tests.proof.attacks import BASE, FILES, HONEST, IN_PROCESS, INSIDE_PYTEST, NEVER_ENDS, core
-from tests.proof.trial import Cellar, Change, Sealed, Trial, only
+from tests.proof.trial import Cellar, Change, Sealed, Trial, is_success, only
 from trued.model import Grade
-from trued.proof.verdict.conclusion import is_success
 
 CHECKED_BY_TESTS = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_core.py"]}
 CHECKED_BY_DATA = {

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Change, Trial, bare_interpreter, git, only
+from tests.proof.trial import Change, Trial, bare_interpreter, git, is_success, only
 from trued.errors import CannotJudge
 from trued.model import CallCase, CommandCheck, Finding, Grade, Requirement
 from trued.proof.room.files_in_room import file_digest, plant_file, replace_files
 from trued.proof.room.frozen_files import files_to_freeze
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.runners.counting import file_text
-from trued.proof.verdict.conclusion import is_success
 from trued.proof.verdict.failed_cases import AGAIN
 
 GOOD = "def slug(t):\n    return t.lower().replace(' ', '-')\n"

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Change, Trial, only
+from tests.proof.trial import Change, Trial, is_success, only
 from trued.model import CallCase, Finding, Grade
 from trued.proof.verdict import reasons
-from trued.proof.verdict.conclusion import is_success
 from trued.proof.verdict.notes import BUT_OWN
 
 TODO = "def double(x):\n    raise NotImplementedError\n"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.proof.trial import is_success
 from trued.model import Approval, Basis, Finding, Grade, Judged, Lacks, Verdict
-from trued.proof.verdict.conclusion import apply_approvals, is_success
+from trued.proof.verdict.conclusion import apply_approvals
 from trued.proof.verdict.judge import judge_by_parts
 from trued.proof.verdict.quick_verdict import QUICK_CEILING, cap_grade
 

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from trued.model import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
+from trued.model import Author, Contract, Finding, Grade, Judged, Requirement, Requirements, Verdict
 from trued.model.events import JournalEvent
 from trued.proof.hashes import check_hash
 from trued.proof.prove import prove
 from trued.proof.seal import SealTerms, seal
 from trued.proof.verdict.case_status import Base, on_base
+from trued.proof.verdict.conclusion import conclude
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.wire import Confinement
 from trued.workspace.git.workspace import GitWorkspace
@@ -161,6 +162,12 @@ class Cellar:
             trial = Trial(self._factory.mktemp(name), base, requirements, **environment)
             self._kept[name] = Sealed(trial, await seal_it(trial))
         return self._kept[name]
+
+
+def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
+    """Whether a run ends as done with this verdict, if its contract has just the requirements that it judges."""
+    asked = tuple(Requirement(id=judged.id, text=judged.text) for judged in verdict.requirements)
+    return conclude(verdict, Contract(base="b" * 40, requirements=asked), accept).state == "done"
 
 
 def stands(contract: Contract) -> dict[str, Base]:

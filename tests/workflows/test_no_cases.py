@@ -1,13 +1,30 @@
 """If no case could be sealed, another agent tries once, and a person is asked before any work is paid for."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.workflows.conftest import Ground, saying
-from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo, vendors
-from trued.engine.approvals import answer_question
-from trued.model import Grade
+from tests.workflows.test_examined import (
+    CHUNK,
+    CODE,
+    EXAMINED,
+    GOAL,
+    PLAN,
+    REVIEWED,
+    SCOPE,
+    case,
+    grades,
+    playing,
+    solo,
+    vendors,
+)
+from trued.engine.amendments import ContractChange, amend
+from trued.engine.approvals import Decision, answer_question, decide
+from trued.model import CallCase, ExamplesCheck, Grade
+from trued.proof.hashes import check_hash
 from trued.wire import Order
 
 VACUOUS: dict[str, Any] = {"interface": EXAMINED["interface"], "cases": EXAMINED["cases"][:1]}  # a constant passes it
@@ -132,6 +149,99 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
     _, record, orders = await solo(ground, playing(VACUOUS, code=CODE), **flags)
     assert not [order for order in orders if order.key.startswith("seal/again")]
     assert (orders[-1].role, record.state, record.grade) == ("solo", "waiting", Grade.UNPROVEN)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.parametrize(
+    ("writes", "confirms", "ends"),
+    [
+        pytest.param(False, False, (3, Grade.EXAMINED), id="the builder's agent wrote the cases"),
+        pytest.param(False, True, (0, Grade.PROVEN), id="and the examiner's answers them alike, blind"),
+        pytest.param(True, False, (0, Grade.PROVEN), id="the examiner's agent wrote the cases"),
+    ],
+)
+async def test_cases_stay_their_authors_when_some_of_them_are_replaced(
+    ground: Ground, *, writes: bool, confirms: bool, ends: tuple[int, Grade]
+) -> None:
+    """The code is a table of the cases. The examiner's agent, of another vendor, only writes the case that replaces a
+    disclosed one, if its own first answer cannot be used."""
+    ground.write("PLAN.md", PLAN)
+    ground.commit()
+    asked: list[tuple[str, str]] = []
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            asked.append((order.key.partition("#")[0], order.agent))
+            if order.key.startswith("chunk"):
+                return {"cases": [case("double", 9, 18, SCOPE, "1A")]}
+            is_vacuous = order.agent == "scripted:bolt" and not writes
+            return {**CHUNK, "cases": CHUNK["cases"][:1]} if is_vacuous else CHUNK
+        if order.role == "second-examiner":
+            assert (order.agent, writes) == ("scripted:bolt", False)
+            return {"answers": [{"number": 1, "returns": 42}, {"number": 2, "returns": 10}] if confirms else []}
+        if order.role == "purple-team-b":
+            return REVIEWED
+        table = "{5: 10, 9: 18, 21: 42}" if "42" in order.brief else "{}"
+        (Path(order.folder) / "tiny.py").write_text(f"def double(x):\n    return {table}.get(x, '{order.key}')\n")
+        return {"implemented": ["it"], "files": []}
+
+    engine = vendors(ground, script)
+    agents = {"*": "scripted:acme", "examiner": "scripted:bolt"}
+    record = await ground.run(engine, required=False, agents=agents)
+    assert asked[-1] == ("chunk 1A/disclosure/examiner", "scripted:bolt")
+    assert (record.code, record.grade) == ends, record.why
+    contract = engine.store.contract(record.id)
+    assert contract
+    checks = [check for one in contract.requirements if one.id == "1A" for check in one.checks]
+    wrote = {
+        one.args: contract.authors[check_hash(check)].agent
+        for check in checks
+        if isinstance(check, ExamplesCheck)
+        for one in check.cases
+        if isinstance(one, CallCase)
+    }
+    assert wrote == {(5,): "scripted:bolt" if writes else "scripted:acme", (9,): "scripted:bolt"}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8", "LAW-3")
+@pytest.mark.parametrize(("sure", "ends"), [(False, (3, Grade.EXAMINED)), (True, (0, Grade.PROVEN))])
+async def test_cases_stay_their_authors_after_a_dispute_and_an_amendment(
+    ground: Ground, tmp_path: Path, *, sure: bool, ends: tuple[int, Grade]
+) -> None:
+    """The builder's agent wrote the cases, and disputes one of them. The examiner's agent withdraws that one, writes
+    another, and is not sure of the rest."""
+    given = [(21, 42), (5, 10), (4, 9)]  # twice four is not nine
+    builders = {**CHUNK, "cases": [case("double", one, result, SCOPE, "goal") for one, result in given]}
+
+    def script(order: Order) -> dict[str, Any]:
+        is_sealed = not order.key.startswith("seal/")
+        if order.role == "examiner":
+            if is_sealed:
+                return {"cases": [case("double", 6, 12, SCOPE, "goal")]}
+            return builders if order.agent == "scripted:acme" else VACUOUS
+        if order.role == "second-examiner":
+            assert order.agent == "scripted:bolt"
+            if not is_sealed:
+                return {"answers": []}
+            known = ((1, 42), (2, 10)) if sure else ()
+            results = (*known, (3, 8)) if "[21]" in order.brief else ((1, 12),)
+            return {"answers": [{"number": number, "returns": result} for number, result in results]}
+        (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return {5: 10, 6: 12, 21: 42}[x]\n")
+        doubt = {"what": "twice four is eight", "requirement": "goal"}
+        return {"implemented": ["all"], "files": [], "disputes": [doubt]}
+
+    engine = vendors(ground, script)
+    agents = {"*": "scripted:acme", "examiner": "scripted:bolt"}
+    record = await ground.run(engine, SCOPE, required=False, workflow="solo", agents=agents)
+    assert (record.code, record.grade) == ends, record.why
+    more = tmp_path / "more.json"
+    checks = [{"kind": "examples", "cases": [{"call": "tiny:double", "args": [5], "returns": 10}]}]
+    more.write_text(json.dumps({"requirements": [{"id": "five", "text": "five", "checks": checks}]}))
+    record = await amend(engine.store, record.id, ContractChange(who="ann", why="more", add=more))
+    assert (record.code, record.grade) == ends, record.why
+    assert decide(engine.store, record.id, [None], Decision(who="ann", why="I read the cases")).code == 0
 
 
 SERVED: dict[str, Any] = {

@@ -119,6 +119,7 @@ def test_what_a_descriptor_names_and_is_not_there_is_one_sentence(
         'Outcome(state="done", grade="proven", verdict=Verdict.open("plan").model_copy(update={"commit": "0" * 40}))',
         'Outcome(state="planned", grade="proven")',
         "None",
+        'end(PlanOnly("the contract is sealed"))',
     ],
 )
 @pytest.mark.spec("DAY-15", "LAW-1")
@@ -126,9 +127,9 @@ def test_what_a_descriptor_names_and_is_not_there_is_one_sentence(
 def test_a_flow_that_claims_to_be_done_without_a_final_verdict_is_not_believed(
     repository: Path, tmp_path: Path, claim: str
 ) -> None:
-    flow = f"async def flow(run, goal):\n    return {claim}\n"
+    flow = f"def end(error):\n    raise error\n\nasync def flow(run, goal):\n    return {claim}\n"
     text = GOOD.replace("json:dumps", "own:flow").replace('roles=("own-role",)', 'roles=("solo",)')
-    text += f"from trued.model import Outcome, Verdict\n{flow}"
+    text += f"from trued.model import Outcome, Verdict\nfrom trued.run.run import PlanOnly\n{flow}"
     installed = package(tmp_path / "installed", "own-package", {"own": "own:OWN"}, own=text)
     done = trued(repository, installed, "run", "a goal in words", "-w", "own", "--agent", "command:true", "--yes")
     assert done.returncode == 1, done.stdout + done.stderr

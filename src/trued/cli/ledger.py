@@ -66,9 +66,8 @@ def why(
     if run is None and (saved := _newer_verification()):
         from trued.reporting.views.verification import Verification
 
-        verification = Verification(
-            saved.contract, saved.verdict, conclude(saved.verdict, saved.accept), saved.accept, saved.reproduce
-        )
+        outcome = conclude(saved.verdict, saved.contract, saved.accept)
+        verification = Verification(saved.contract, saved.verdict, outcome, saved.accept, saved.reproduce)
         explain(verification, requirement, as_json=as_json, where=saved.places[-1])
         return
     with open_store() as store:

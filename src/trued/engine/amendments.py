@@ -109,7 +109,8 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         if store.task_verdicts_since_finish(record.id) or store.is_halted_at_work(record.id):
             return store.journal.run(record.id)
         await workspace.clean_up()
-        outcome = conclude(apply_approvals(made.verdict, store.approvals(record.id)), inputs.settings.accept)
+        verdict = apply_approvals(made.verdict, store.approvals(record.id))
+        outcome = conclude(verdict, made.contract, inputs.settings.accept)
         return conclude_after_decision(store, record, outcome)
 
 

@@ -67,7 +67,9 @@ def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
     from trued.engine.run_end import conclude_after_decision
     from trued.proof.verdict.conclusion import conclude
 
-    return conclude_after_decision(store, record, conclude(verdict, store.accepted(record.id)))
+    return conclude_after_decision(
+        store, record, conclude(verdict, store.sealed_contract(record.id), store.accepted(record.id))
+    )
 
 
 def _checked_decision(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:

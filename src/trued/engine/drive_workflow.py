@@ -48,6 +48,8 @@ async def drive_workflow(
             await run.context.workspace.begin()
             returned: object = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
+        if isinstance(end, PlanOnly) and not run.settings.plan_only:  # only the user decides that no work follows
+            return DriveEnd("not proven", outcome=Outcome(state="not proven"))
         return DriveEnd(states[type(end)], end.code, str(end), halted=True)
     # the workflow of a plug-in may return anything
     outcome = returned if isinstance(returned, Outcome) else Outcome(state="not proven")

@@ -25,7 +25,7 @@ from trued.model.events.call import CallAnswered
 from trued.model.events.proof import ClaimRefuted
 from trued.model.step_keys import is_verdict
 from trued.proof.hashes import contract_hash
-from trued.proof.verdict.conclusion import is_success
+from trued.proof.verdict.conclusion import conclude
 from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
 from trued.support import atomic_files
 from trued.workflows.ticket.events import IssuesFixed, PagesNotOpened, PicturesClaimed, PreviewShown, RoundVerified
@@ -66,7 +66,8 @@ async def offer_run(
     if asking := (await sensitive_changes(workspace, record.base, record.head, used, contract)).files:
         return asking
     accept = store.inputs(record.id).settings.accept
-    work = await pull_request_work(store, record, workspace, proven=is_success(verdict, accept), draft=draft)
+    proven = contract is not None and conclude(verdict, contract, accept).state == "done"
+    work = await pull_request_work(store, record, workspace, proven=proven, draft=draft)
     return await offer_pull_request(forge_for(store, record, workspace), workspace, work)
 
 

@@ -35,7 +35,7 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
         if final is None:
             return end_run(store, record, DriveEnd("not proven", 1, _NO_VERDICT))
         verdict = apply_approvals(final, store.approvals(record.id))
-        outcome = conclude(verdict, store.inputs(record.id).settings.accept)
+        outcome = conclude(verdict, store.sealed_contract(record.id), store.inputs(record.id).settings.accept)
     else:
         so_far = store.verdict(record.id)
         grade = min(outcome.grade, so_far.grade if so_far else Grade.UNPROVEN)

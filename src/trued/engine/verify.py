@@ -351,4 +351,4 @@ async def _proven(
 def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> VerifyResult:
     redact = Redactor(secrets_in(environ)).within
     verdict = Verdict.model_validate_json(in_json(redact, verdict.model_dump_json()))
-    return VerifyResult(contract, verdict, conclude(verdict, request.accept))
+    return VerifyResult(contract, verdict, conclude(verdict, contract, request.accept))

@@ -16,7 +16,6 @@ from trued.gate.state import Gate, StopHistory
 from trued.gate.turn_work import TurnWork, beginning_now, work_since
 from trued.gate.turns import Beginning
 from trued.model import Value
-from trued.proof.verdict.conclusion import is_success
 from trued.support.plain_text import line_without_controls
 from trued.support.plurals import few
 
@@ -92,7 +91,7 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     because a stop was blocked.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
-    if is_success(judged.verdict, gate.accept):
+    if judged.passed:
         lowered = gate.accept.is_lowered_bar
         return StopDecision(StopHistory(tree=judged.tree), message=message if lowered else "")
     if judged.needs_person:

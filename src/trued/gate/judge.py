@@ -156,7 +156,7 @@ class Judge:
             if (attested.tree, attested.approval.contract) == (tree, self.gate.contract)
         ]
         verdict = apply_approvals(verdict, attested).model_copy(update={"commit": commit})
-        outcome = conclude(verdict, self.gate.accept)
+        outcome = conclude(verdict, self.store.contract(self.gate), self.gate.accept)
         self.store.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
         return JudgedTree(verdict, outcome, tree, commit, dirty, notes, self._lacks_machine(verdict))
 

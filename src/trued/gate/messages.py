@@ -6,7 +6,6 @@ The text around the reasons is elsewhere: for a blocked agent `_block_reason` in
 """
 
 from trued.model import Grade, Judged, Outcome, Verdict
-from trued.proof.verdict.conclusion import is_success
 from trued.proof.verdict.for_agents import reason_for_agents
 from trued.support.plurals import counted, few
 
@@ -50,7 +49,7 @@ def headline(outcome: Outcome, accept: Grade) -> str:
         len(verdict.requirements),
         [requirement for requirement in verdict.requirements if requirement.grade.is_met(accept)],
     )
-    if is_success(verdict, accept):
+    if outcome.state == "done":
         lowered = f" (--accept {accept}: {accept} or better counts as met)" if accept.is_lowered_bar else ""
         return f"{number} of {counted(number, 'requirement')} met, lowest grade {outcome.grade}{lowered}"
     state = {"unjudged": "could not judge", "waiting": "waiting for approval"}.get(outcome.state, "NOT PROVEN")

@@ -165,6 +165,12 @@ class Plan(Value):
     done: tuple[str, ...] = ()  # tasks that the user's own plan marks as done; no agent can set this
     whole: str = ""  # id of the requirement for the whole source; "" means "plan"
 
+    @property
+    def signed_requirements(self) -> tuple[Requirement, ...]:
+        """The requirements with the plan's author. Ids and texts do not tell an agent's requirement from the user's,
+        because agents choose them."""
+        return tuple(requirement.model_copy(update={"author": self.author}) for requirement in self.requirements)
+
 
 class Ticket(Value):
     """A ticket's parts in the user's own words, and what it leaves open."""

@@ -37,6 +37,7 @@ from trued.proof.room.bench import ROOM
 from trued.proof.room.held_out import is_hidden_data
 from trued.proof.statistics import measure_tests
 from trued.proof.verdict.case_status import Base, on_base
+from trued.proof.verdict.conclusion import with_whole_contract
 from trued.proof.verdict.for_agents import reason_for_agents
 from trued.run.branch import TAIL
 from trued.run.counted_tests import CountedTests, missing_test_files
@@ -54,6 +55,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
 
+FINAL = "finish"  # name of the step with the verdict on the finished work
 FRUITLESS = 2  # after this many rounds with the same failing cases, one case is disclosed
 NO_PROGRESS = 2  # the loop stalls after this many rounds in a row that end like the round before, without any change
 # This text is part of recorded steps: with another text, earlier runs could not be resumed.
@@ -151,10 +153,10 @@ class Judgement:
         return await self._disclose_case(subject, verdict)
 
     async def prove_finally(self, plan: Plan) -> Verdict:
-        """Prove the whole plan on the last commit, with every objection that is still open. If the last verdict had the
-        same inputs, it is reused; otherwise all checks run again."""
+        """Prove the whole contract on the last commit, with every objection that is still open. If the last verdict had
+        the same inputs, it is reused; otherwise all checks run again."""
         objections = tuple(objection for findings in self._state.open_objections.values() for objection in findings)
-        return await self._prove("finish", plan, objections)
+        return await self._prove(FINAL, plan, objections)
 
     async def _prove_with_objections(
         self,
@@ -223,9 +225,10 @@ class Judgement:
         steps, state = self._steps, self._state
         key, head = steps.key(name), steps.state.position.head
         contract = await self._weakened_by_repairs(self.contract(key))
-        serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
+        part = subject if isinstance(subject, Task) and name != FINAL else None
+        serving = contract.serving(part.id) if part else contract.requirements
         wanted = tuple(requirement.id for requirement in serving)
-        also = state.also if isinstance(subject, Task) else set()
+        also = state.also if part else set()
         more = [
             requirement.id
             for task in sorted(also)
@@ -237,8 +240,8 @@ class Judgement:
         objections_as_json = [objection.model_dump(mode="json") for objection in objections]
         inputs = digest(head, ids, objections_as_json, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
-        same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        outside = state.outside(contract) if name == "finish" else ()
+        same = self._last_verdict(contract, digest(inputs, owned)) if name == FINAL else None
+        outside = state.outside(contract) if name == FINAL else ()
 
         async def step() -> str:
             for objection in unrun:
@@ -284,13 +287,16 @@ class Judgement:
         state.evidence.extend(evidence for evidence in verdict.evidence if evidence.id not in known)
         return verdict
 
-    def _last_verdict(self, inputs: str) -> Verdict | None:
+    def _last_verdict(self, contract: Contract, inputs: str) -> Verdict | None:
         """The last verdict, if it can be reused; None if the checks have to run again. A verdict can be reused if its
         inputs are the same (commit, contract, requirements, objections, warnings, files that are not part of the work),
-        if no requirement is `unjudged`, and if this version of the engine took the evidence."""
+        if it is about the whole contract, if no requirement is `unjudged`, and if this version of the engine took the
+        evidence."""
         if self._state.last.inputs != inputs:
             return None
         verdict = Verdict.model_validate_json(self._state.last.verdict)
+        if verdict is not with_whole_contract(verdict, contract):
+            return None  # a task was judged, and the rest of the contract only beside it
         is_judged = all(requirement.grade is not Grade.UNJUDGED for requirement in verdict.requirements)
         return verdict if is_judged and all(evidence.room == ROOM for evidence in verdict.evidence) else None
 

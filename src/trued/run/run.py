@@ -202,7 +202,8 @@ class Run:
         self.steps.state.position.live = True
         await self.steps.publish()
         self.steps.state.proof.final = verdict
-        return conclude(apply_approvals(verdict, await self.people.final_approvals()), self.settings.accept)
+        approved = apply_approvals(verdict, await self.people.final_approvals())
+        return conclude(approved, self.judgement.contract(), self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
         """The outcome of a run that a person stopped at this verdict. Requirements that the verdict does not judge

@@ -38,7 +38,7 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     environment, named = asked.environment, commands if not plan.author else ()
     provable = bool(commands) or _has_proof(asked.requirements, plan.requirements)
     examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
-    planned, without_server = servable_requirements(plan.requirements, examination.asked.serve)
+    planned, without_server = servable_requirements(plan.signed_requirements, examination.asked.serve)
     asked = with_visible_checks(examination.asked, (*named, *planned))
     authors = {**examination.authors, **authors_of(plan.requirements, plan.author)}
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
@@ -48,7 +48,7 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
         if without_server:  # nobody named one: try the start commands that the base shows
             server = await server_finder(steps, environment)()
             if server.serve:
-                with_all_pages = with_visible_checks(examination.asked, (*named, *plan.requirements))
+                with_all_pages = with_visible_checks(examination.asked, (*named, *plan.signed_requirements))
                 checked = with_all_pages.model_copy(update={"serve": server.serve})
             else:
                 unserved = server.why

@@ -7,9 +7,20 @@ from hypothesis import strategies as st
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.plans.plan_to_seal import plan_to_seal
-from trued.inputs.requirements.coverage import user_requirements, with_visible_checks
+from trued.inputs.requirements.coverage import unique_ids, user_requirements, with_visible_checks
 from trued.inputs.sentences import sentences
-from trued.model import BrowserCheck, Criterion, Goal, Plan, Requirement, Requirements, Settings, Source, Task
+from trued.model import (
+    BrowserCheck,
+    CommandCheck,
+    Criterion,
+    Goal,
+    Plan,
+    Requirement,
+    Requirements,
+    Settings,
+    Source,
+    Task,
+)
 
 PLAN = parse_plan(
     "## Goals\n\n- be fast\n- be right\n\n## Phase 1: x\n\n| Chunk | Scope |\n|-|-|\n| 1A | add `f` |\n"
@@ -243,10 +254,47 @@ def test_an_agents_criterion_has_no_name_of_the_users_words_nor_of_the_engines_r
     }
     assert [one.author for one in found] == ["spec", "", "", ""]
     assert found[0].covers == ("T1", name)  # the old id still leads to it
-    seen = with_visible_checks(
-        users(*found), [theirs.model_copy(update={"checks": (BrowserCheck(page="/", sees=("x",)),)})]
-    )
+    page = BrowserCheck(page="/", sees=("x",))
+    (planned,) = plan.model_copy(
+        update={"requirements": (theirs.model_copy(update={"checks": (page,)}),)}
+    ).signed_requirements
+    seen = with_visible_checks(users(*found), [planned])
     assert [one.id for one in seen.requirements if one.checks] == [f"spec.{name}"]
+
+
+@pytest.mark.spec("LAW-1", "LAW-12")
+@pytest.mark.parametrize("name", ["text-1", "mine", "ticket", "other"])
+@pytest.mark.parametrize("author", ["initializer", ""])
+def test_a_check_is_found_for_a_requirement_of_its_author_only_whatever_an_agent_calls_it(
+    name: str, author: str
+) -> None:
+    """The agent's criterion has the user's id and the user's words. (The user's own list finds its check, the twin.)"""
+    words, check = (Criterion(text="It doubles.", kind="text"),), CommandCheck(command="true")
+    planned = Requirement(id=name, text="It doubles.", checks=(check,), keep=True)
+    plan = Plan(
+        tasks=(Task(id=name, title="It doubles."),),
+        unread=words,
+        requirements=(planned,),
+        author=author,
+        source=Source(file="request.md"),
+        whole="ticket",
+    )
+    goal = Goal(text="It doubles.")
+    given = users(Requirement(id="mine", text="It doubles.", covers=("It doubles.", name))) if name == "mine" else None
+    found = user_requirements(plan, goal, given)
+    seen = with_visible_checks(users(*found), plan.signed_requirements).requirements
+    with_check = [(one.author, one.keep) for one in seen if one.checks]
+    assert with_check == ([] if author and given else [(author, True)])
+    if author:
+        assert all(one.id != name for one in seen if one.author) or name == "other"
+        assert [one.id for one in seen if not one.author][-1] == ("mine" if given else "ticket")
+
+
+@pytest.mark.spec("LAW-12")
+def test_agents_take_no_id_of_the_users_even_by_giving_one_twice() -> None:
+    theirs = tuple(Requirement(id="acceptance", text=text, covers=("T",)) for text in ("a", "b"))
+    listed = [*(one.model_copy(update={"author": "pm"}) for one in theirs), own("acceptance-2")]
+    assert [one.id for one in unique_ids(listed)] == ["acceptance", "acceptance-3", "acceptance-2"]
 
 
 @pytest.mark.spec("LAW-12")

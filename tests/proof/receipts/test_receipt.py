@@ -132,6 +132,14 @@ def test_what_stands_against_a_verdict_fails_it_whatever_the_grades_say() -> Non
     assert statement(sealed, nothing).predicate.result == "FAILED"
 
 
+@pytest.mark.spec("LAW-10", "LAW-3")
+def test_a_statement_on_a_part_of_the_contract_names_the_rest_as_failed() -> None:
+    whole = contract(requirement(), requirement().model_copy(update={"id": "rest"}))
+    part = statement(whole, verdict(contract()))
+    assert (part.predicate.result, part.predicate.failed_tests) == ("FAILED", ("rest",))
+    assert statement(whole, verdict(whole)).predicate.result == "PASSED"
+
+
 def test_times_seeds_and_level_are_no_claim_and_all_else_is() -> None:
     sealed = contract()
     one = statement(sealed, verdict(sealed))

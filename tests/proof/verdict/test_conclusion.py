@@ -3,7 +3,7 @@
 import pytest
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Verdict
-from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code_of_run, is_success
+from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code_of_run
 from trued.proof.verdict.reasons import ALL_GREEN_BEFORE, STAYS
 
 CONTRACT = Contract(base="b" * 40, requirements=(Requirement(id="r", text="it works"),))
@@ -13,6 +13,16 @@ FACT = Evidence(id="1", requirement="r", check="c", kind="tests", side="base", c
 def judged(grade: Grade, name: str = "r", *, holds: bool | None = None, lacks: str = "") -> Judged:
     fine = grade not in (Grade.REFUTED, Grade.UNJUDGED) if holds is None else holds
     return Judged(id=name, text="it works", grade=grade, why=("because",), holds=fine, lacks=lacks)
+
+
+def contract_of(given: Verdict) -> Contract:
+    """The contract with just the requirements that this verdict judges."""
+    asked = tuple(Requirement(id=one.id, text=one.text) for one in given.requirements)
+    return Contract(base="b" * 40, requirements=asked)
+
+
+def is_success(given: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
+    return conclude(given, contract_of(given), accept).state == "done"
 
 
 def verdict(*requirements: Judged, **more: tuple[Finding, ...]) -> Verdict:
@@ -76,9 +86,25 @@ def test_success_is_every_requirement_at_the_bar(grade: Grade, accept: Grade) ->
     assert is_success(verdict(judged(Grade.PROVEN, "a"), judged(grade, "b")), accept) == (grade.rank >= accept.rank)
 
 
+@pytest.mark.spec("LAW-3", "LAW-8")
+@pytest.mark.parametrize("state", ["left out", "beside", "outside"])
+@pytest.mark.parametrize("accept", list(Grade))
+def test_a_verdict_on_a_part_of_the_contract_is_no_success(state: str, accept: Grade) -> None:
+    """A row counts only if it is about the contract's own requirement: the rest is unproven, whatever was accepted."""
+    other = judged(Grade.PROVEN, "b")
+    part = verdict(judged(Grade.PROVEN), *([other.model_copy(update={"outside": "1A"})] if state == "outside" else []))
+    given = part.model_copy(update={"beside": (other,)}) if state == "beside" else part
+    whole = CONTRACT.model_copy(update={"requirements": (*CONTRACT.requirements, Requirement(id="b", text="it holds"))})
+    outcome = conclude(given, whole, max(accept, Grade.SELF_TESTED))
+    assert (outcome.state, outcome.grade, exit_code_of_run(outcome)) == ("not proven", Grade.UNPROVEN, 1)
+    assert outcome.verdict
+    assert [row.id for row in outcome.verdict.requirements if row.grade is Grade.UNPROVEN] == ["b"]
+    assert conclude(verdict(judged(Grade.PROVEN), other), whole).state == "done"
+
+
 @pytest.mark.spec("LAW-2")
 def test_nothing_asked_is_nothing_proven() -> None:
-    outcome = conclude(verdict())
+    outcome = conclude(verdict(), contract_of(verdict()))
     assert (outcome.state, exit_code_of_run(outcome)) == ("not proven", 1)
     assert "no requirement" in outcome.why[0]
 
@@ -100,12 +126,12 @@ def test_nothing_asked_is_nothing_proven() -> None:
     ],
 )
 def test_a_run_ends_as_its_last_verdict_says(given: Verdict, state: str, code: int) -> None:
-    outcome = conclude(given)
+    outcome = conclude(given, contract_of(given))
     assert (outcome.state, exit_code_of_run(outcome)) == (state, code)
     assert outcome.lacking == tuple(one.id for one in given.requirements if one.lacks)
 
 
 def test_a_lowered_bar_is_said() -> None:
-    outcome = conclude(verdict(judged(Grade.TESTED, lacks="attest")), Grade.TESTED)
+    outcome = conclude(verdict(judged(Grade.TESTED, lacks="attest")), CONTRACT, Grade.TESTED)
     assert outcome.state == "done"
     assert any("bar was lowered to tested" in word for word in outcome.why)

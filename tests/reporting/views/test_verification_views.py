@@ -86,7 +86,9 @@ def verification(
         evidence=tuple(facts[1:]),
         undecided=(words,),
     )
-    return Verification(contract, verdict, conclude(verdict, accept), accept, "trued verify --base a --head b")
+    return Verification(
+        contract, verdict, conclude(verdict, contract, accept), accept, "trued verify --base a --head b"
+    )
 
 
 def test_a_check_is_summed_up_base_against_head() -> None:

@@ -27,7 +27,7 @@ from trued.model.events import of_kind
 from trued.model.events.landing import ApprovalsCarried, WorkLanded
 from trued.model.step_keys import landing_key
 from trued.proof.hashes import contract_hash
-from trued.proof.verdict.conclusion import exit_code_of_run, is_success
+from trued.proof.verdict.conclusion import conclude, exit_code_of_run
 from trued.run.context import Person
 from trued.support.hashing import digest
 from trued.support.plain_text import inert
@@ -75,9 +75,9 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
 def refusal_of_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
     """The refusal if the run is not proven, with the command that a person should run next; None if the run is
     proven."""
-    name, verdict = record.id, store.verdict(record.id)
-    holds = verdict is not None and is_success(verdict, store.inputs(name).settings.accept)
-    if record.state == "done" and holds and verdict and verdict.commit == record.head:
+    name, verdict, contract = record.id, store.verdict(record.id), store.contract(record.id)
+    proven = verdict and contract and conclude(verdict, contract, store.inputs(name).settings.accept).state == "done"
+    if record.state == "done" and proven and verdict and verdict.commit == record.head:
         return None
     helps = {
         "running": (f"`trued resume {name}` continues it", "it was cut short"),

@@ -33,7 +33,7 @@ class SecondProof:
 
     @property
     def outcome(self) -> Outcome:
-        return conclude(apply_approvals(self.found, self.approvals), self.accept)
+        return conclude(apply_approvals(self.found, self.approvals), self.contract, self.accept)
 
 
 @dataclass(frozen=True)

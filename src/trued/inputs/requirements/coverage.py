@@ -73,36 +73,44 @@ def _with_manual_checks_only(requirement: Requirement) -> Requirement:
 def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
     """These requirements, with visible checks added.
 
-    A requirement gets the checks of a planned requirement with the same text whose id it has or covers. If a
-    requirement covers another planned requirement, it also gets the browser checks of the covered one. A failed browser
-    check then refutes the covering requirement.
+    A requirement gets the checks of a planned requirement of the same author and with the same text, whose id it has or
+    covers. Id and text alone do not suffice: an agent may give those of the user's requirement to its own, but its
+    check never counts for the user's. If a requirement covers another planned requirement of the user's, it also gets
+    the browser checks of the covered one. A failed browser check then refutes the covering requirement.
     """
     planned = tuple(planned)
-    checks = {(requirement.id, requirement.text): requirement.checks for requirement in planned}
-    kept = {(requirement.id, requirement.text) for requirement in planned if requirement.keep}
+    checks = {_identity(requirement): requirement.checks for requirement in planned}
+    kept = {_identity(requirement) for requirement in planned if requirement.keep}
     listed = {
-        (name, requirement.text)
+        _identity(requirement, name)
         for requirement in requirements.requirements
         for name in (requirement.id, *requirement.covers)
     }
     pages: dict[str, tuple[Check, ...]] = {}
     for requirement in planned:
-        if (requirement.id, requirement.text) not in listed and (
-            holder := _covering(requirement, requirements.requirements)
+        if (
+            not requirement.author
+            and _identity(requirement) not in listed
+            and (holder := _covering(requirement, requirements.requirements))
         ):
             browser_checks = tuple(check for check in requirement.checks if isinstance(check, BrowserCheck))
             pages[holder] = (*pages.get(holder, ()), *browser_checks)
 
     def with_planned_checks(requirement: Requirement) -> Requirement:
-        names = (requirement.id, *requirement.covers)
-        same = next((checks[name, requirement.text] for name in names if (name, requirement.text) in checks), ())
+        identities = [_identity(requirement, name) for name in (requirement.id, *requirement.covers)]
+        same = next((checks[identity] for identity in identities if identity in checks), ())
         planned_checks = (*same, *pages.get(requirement.id, ()))
         added = [check for check in planned_checks if check not in requirement.checks]
-        keep = requirement.keep or (not requirement.checks and (requirement.id, requirement.text) in kept)
+        keep = requirement.keep or (not requirement.checks and _identity(requirement) in kept)
         return requirement.model_copy(update={"checks": (*added, *requirement.checks), "keep": keep})
 
     with_checks = tuple(map(with_planned_checks, requirements.requirements))
     return requirements.model_copy(update={"requirements": with_checks})
+
+
+def _identity(requirement: Requirement, name: str = "") -> tuple[str, str, str]:
+    """What makes two requirements the same one: author, id (or one of the names that it covers) and text."""
+    return requirement.author, name or requirement.id, requirement.text
 
 
 def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
@@ -162,14 +170,16 @@ def _of_text(goal: Goal) -> Iterator[Requirement]:
 
 def unique_ids(wanted: Iterable[Requirement], taken: Iterable[str] = ()) -> Iterator[Requirement]:
     """The requirements with unique ids. An id that is in `taken`, or that an earlier requirement has, gets a number:
-    `a`, `a-2`, `a-3`."""
-    known = set(taken)
-    for requirement in wanted:
+    `a`, `a-2`, `a-3`. The user's requirements get their ids first, so that an agent can take none of them."""
+    requirements, known = list(wanted), set(taken)
+    for place in sorted(range(len(requirements)), key=lambda place: bool(requirements[place].author)):
+        requirement = requirements[place]
         name, number = requirement.id, 2
         while name in known:
             name, number = f"{requirement.id}-{number}", number + 1
         known.add(name)
-        yield requirement if name == requirement.id else requirement.model_copy(update={"id": name})
+        requirements[place] = requirement if name == requirement.id else requirement.model_copy(update={"id": name})
+    yield from requirements
 
 
 class _Words:
@@ -236,9 +246,9 @@ class _Words:
         every sentence. `taken`: the ids of the user's requirements. A task, or an agent's requirement, that has one of
         these ids is left out.
         """
-        planned = {requirement.id: requirement for requirement in self.plan.requirements}
+        planned = {requirement.id: requirement for requirement in self.plan.signed_requirements}
         agents = planned or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
-        users = {*taken, *(name for name, _ in self.words)}
+        users = {*taken, *(name for name, _ in self.words), self.plan.whole}
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken and (task.id in planned or not agents):
                 aside = f"{task.source} marks it as done" if task.id in self.plan.done else ""
@@ -252,9 +262,7 @@ class _Words:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
     def _apart(self, requirement: Requirement, users: set[str]) -> Requirement:
-        """Set the requirement's author. Rename an agent's requirement if the user already uses its id, or if the id is
-        reserved for the engine."""
-        requirement = requirement.model_copy(update={"author": self.plan.author})
+        """Rename an agent's requirement if the user already uses its id, or if the id is reserved for the engine."""
         if not requirement.author or (requirement.id not in users and not _ENGINES_OWN.fullmatch(requirement.id)):
             return requirement
         return requirement.model_copy(

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
 from trued.proof.hashes import check_hash, contract_hash
-from trued.proof.verdict.conclusion import conclude
+from trued.proof.verdict.conclusion import conclude, with_whole_contract
 from trued.proof.verdict.reasons import OBJECTION_CLOSED
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
@@ -158,6 +158,7 @@ def statement(
     surroundings: ReceiptSurroundings = ReceiptSurroundings(),  # noqa: B008 (frozen)
 ) -> Statement:
     """The unsigned statement about a verdict and its contract."""
+    verdict = with_whole_contract(verdict, contract)
     summaries = tuple(
         _requirement_summary(contract, verdict, judged, surroundings.approvals) for judged in verdict.requirements
     )
@@ -167,7 +168,7 @@ def statement(
         subject=verdict.subject,
         grade=verdict.grade,
         accept=surroundings.accept,
-        why=conclude(verdict, surroundings.accept).why,
+        why=conclude(verdict, contract, surroundings.accept).why,
         base=contract.base,
         held_out=contract.held_out,
         held_out_why=contract.held_out_why,

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from trued.model import Approval, Grade, Judged, Outcome, Verdict
+from trued.model import Approval, Contract, Grade, Judged, Outcome, Requirement, Verdict
 from trued.proof.verdict.reasons import (
     ACCEPTED,
     ALL_GREEN_BEFORE,
     CASES_APPROVED,
     CONTRACT_APPROVED,
+    NOT_IN_VERDICT,
     PARTS,
     STAYS,
     without_unapproved,
@@ -108,17 +109,35 @@ def _because(approval: Approval) -> str:
     return f": {approval.why}" if approval.why else ""
 
 
-def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
+def with_whole_contract(verdict: Verdict, contract: Contract) -> Verdict:
+    """The verdict with every requirement of the contract. A requirement that the verdict does not judge is unproven and
+    does not hold, so a verdict on a part of the contract never counts as a verdict on all of it."""
+    judged = {row.id for row in verdict.requirements if not row.outside}
+    absent = [requirement for requirement in contract.requirements if requirement.id not in judged]
+    rows = (*verdict.requirements, *map(_not_in_verdict, absent))
+    return verdict.model_copy(update={"requirements": rows}) if absent else verdict
+
+
+def _not_in_verdict(requirement: Requirement) -> Judged:
+    source, why = str(requirement.source), (NOT_IN_VERDICT,)
+    return Judged(id=requirement.id, text=requirement.text, source=source, grade=Grade.UNPROVEN, why=why, holds=False)
+
+
+def _is_success(verdict: Verdict, accept: Grade) -> bool:
     """Whether the verdict has requirements, all of them reach the grade `accept`, and no remark or objection is
     left."""
     reached = all(judged.grade.is_met(accept) for judged in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 
 
-def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
-    """How a run with this last verdict ends: its state, its reasons, and which requirements lack only a person's
-    approval."""
-    if is_success(verdict, accept):
+def conclude(verdict: Verdict, contract: Contract, accept: Grade = Grade.ATTESTED) -> Outcome:
+    """How a run with this contract and this last verdict ends: its state, its reasons, and which requirements lack only
+    a person's approval.
+
+    Nothing else decides about success: it takes every requirement of the contract, whatever the verdict was asked for.
+    """
+    verdict = with_whole_contract(verdict, contract)
+    if _is_success(verdict, accept):
         state = "done"
     elif any(judged.grade is Grade.UNJUDGED for judged in verdict.requirements):
         state = "unjudged"

@@ -41,6 +41,7 @@ UNJUDGED_ON_BASE = "no case could be judged on the base"
 BROKEN_CHECK = "a check is broken, and no other check covers it"
 NOTHING_TURNED = "no case failed before and passes now"
 NOTHING_COUNTED = "no case could be counted"
+NOT_IN_VERDICT = "the verdict on the finished work does not judge it"
 OBJECTION_CLOSED = "objection closed, its case passes: "
 IF_MEANT = "the change edits "  # the reason that suggests `supersedes` begins with this
 PARTS = "as good as the worst of its"

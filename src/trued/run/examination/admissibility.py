@@ -73,11 +73,15 @@ class _Item:
 class CaseRules:
     """The rules for an examiner's cases, with the facts about one run that they need."""
 
-    def __init__(self, asked: Requirements, words: str, base: Mapping[str, str]) -> None:
+    def __init__(
+        self, asked: Requirements, words: str, base: Mapping[str, str], *, named: Sequence[str] | None = None
+    ) -> None:
+        """`named`: the user's own lines of the interface, if those of `asked` are not all the user's. What only an
+        examiner named stays unknown to the user's words and to the base."""
         self.asked, self.words = asked, words
         self.open = {requirement.id: requirement for requirement in asked.requirements if is_open(requirement)}
         user_texts = [requirement.text for requirement in asked.requirements if not requirement.author]
-        known_text = "\n".join((words, *user_texts, *asked.interface))
+        known_text = "\n".join((words, *user_texts, *(asked.interface if named is None else named)))
         self.known = KnownNames(known_text, base)
 
     def text_of(self, name: str) -> str:

@@ -4,12 +4,14 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from trued.model import (
     Author,
     BrowserCheck,
     Case,
     Check,
+    Contract,
     ExamplesCheck,
     Finding,
     HttpCase,
@@ -91,6 +93,38 @@ async def examine(steps: Steps, asked: Requirements) -> Examination:
     return await ExaminerConversation(steps.apart(), asked).run()
 
 
+@dataclass(frozen=True)
+class EarlierCases:
+    """Cases that agents wrote for a contract earlier. They stay their authors' cases, whoever is asked for more."""
+
+    reply: Examined
+    authors: Mapping[str, Author]  # the content of a case, as `content_of` gives it → its author
+
+    @classmethod
+    def of(cls, contract: Contract, *proposals: Proposed) -> Self:
+        """`proposals`: the cases to keep. Authors are known for all cases of the contract, so that nobody becomes the
+        author of a case by repeating it."""
+        authors: dict[str, Author] = {}
+        for check in (check for requirement in contract.requirements for check in requirement.checks):
+            author = contract.authors.get(check_hash(check))
+            for case in _cases_in(check) if author else ():
+                known = authors.get(content_of(case))
+                if author and (known is None or known.independent):  # of two authors, the one that is not independent
+                    authors[content_of(case)] = author
+        return cls(Examined(cases=proposals), authors)
+
+
+def _cases_in(check: Check) -> tuple[Case | BrowserCheck, ...]:
+    if isinstance(check, ExamplesCheck):
+        return check.cases
+    return (check,) if isinstance(check, BrowserCheck) else ()
+
+
+def content_of(case: Case | BrowserCheck) -> str:
+    """What a case asks and expects, as text. The words that it quotes and its time limit do not make it another one."""
+    return case.model_dump_json(exclude={"quotes", "within_s", "setup", "visible"})
+
+
 class ExaminerConversation:
     """One examiner's conversation about one contract. The examiner works on the base; the run's head stays the same."""
 
@@ -99,18 +133,19 @@ class ExaminerConversation:
         steps: Steps,
         asked: Requirements,
         *,
-        before: Examined | None = None,
+        before: EarlierCases | None = None,
         always_second: bool = False,
         agent: str = "",
     ) -> None:
-        """`before`: an earlier reply, whose cases are kept. `always_second`: if there is no second examiner, the
+        """`before`: cases of the contract, which are kept. `always_second`: if there is no second examiner, the
         examiner's own agent answers blind, in a fresh session. `agent`: used instead of the agent that the settings
         name for the examiner."""
         self.steps, self.asked, self.context = steps, asked, steps.context
         steps.state.position.head = self.context.workspace.base
         self.first = Session(steps, EXAMINER, Examined, publishes=False, agent=agent)
         self.second = _second_session(steps, self.first.agent, always=always_second)
-        self.replies = [before] if before else []
+        self.replies = [before.reply] if before else []
+        self.authors = before.authors if before else {}
         self.put: list[Proposed] = []  # proposals that the second examiner has answered, in their original form
         # (proposal in `put`, index of a case), for each case that the second examiner answered like the author
         self.alike: list[tuple[Proposed, int]] = []
@@ -160,7 +195,8 @@ class ExaminerConversation:
             workspace = self.context.workspace
             base = await text_files(workspace, workspace.base, TEXTS)  # a case may call what these files name
             asked = await self._with_server()
-            return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts)
+            users = self.context.requirements.interface if self.context.requirements else ()
+            return CaseRules(asked, self.context.goal.text, base, named=users).weigh(self.replies, doubts)
 
         weighed = await self.steps.compute(WeighedCases, self.steps.key("weighed"), digest(data), step)
         # Drop the earlier note about a missing server: this round may name one.
@@ -285,35 +321,41 @@ class ExaminerConversation:
         return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(sessions))
 
     def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
-        """The requirement's checks: one for all calls and command lines that the second examiner confirmed, one for all
-        other calls and command lines, and one for each group of exchanges and each page. Adds their authors to
+        """The requirement's checks: for each author, one for all calls and command lines that the second examiner
+        confirmed, and one for all others; and one for each group of exchanges and each page. Adds their authors to
         `authors`."""
-        groups: dict[str, list[Proposed]] = {}
-        agreed: dict[str, bool] = {}
-        for number, (origin, proposal) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
+        groups: dict[tuple[int, Author], list[Proposed]] = {}
+        for number, (origin, proposal) in enumerate(zip(weighed.origins, weighed.kept, strict=True), 1):
             if proposal.requirement != name:
                 continue
             alone = proposal.page is not None or any(isinstance(case, HttpCase) for case in proposal.cases)
-            is_confirmed = self._agreed(origin, proposal)
-            group = f"{number}" if alone else f"agreed {is_confirmed}"
-            groups.setdefault(group, []).append(proposal)
-            agreed[group] = is_confirmed
+            groups.setdefault((number if alone else 0, self._author(origin, proposal)), []).append(proposal)
         checks: list[Check] = []
-        for group, proposals in groups.items():
+        for (_, author), proposals in groups.items():
             check = proposals[0].page or ExamplesCheck(
                 cases=tuple(case for proposal in proposals for case in proposal.cases)
             )
-            authors[check_hash(check)] = self._author(agreed=agreed[group])
+            authors[check_hash(check)] = author
             checks.append(check)
         return checks
 
-    def _author(self, *, agreed: bool) -> Author:
-        first, second = self.first.agent, [self.second.agent] if self.second and agreed else []
-        vendor = self.context.capabilities(first).vendor
-        author = Author(role=EXAMINER, agent=first, vendor=vendor, agreed=tuple(second))
-        return author.model_copy(
-            update={"independent": is_independent(self.context, author, implementer_vendors(self.context))}
-        )
+    def _author(self, origin: Proposed, proposal: Proposed) -> Author:
+        """Who wrote a proposal, and who confirmed it: by its cases, not by who was asked last. If an earlier author
+        wrote some of the cases, all count as that author's; an author that is not independent takes precedence."""
+        contents = [content_of(case) for _, case in proving_cases(proposal)]
+        earlier = [self.authors[content] for content in contents if content in self.authors]
+        author = min(earlier, key=lambda author: author.independent, default=None) or self._examiner
+        if self.second and self._agreed(origin, proposal):
+            author = author.model_copy(update={"agreed": tuple(dict.fromkeys((*author.agreed, self.second.agent)))})
+        elif origin in self.put:  # whatever was answered earlier, the answer is now another one, or unsure
+            author = author.model_copy(update={"agreed": ()})
+        independent = is_independent(self.context, author, implementer_vendors(self.context))
+        return author.model_copy(update={"independent": independent})
+
+    @property
+    def _examiner(self) -> Author:
+        agent = self.first.agent
+        return Author(role=EXAMINER, agent=agent, vendor=self.context.capabilities(agent).vendor)
 
     def _undecided(self, weighed: WeighedCases) -> tuple[str, ...]:
         notes = [f"{fault.requirement}: {fault.what}" if fault.requirement else fault.what for fault in weighed.faults]

@@ -1,9 +1,10 @@
 """Replaces cases that were disclosed or disputed during the work, and seals the contract again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trued.model import (
+    BrowserCheck,
     Case,
     Check,
     Contract,
@@ -17,9 +18,9 @@ from trued.model import (
 )
 from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.seal import SealTerms, requirements_of, seal
-from trued.run.examination.examiner import Examination, ExaminerConversation
+from trued.run.examination.examiner import EarlierCases, Examination, ExaminerConversation
 from trued.run.examination.lost_cases import lost_cases
-from trued.run.examination.replies import Examined, Proposed
+from trued.run.examination.replies import Proposed
 from trued.run.examination.second_examiner import as_setup, is_known_from
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -109,7 +110,7 @@ def _conversation(
         else Proposed(requirement=name, page=check if check.kind == "browser" else None)
         for name, check in checks_by_agents
     ]
-    before = Examined(cases=tuple(proposal for proposal in proposals if proposal.cases or proposal.page))
+    before = EarlierCases.of(contract, *(proposal for proposal in proposals if proposal.cases or proposal.page))
     return ExaminerConversation(steps.apart(), bare_requirements, before=before, always_second=always_second)
 
 
@@ -137,7 +138,9 @@ async def _seal_again(
     names = {requirement.id for requirement in changed}
     new_checks = {requirement.id: requirement.checks for requirement in examination.asked.requirements}
     requirements = tuple(
-        requirement.model_copy(update={"checks": (*_users_checks(contract, requirement), *new_checks[requirement.id])})
+        requirement.model_copy(
+            update={"checks": (*_checks_that_stay(contract, requirement), *new_checks[requirement.id])}
+        )
         if requirement.id in names
         else requirement
         for requirement in contract.requirements
@@ -150,7 +153,7 @@ async def _seal_again(
         terms = replace(
             terms,
             authors={**contract.authors, **examination.authors},
-            caps={**contract.caps, **examination.caps},
+            caps=_both_caps(contract.caps, examination.caps),
             undecided=tuple(dict.fromkeys((*terms.undecided, *examination.undecided))),
             known=contract.base_facts,
         )
@@ -170,8 +173,24 @@ async def _seal_again(
     return sealed
 
 
-def _users_checks(contract: Contract, requirement: Requirement) -> tuple[Check, ...]:
-    return tuple(check for check in requirement.checks if check_hash(check) not in contract.authors)
+def _checks_that_stay(contract: Contract, requirement: Requirement) -> tuple[Check, ...]:
+    """The user's own checks, and those checks of agents that are no cases, such as a test command. Only cases are
+    replaced."""
+    return tuple(
+        check for check in requirement.checks if check_hash(check) not in contract.authors or not _is_case(check)
+    )
+
+
+def _is_case(check: Check) -> bool:
+    return isinstance(check, ExamplesCheck | BrowserCheck)
+
+
+def _both_caps(
+    before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """The reasons of both, by requirement: a new case removes no reason that only a person can settle."""
+    names = dict.fromkeys((*before, *after))
+    return {name: tuple(dict.fromkeys((*before.get(name, ()), *after.get(name, ())))) for name in names}
 
 
 def failing_signature(failing: Sequence[FailingCase]) -> tuple[tuple[str, int], ...]:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from trued.errors import AgentFailed, BadInput, ForgeFailed, Waiting
 from trued.model import Finding, Judged, Outcome, Severity, Value
 from trued.model.events.landing import PullRequestOffered, PullRequestWithheld
-from trued.proof.verdict.conclusion import is_success
+from trued.proof.verdict.conclusion import conclude
 from trued.run.run import Run
 from trued.support.hashing import digest
 
@@ -33,7 +33,10 @@ def grade_finding(judged: Judged) -> Finding:
 def succeeded(run: Run, outcome: Outcome) -> bool:
     """Whether the outcome counts as a success, by everything known now, approvals included."""
     verdict = outcome.verdict
-    return verdict is not None and is_success(run.context.with_approvals(verdict), run.settings.accept)
+    if verdict is None:
+        return False
+    approved = run.context.with_approvals(verdict)
+    return conclude(approved, run.judgement.contract(), run.settings.accept).state == "done"
 
 
 async def offer(run: Run, *, draft: bool = False) -> Offering:
