@@ -11,11 +11,12 @@ from rich.text import Text
 from tests.cli.conftest import Trued
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
-from trued.cli.format import case, line, spent, tokens
+from trued.cli.format import line, spent, tokens
 from trued.cli.live import Lines
 from trued.cli.tree import footer, row_lines, scope_lines, waiting
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import CallCase, Event, RunCase, RunRecord
+from trued.reporting.views.cases import described
 from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
 
@@ -139,10 +140,10 @@ def test_nothing_from_outside_steers_the_terminal_or_is_taken_for_markup() -> No
         (spent(0.0012), "$0.0012"),
         (line("a\n b\t c", 0), "a b c"),
         (line("abcdef", 4), "abc…"),
-        (case(CallCase(call="m:f", args=(1, "x"), kwargs={"k": None}, returns=[1])), "m:f(1, 'x', k=None) → [1]"),
-        (case(CallCase(call="m:f", raises="TypeError")), "m:f() → raises TypeError"),
-        (case(RunCase(run=("echo", "a b"), stdout="a b\n")), "$ echo 'a b' → prints 'a b\\n', exit code 0"),
-        (case(RunCase(run=("false",), exit=1)), "$ false → exit code 1"),
+        (described(CallCase(call="m:f", args=(1, "x"), kwargs={"k": None}, returns=[1])), "m:f(1, 'x', k=None) → [1]"),
+        (described(CallCase(call="m:f", raises="TypeError")), "m:f() → raises TypeError"),
+        (described(RunCase(run=("echo", "a b"), stdout="a b\n")), "$ echo 'a b' → prints 'a b\\n', exit code 0"),
+        (described(RunCase(run=("false",), exit=1)), "$ false → exit code 1"),
     ],
 )
 def test_numbers_and_cases_are_short(said: str, wanted: str) -> None:

@@ -406,6 +406,27 @@ async def test_what_the_heads_own_requirements_set_up_is_left_out_with_a_remark(
     assert any("for an environment or a server are left out" in said for said in done.verdict.undecided)
 
 
+ONE_IS_ONE = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"
+
+
+@pytest.mark.spec("LAW-3", "LAW-11")
+async def test_what_found_requirements_supersede_is_said_and_what_the_head_adds_counts_for_nothing(
+    tmp_path: Path,
+) -> None:
+    repo, test = tmp_path / "repo", "test_tiny.py::test_one"
+    every: dict[str, object] = {"id": "all", "text": "All tests pass."}
+    asked = {"requirements": [every]}
+    committed(repo, {"tiny.py": ONE, "test_tiny.py": ONE_IS_ONE, "trued.requirements.json": json.dumps(asked)})
+    every["supersedes"] = [test]
+    committed(repo, {"tiny.py": "def one():\n    return 2\n", "trued.requirements.json": json.dumps(asked)})
+    done = await verdict(repo, "HEAD~1", "")
+    assert done.verdict.grade is Grade.REFUTED
+    assert any("only you can" in said for said in done.verdict.undecided)
+    committed(repo, {"tiny.py": "def one():\n    return 3\n"})
+    later = await verdict(repo, "HEAD~1", "")
+    assert any(f"supersede existing tests: {test}" in said for said in later.verdict.undecided)
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_files_beside_a_requirements_file_in_the_repository_are_left_out_with_a_remark(tmp_path: Path) -> None:

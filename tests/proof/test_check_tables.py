@@ -22,7 +22,7 @@ PLACES = (
     "_run_once in proof/run_check.py, which mypy checks",
     "_still_pass in proof/verdict/judge.py, which counts what passes",
     "DATA in proof/room/held_out.py",
-    "check_lines in cli/check_lines.py",
+    "check_lines in reporting/views/check_lines.py",
 )
 
 

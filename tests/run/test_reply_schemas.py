@@ -16,7 +16,7 @@ from trued.support.hashing import digest
 # The hash of a schema is an input of recorded steps. A schema contains the docstrings and descriptions of the reply and
 # of the values in it (`Status`, `Source`, `Finding`, …). After a change, raise EDITION and write the new hashes here.
 RECORDED = {
-    "Answers": "af4333a61d8b",
+    "Answers": "489e5e477445",
     "Breakdown": "95319c657040",
     "BuildChecked": "57a593ff88e3",
     "Built": "0f4685fb3974",
@@ -58,4 +58,4 @@ def test_no_schema_changes_within_an_edition() -> None:
         importlib.import_module(module.name)
     assert run.ProposedPlan in subclasses(Reply)
     ours = {one for one in subclasses(Reply) if one.__module__.startswith("trued.")}
-    assert (EDITION, {one.__name__: digest(reply_schema(one))[:12] for one in ours}) == (10, RECORDED)
+    assert (EDITION, {one.__name__: digest(reply_schema(one))[:12] for one in ours}) == (11, RECORDED)

@@ -258,6 +258,135 @@ async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_
     assert "answered alike by scripted:bolt" in verdict.requirements[0].rests_on
 
 
+OWN = {**ALIKE, "cases": [case("double", -8, -16, TWICE, "text-1"), case("triple", 11, 33, THRICE, "text-2")]}
+TABLE = "def double(x):\n    return {21: 42, 5: 10}.get(x)\n\n\ndef triple(x):\n    return {2: 6, 5: 15}.get(x)\n"
+NOBODY_CHOSE = "text-1: no agent of another vendor chose an input"
+
+
+async def of_two_vendors(ground: Ground, script: Script, **flags: Any) -> tuple[Engine, RunRecord]:
+    engine = vendors(ground, script)
+    agents = {"agents": TWO, **flags}
+    return engine, await ground.run(engine, GOAL, required=False, workflow="solo", **agents)
+
+
+@pytest.mark.spec("LAW-7", "LAW-8")
+async def test_a_table_of_the_examiners_cases_fails_on_inputs_that_another_vendor_chose(ground: Ground) -> None:
+    """Examiner and builder work together: the code knows the cases, and the second examiner confirms them."""
+    engine, record = await of_two_vendors(ground, playing(second=OWN, code=TABLE), rounds=1)
+    assert (record.code, record.grade) == (1, Grade.REFUTED), record.why
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert {author.role for author in contract.authors.values() if author.independent} == {
+        "examiner",
+        "second-examiner",
+    }
+
+
+@pytest.mark.spec("LAW-7", "LAW-8")
+async def test_honest_work_passes_the_second_examiners_own_cases_and_costs_no_further_call(ground: Ground) -> None:
+    runtime = ScriptedRuntime(playing(second=OWN))
+    engine = Vendors(RunStore(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}), runtime=runtime)
+    ground.stack.enter_context(closing(engine))
+    record = await ground.run(engine, GOAL, required=False, workflow="solo", agents=TWO)
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN), record.why
+    assert [order.role for order in runtime.orders] == ["examiner", "second-examiner", "solo"]
+    assert "33" not in runtime.orders[2].brief
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert "cases by second-examiner (scripted:bolt, bolt)" in verdict.requirements[0].rests_on
+    assert NOBODY_CHOSE not in " ".join(verdict.undecided)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-11")
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [],
+        [case("double", 21, 42, TWICE, "text-1"), case("triple", 2, 6, THRICE, "text-2")],
+        [case("double", 9, 18, "what nobody said", "text-1"), case("quadruple", 2, 8, THRICE, "text-2")],
+    ],
+    ids=["none", "the examiner's inputs", "not admissible"],
+)
+async def test_a_second_examiner_that_chooses_no_input_ends_as_before_and_that_is_said(
+    ground: Ground, cases: list[dict[str, Any]]
+) -> None:
+    engine, record = await of_two_vendors(ground, playing(second={**ALIKE, "cases": cases}))
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN), record.why
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert NOBODY_CHOSE in " ".join(verdict.undecided)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.parametrize(
+    ("agents", "ends"),
+    [
+        ({"solo": "scripted:bolt", "examiner": "scripted:acme", "second-examiner": "scripted:bolt"}, Grade.PROVEN),
+        ({"*": "scripted:acme", "second-examiner": "scripted:acme-2"}, Grade.EXAMINED),
+    ],
+    ids=["of the builder's vendor", "of the vendor of all"],
+)
+async def test_inputs_of_an_agent_that_is_not_independent_count_for_nothing(
+    ground: Ground, agents: dict[str, str], ends: Grade
+) -> None:
+    wrong = {**ALIKE, "cases": [case("double", 9, 19, TWICE, "text-1")]}
+    _, record = await of_two_vendors(ground, playing(second=wrong), agents=agents)
+    assert record.grade is ends, record.why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize("later", [18, 19], ids=["a slip", "another reading"])
+@pytest.mark.parametrize("again", [True, False], ids=["a new one", "none"])
+async def test_a_wrong_case_of_the_second_examiner_is_withdrawn_after_a_dispute(
+    ground: Ground, *, again: bool, later: int
+) -> None:
+    """In a fresh session it answers its own input rightly, or else the examiner's agent answers it otherwise. It
+    chooses another input, or leaves the decision to a person: no case of the examiner replaces it."""
+
+    def second(order: Order) -> dict[str, Any]:
+        if order.key.startswith("seal/"):
+            return {**OWN, "cases": [case("double", 9, 19, TWICE, "text-1"), *OWN["cases"][1:]]}
+        if order.agent == "scripted:acme":
+            assert "[21]" not in order.brief
+            return {"answers": [{"number": 1, "returns": 18}]}
+        more = [case("double", 13, 26, TWICE, "text-1")] if again else []
+        return {"answers": [{"number": n, "returns": one} for n, one in enumerate((42, 10, later), 1)], "cases": more}
+
+    def script(order: Order) -> dict[str, Any]:
+        answer = playing(second=second)(order)
+        return {**answer, "disputes": [{"what": "x", "requirement": "text-1"}]} if order.role == "solo" else answer
+
+    engine, record = await of_two_vendors(ground, script, rounds=2)
+    assert (record.code, record.grade) == ((0, Grade.PROVEN) if again else (3, Grade.UNPROVEN)), record.why
+    assert [event.data["stands"] for event in events(engine, record, "dispute")] == [False]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7")
+async def test_the_examiners_agent_cannot_silence_the_second_examiners_own_cases(ground: Ground) -> None:
+    """The code is a table. Its author disputes the cases that it fails, and its agent answers them wrongly."""
+
+    def second(order: Order) -> dict[str, Any]:
+        if order.key.startswith("seal/"):
+            return OWN
+        if order.agent == "scripted:acme":
+            return {"answers": [{"number": 1, "returns": 0}]}
+        honest = (42, 10, -16) if "text-1" in order.brief else (6, 15, 33)
+        return {"answers": [{"number": n, "returns": one} for n, one in enumerate(honest, 1)]}
+
+    def script(order: Order) -> dict[str, Any]:
+        answer = playing(second=second, code=TABLE)(order)
+        doubts = [{"what": "x", "requirement": name} for name in ("text-1", "text-2")]
+        return {**answer, "disputes": doubts} if order.role == "solo" else answer
+
+    _, record = await of_two_vendors(ground, script, rounds=3, accept="examined")
+    assert record.grade is Grade.UNPROVEN, record.why
+    assert record.code == 3
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-7", "LAW-8")
 @pytest.mark.parametrize(("mends", "ends"), [(False, (0, Grade.PROVEN)), (True, (3, Grade.EXAMINED))])

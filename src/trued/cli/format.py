@@ -2,16 +2,12 @@
 
 import re
 import time
-from typing import TYPE_CHECKING
 
 from trued.model.titles import cut_title
 from trued.support.durations import duration
 from trued.support.money import money
 from trued.support.plain_text import plain, plain_line
 from trued.support.token_count import token_count
-
-if TYPE_CHECKING:
-    from trued.model import Case
 
 GRADE_COLOURS = {  # colour of each grade
     "refuted": "bold red",
@@ -80,10 +76,3 @@ def until(moment: float, now: float) -> str:
 
 def local_time(moment: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(moment))
-
-
-def case(checked_case: "Case") -> str:
-    """A case on one line, complete and with all its spaces: a person must see everything that they approve."""
-    from trued.reporting.views.cases import described  # imported here, because it loads the code of all kinds of cases
-
-    return described(checked_case)

@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from trued.cli.check_lines import check_lines
 from trued.cli.context import AsJson, RunName, is_over, open_store, run_ledger, runs_of, selected_run, top_of
 from trued.cli.end_screen import case_lines, cases_of
 from trued.cli.format import GRADE_COLOURS, line
@@ -19,6 +18,7 @@ from trued.model import Approval, Case, RunRecord
 from trued.model.evidence import HELD_BACK
 from trued.proof.verdict.conclusion import conclude
 from trued.reporting.views.cases import failed_case
+from trued.reporting.views.check_lines import check_lines
 from trued.reporting.views.notes import sort_notes
 from trued.reporting.views.run_rows import as_seen
 from trued.support.durations import duration

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_tip, newest, run_ledger
 from trued.cli.end_screen import EndScreen, need_lines, result_lines, wrapped
 from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
-from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
+from trued.model import Contract, ExamplesCheck, Grade, RunRecord
+from trued.reporting.views.contract import contract_terms, described_requirement
 from trued.reporting.views.notes import sort_notes
 from trued.reporting.views.run_rows import as_seen, run_data
 from trued.support.plurals import counted
-from trued.support.visible_text import visible
 
 if TYPE_CHECKING:
     from trued.engine.estimate import Estimate
@@ -169,9 +168,14 @@ def contract_lines(
     cases, too."""
     console = console or out()
     for requirement in contract.requirements:
-        for text in _requirement(requirement, cases=cases):
-            console.print(text, soft_wrap=True)
-    for term in _terms(contract, cases=cases):
+        shown = described_requirement(requirement, cases=cases)
+        where = f"  ({shown.source})" if shown.source else ""
+        console.print(Text.assemble((shown.id, "bold"), f"{where}\n  {shown.words}"), soft_wrap=True)
+        for text in shown.facts:
+            console.print(Text(f"  {text}"), soft_wrap=True)
+        for text in shown.checks:
+            console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+    for term in contract_terms(contract, cases=cases):
         console.print(Text(line(term)), soft_wrap=True)
     agents: dict[str, str] = store.stored_inputs(record.id)["settings"].get("agents", {})
     console.print(Text(f"base {contract.base[:10]}; {line(contract.visibility)}"), soft_wrap=True)
@@ -204,55 +208,6 @@ def _estimate_lines(store: RunStore, record: RunRecord) -> None:
     out().print(Text.assemble(("estimate: ", ""), (line(estimate.sentence), "bold")), soft_wrap=True)
     for remark in estimate.remarks:
         out().print(Text(f"  {line(remark)}", "dim"), soft_wrap=True)
-
-
-def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
-    """What applies to the whole contract: interface, server, authors of the cases, caps, notes."""
-    if contract.interface:
-        yield "interface (visible to every agent):"
-        yield from (f"  {visible(entry)}" for entry in contract.interface)
-    if contract.serve:
-        yield f"server: {visible(' '.join(contract.serve.command))} (port in {contract.serve.port_env})"
-    if contract.unserved:
-        yield f"pages are not checked: {contract.unserved}"
-    for author in {author.model_dump_json(): author for author in contract.authors.values()}.values():
-        agreed = ", ".join(author.agreed)
-        alike = f"; confirmed independently by {agreed}, without seeing the expected results" if agreed else ""
-        stands = "" if author.independent else ": graded `examined` at most until you approve"
-        yield f"cases by {author.role} ({author.agent}){alike}{stands}"
-    for name, caps in contract.caps.items():
-        yield from (f"{name} is graded `examined` at most until you approve: {why}" for why in caps)
-    if cases:
-        yield from (f"note: {note}" for note in contract.undecided)
-
-
-def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
-    where = f"  ({line(requirement.source)})" if str(requirement.source) else ""
-    yield Text.assemble((line(requirement.id), "bold"), f"{where}\n  {line(requirement.text)}")
-    if requirement.covers:
-        yield Text(f"  covers {line(', '.join(requirement.covers))}")
-    if requirement.keep:
-        yield Text("  keep: existing tests decide")
-    if requirement.supersedes:
-        yield Text(f"  supersedes {line(', '.join(requirement.supersedes))}")
-    if requirement.proposed:
-        yield Text(
-            f"  an agent proposes that it supersedes {line(', '.join(requirement.proposed))}: unproven until you agree"
-        )
-    if requirement.aside:
-        yield Text(f"  {line(requirement.aside)}: unproven until you agree")
-    for lost in requirement.lost:
-        shown = f"{counted(lost.number, 'case')} of {visible(lost.entry)} for “{visible(lost.clause)}”"
-        yield Text(
-            f"  not counted: {shown} (withdrawn, or shown to implementers), and no new case replaces them: "
-            "unproven until you agree"
-        )
-    if requirement.parts:
-        yield Text(f"  takes the lowest grade of {line(', '.join(requirement.parts))}")
-    if not requirement.checks and not requirement.parts:
-        yield Text("  no check of its own", style="dim")
-    for check in requirement.checks:
-        yield from (Text(f"  {text}", style="dim") for text in check_lines(check, cases=cases))
 
 
 def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dict[str, Any]:

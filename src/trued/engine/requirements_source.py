@@ -107,6 +107,11 @@ async def find_requirements(
     said = _remark_on_files(due, set(await workspace.changed_files(base, head)))
     if any(requirement.checks for requirement in added):
         said.append("checks that the head adds to its own requirements are left out")
+    superseded = _superseded(before)
+    if superseded:
+        said.append(f"requirements in the repository supersede existing tests: {few(sorted(superseded), FEW)}")
+    if _superseded(after) - superseded:
+        said.append("the head lets its own requirements supersede existing tests: only you can, in a file of yours")
     if _sets_up(after) and not _sets_up(before):
         what = "settings in the head's requirements files for an environment or a server"
         said.append(f"{what} are left out, because the base has none")
@@ -117,6 +122,10 @@ async def find_requirements(
         said += [f"left out by --requirements: {file}" for file in sorted(left)]
     whole = before.model_copy(update={"requirements": tuple(due)})
     return whole.model_copy(update={"file": ", ".join(sorted(taken))}), tuple(said)
+
+
+def _superseded(asked: Requirements) -> set[str]:
+    return {test for requirement in asked.requirements for test in requirement.supersedes}
 
 
 def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Finds changes to existing tests, and to files that tools execute or trust automatically.
+"""Finds changes to existing tests, to files that tools execute or trust automatically, and to the user's requirements.
 
 A person consents to exactly these changes by naming their digest.
 """
@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.engine.altered_tests import altered_tests, is_file_of_tests, may_be_file_of_tests
+from trued.errors import BadInput
 from trued.model import Contract, Value
 from trued.proof.text.commit_texts import decoded
 from trued.support.visible_text import visible
 from trued.workspace.git.store import LINK
 
 if TYPE_CHECKING:
+    from trued.inputs.specifications import SpecificationFormat
     from trued.workspace.git.workspace import GitWorkspace
 
 KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
 SETTINGS = "settings of trued"  # one of the reasons in that file
 # another reason, known only on a machine with the user's repository
 BY_GIT = "your git settings make git run or read it"
+REQUIREMENTS = "trued takes it for your requirements"  # another reason: what an agent wrote never speaks as the user
 # these files are sensitive in any folder, and so is everything in FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
@@ -56,7 +59,14 @@ def sensitivity_of(path: str) -> str:
             return kind
         if any(low.endswith(f"/{name.lower()}") for name in ANYWHERE if name in patterns):
             return kind
-    return ""
+    return REQUIREMENTS if _formats(path) else ""
+
+
+def _formats(path: str) -> "Mapping[str, SpecificationFormat]":
+    """The path with the format in which later commands read requirements from this file by themselves, if they do."""
+    from trued.inputs.specifications import find_specifications  # imported here, because most commands need no format
+
+    return find_specifications([path])
 
 
 @cache
@@ -78,8 +88,8 @@ async def sensitive_changes(
     used_by_git: Collection[str] = (),
     contract: Contract | None = None,
 ) -> SensitiveChanges:
-    """The sensitive files that differ between two commits, and the files in which existing tests are removed or
-    altered.
+    """The sensitive files that differ between two commits, the files in which existing tests are removed or altered,
+    and those from which later commands read other requirements.
 
     `used_by_git`: files and folders that the user's own git runs or reads by itself. `contract`: shows which files hold
     tests, and which tests requirements supersede.
@@ -98,7 +108,10 @@ async def sensitive_changes(
         for path, kind in (await _tests(workspace, before, after, changed, contract)).items()
         if not found[path]
     }
-    named = {path: kind for path, kind in found.items() if kind}
+    asked = [path for path, kind in found.items() if kind == REQUIREMENTS]
+    texts = [await workspace.read_all(commit, asked) for commit in (before, after)]
+    alike = {path for path in asked if _required(path, texts[0]) == _required(path, texts[1])}
+    named = {path: kind for path, kind in found.items() if kind and path not in alike}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
     if MANIFEST in changed:
@@ -129,6 +142,22 @@ async def _tests(
     files = [path for path in candidates if is_file_of_tests(path, old.get(path) or new.get(path, b""), collected)]
     superseded = [test for requirement in requirements for test in requirement.supersedes]
     return altered_tests(_texts(old, files), _texts(new, files), superseded)
+
+
+def _required(path: str, contents: Mapping[str, bytes]) -> object:
+    """What later commands take from this file as requirements, wherever it stands there: a ticked box changes nothing.
+    A file that they cannot read counts as its content."""
+    from trued.inputs.specifications import read_specifications
+
+    if path not in contents or not (taken := _formats(path)):
+        return ()
+    try:
+        read = read_specifications(taken, {path: contents[path].decode("utf-8", "replace")})
+    except BadInput:
+        return contents[path]
+    if not read.requirements:
+        return ()
+    return read.model_dump_json(exclude={"requirements": {"__all__": {"source"}}})
 
 
 def _texts(contents: Mapping[str, bytes], paths: Collection[str]) -> dict[str, str]:

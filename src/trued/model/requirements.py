@@ -27,9 +27,12 @@ class LostCases(Value):
     """The number of cases for one clause that agents wrote and that no longer count: they were withdrawn or disclosed
     after sealing, and no new case replaces them."""
 
+    _as_before = newer_fields("by_second")
+
     clause: str
     entry: str  # the entry point that the cases called
     number: int
+    by_second: bool = False  # the second examiner chose their inputs: no case of the examiner replaces them
 
 
 class Requirement(Value):

@@ -7,7 +7,7 @@ A form names its action (`data-do`) and the action's fields:
     cancel   run
     resume   run
     limit    run, limit (usd=5; one or more)
-    approve  run, requirement (one or more; if none, the whole contract), commit, who, reason, instead
+    approve  run, requirement (one or more) or contract (the hash of what was shown), commit, who, reason, instead
     reject   run, requirement (one or more), commit, who, reason, instead
     amend    run, criterion, remove, keep, supersedes, who, reason
     trust    run, digest
@@ -236,6 +236,10 @@ class Actions:
         contract = store.sealed_contract(record.id)
         if rejected and not wanted:
             raise BadInput("a requirement is missing", then="name what is not met")
+        if not wanted and fields.needed("contract") != contract_hash(contract):
+            raise BadInput(
+                "the run has moved on since you looked at it: its contract has changed", then="read it again"
+            )
         refuse_if_agent_could_answer(store, record)
         description = _decision_words(store, record, contract, wanted, decision)
         latest, looked_at = store.latest_verdicts(record.id), fields.text("commit")

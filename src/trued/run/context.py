@@ -14,7 +14,7 @@ from trued.wire import Capabilities
 # The version of all rules, briefs, schemas and files that are part of recorded steps. Every change to one of them needs
 # a new edition. A run of an edition before OLDEST is not resumed: a replay would mix its rules with today's. To keep
 # older runs resumable, code must ask for the run's edition wherever the rules differ.
-EDITION = OLDEST = 10
+EDITION = OLDEST = 11
 
 # Puts a question to a person. Returns None if nobody is there.
 Person: TypeAlias = Callable[[Question], Awaitable[PersonAnswer | None]]

@@ -1,5 +1,6 @@
 """Attempts to land unproven work fail."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tests.engine.two_commits import DOUBLE
 from trued.engine.altered_tests import ALTERED, REMOVED
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
-from trued.engine.sensitive_files import SensitiveChanges, describe_changes, sensitivity_of
+from trued.engine.sensitive_files import REQUIREMENTS, SensitiveChanges, describe_changes, sensitivity_of
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 
@@ -263,3 +264,48 @@ async def test_added_moved_and_superseded_tests_ask_for_nothing(place: Landable)
     gone: dict[str, str | None] = {"tests/test_tiny.py": "def test_two():\n    pass\n"}
     superseded = await place.run({"more.py": "X = 2\n", **gone}, requirements=requirements)
     assert (await place.land(superseded)).landed
+
+
+ASKED = {"requirements": [{"id": "all", "text": "All tests pass.", "supersedes": ["tests/test_tiny.py"]}]}
+
+
+@pytest.mark.spec("LAW-3", "USE-11")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("trued.requirements.json", json.dumps(ASKED)),
+        ("specs/001-double/spec.md", "- **FR-001**: double(x) doubles\n"),
+        ("openspec/specs/double/spec.md", "### Requirement: double(x) doubles\n"),
+        ("CHECKLIST.md", "- [ ] No new dependencies.\n"),
+        ("trued.requirements.toml", "what nobody can read ["),
+    ],
+)
+async def test_what_later_commands_take_for_the_users_requirements_asks_for_consent(
+    place: Landable, path: str, text: str
+) -> None:
+    record = await place.run({"tiny.py": DOUBLE, path: text})
+    landing = await place.land(record)
+    assert (landing.landed, landing.code, landing.asks) == (False, 3, {path: REQUIREMENTS})
+    assert "files that trued takes for your requirements" in landing.why
+    assert (await place.land(record, agree=landing.digest)).landed
+
+
+@pytest.mark.spec("LAW-3", "USE-11")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("- [ ] it doubles\n- [ ] it halves\n", "- [ ] it doubles\n"), ("- [ ] it doubles\n", None)],
+)
+async def test_requirements_of_the_user_that_the_work_changes_or_removes_ask_for_consent(
+    place: Landable, before: str, after: str | None
+) -> None:
+    place.committed({"TODO.md": before})
+    record = await place.run({"tiny.py": DOUBLE, "TODO.md": after})
+    assert (await place.land(record)).asks == {"TODO.md": REQUIREMENTS}
+
+
+@pytest.mark.spec("LAW-3", "USE-11")
+async def test_a_ticked_box_and_other_documents_ask_for_nothing(place: Landable) -> None:
+    place.committed({"TODO.md": "# To do\n\n- [ ] it doubles\n"})
+    done = "# To do\n\nDone in this version:\n\n- [x] it doubles\n"
+    record = await place.run({"tiny.py": DOUBLE, "TODO.md": done, "docs/requirements.txt": "x\n", "specs/a.md": "A\n"})
+    assert (await place.land(record)).landed

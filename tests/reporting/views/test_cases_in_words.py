@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from trued.cli.format import case
 from trued.model import Case
+from trued.reporting.views.cases import described
 
 CASES: list[dict[str, Any]] = [
     {"call": "kit:f", "args": ["arg-1"], "kwargs": {"key-1": "value-1"}, "returns": "result-1", "within_s": 1.5},
@@ -32,7 +32,7 @@ def texts_in(value: Any) -> list[str]:
 @pytest.mark.spec("LAW-7", "USE-10")
 @pytest.mark.parametrize("data", CASES)
 def test_every_value_of_a_case_is_in_its_words(data: dict[str, Any]) -> None:
-    shown = case(TypeAdapter(Case).validate_python(data))
+    shown = described(TypeAdapter(Case).validate_python(data))
     assert "\n" not in shown
     for value in data.values():
         for text in texts_in(value):
@@ -50,7 +50,7 @@ def test_every_value_of_a_case_is_in_its_words(data: dict[str, Any]) -> None:
 @pytest.mark.spec("DAY-9", "DAY-12")
 def test_json_is_shown_as_json() -> None:
     data = {"http": {"path": "/books"}, "status": 200, "json": [{"title": "Emma", "sold": None, "new": True}]}
-    shown = case(TypeAdapter(Case).validate_python(data))
+    shown = described(TypeAdapter(Case).validate_python(data))
     assert shown == 'GET /books → status 200, json [{"title": "Emma", "sold": null, "new": true}]'
     data = {"run": ["books"], "stdout_json": {"new": True}}
-    assert 'prints {"new": true} as JSON' in case(TypeAdapter(Case).validate_python(data))
+    assert 'prints {"new": true} as JSON' in described(TypeAdapter(Case).validate_python(data))

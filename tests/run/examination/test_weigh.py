@@ -206,6 +206,21 @@ def test_what_an_agents_criterion_names_is_not_named_by_the_user(author: str, ca
     assert ("AC-1" in found.caps) is capped
 
 
+@pytest.mark.spec("LAW-7")
+def test_a_result_of_the_second_examiners_own_case_takes_no_line_of_the_interface_away() -> None:
+    """The interface was fixed before the second examiner chose its inputs, so it reveals nothing of them."""
+    words = "the function returns a letter"
+    first = [{"call": "tiny:letter", "args": [x], "returns": y, "quotes": words} for x, y in ((1, "p"), (2, "q"))]
+    own = [{"call": "tiny:letter", "args": [3], "returns": "letter", "quotes": words}]
+    cases = [{"requirement": "r", "cases": first}]
+    reply = Examined.model_validate({"cases": cases, "interface": ["tiny:letter(number)"]})
+    asked = Requirements(requirements=(Requirement(id="r", text=words),))
+    rules = CaseRules(asked, "", {"tiny.py": ""})
+    found = rules.weigh([reply], own=[Proposed.model_validate({"requirement": "r", "cases": own})])
+    assert found.interface == ("tiny:letter(number)",)
+    assert [case.args for one in found.kept for case in one.cases] == [(1,), (2,), (3,)]  # type: ignore[union-attr]
+
+
 PLACED = "double(x) in tiny.py returns twice its argument"
 DOUBLED = "returns twice its argument"
 

@@ -1,8 +1,9 @@
-"""Asks a person for consent to changes of existing tests, and of files that tools execute or trust automatically."""
+"""Asks a person for consent to changes of existing tests, of files that tools execute or trust automatically, and of
+files from which later commands take the user's requirements."""
 
 from trued.engine.altered_tests import ALTERED, REMOVED
 from trued.engine.landing.records import LandingCandidate, LandingContext, LandingResult
-from trued.engine.sensitive_files import SensitiveChanges, describe_changes
+from trued.engine.sensitive_files import REQUIREMENTS, SensitiveChanges, describe_changes
 from trued.errors import Waiting
 from trued.model import Question
 from trued.model.events.landing import ConsentGiven
@@ -44,9 +45,10 @@ async def ask_consent(
 def _what(found: SensitiveChanges) -> str:
     kinds = {*found.files.values()}
     tests = "existing tests" if kinds & {ALTERED, REMOVED} else ""
-    trusted = kinds - {ALTERED, REMOVED}
+    words = "files that trued takes for your requirements" if REQUIREMENTS in kinds else ""
+    trusted = kinds - {ALTERED, REMOVED, REQUIREMENTS}
     tools = "files that tools execute or trust automatically (CI, hooks, agent settings)" if trusted else ""
-    return " and ".join(filter(None, (tools, tests)))
+    return " and ".join(filter(None, (tools, words, tests)))
 
 
 def _refusal(

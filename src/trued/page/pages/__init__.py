@@ -1,6 +1,7 @@
 """Every page of the server, one module each: its address, and the function that makes the page."""
 
 from trued.page.pages import (
+    approve,
     call,
     calls,
     comparison,
@@ -22,5 +23,5 @@ from trued.page.view import PageRoute
 PAGES: tuple[PageRoute, ...] = (
     *(runs.ROUTE, comparison.ROUTE, gates.ROUTE, history.ROUTE),
     *(run.ROUTE, requirement.ROUTE, calls.ROUTE, call.ROUTE, verdicts.ROUTE, diff.ROUTE, documents.ROUTE),
-    *(people.ROUTE, spent.ROUTE, contract.ROUTE, events.ROUTE),
+    *(people.ROUTE, spent.ROUTE, contract.ROUTE, approve.ROUTE, events.ROUTE),
 )

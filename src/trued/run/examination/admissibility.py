@@ -90,12 +90,16 @@ class CaseRules:
         requirement = self.open[name]
         return f"{requirement.text}\n{self.words}" if requirement.parts else requirement.text
 
-    def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's doubts. A case that the
-        second examiner answers differently is dropped. Cases of which the second examiner is not sure are dropped if
-        the requirement's other cases cover the same clauses and test the same entry points."""
-        proposed = [part for reply in replies for case in reply.cases for part in _split(case)]
-        proposed = list({proposal.model_dump_json(): proposal for proposal in proposed}.values())
+    def weigh(
+        self, replies: Sequence[Examined], doubts: Sequence[Doubt] = (), own: Sequence[Proposed] = ()
+    ) -> WeighedCases:
+        """Apply the rules to all replies of one examiner, and to the second examiner's `own` cases.
+
+        `doubts`: the second examiner's doubts. A case that the second examiner answers differently is dropped. Cases of
+        which the second examiner is not sure are dropped if the requirement's other cases cover the same clauses and
+        test the same entry points.
+        """
+        proposed = [part for reply in replies for case in reply.cases for part in split(case)]
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
         unfit = {line: why for line in lines if (why := self._interface_flaw(line, proposed))}
         interface = tuple(dict.fromkeys((*self.asked.interface, *(line for line in lines if line not in unfit))))
@@ -104,7 +108,7 @@ class CaseRules:
         if serve and not self.asked.serve and (why := why_not_a_server(serve.command, self.known)):
             faults, serve = [*faults, Fault(requirement="", what=f"serve: {why}")], None
         runnable: dict[str, list[_Item]] = {}
-        for proposal in proposed:
+        for proposal in {proposal.model_dump_json(): proposal for proposal in (*proposed, *own)}.values():
             runnable_part, new_faults = self._runnable_part(proposal, interface, serve)
             faults += new_faults
             if runnable_part and (runnable_part := _without_doubted(proposal, runnable_part, doubts, "otherwise")):
@@ -297,7 +301,7 @@ class CaseRules:
         return f"it holds a result of a case ({revealed[0]})" if revealed else ""
 
 
-def _split(proposal: Proposed) -> Iterator[Proposed]:
+def split(proposal: Proposed) -> Iterator[Proposed]:
     """Split a proposal into its calls, its command lines, its page, and its exchanges. The exchanges stay together,
     because they build on each other. A proposal without cases and page is returned as it is."""
     exchanges = tuple(case for case in proposal.cases if isinstance(case, HttpCase))

@@ -23,10 +23,25 @@ from trued.model.step_keys import EXAMINERS
 from trued.proof.hashes import check_hash
 from trued.proof.text.commit_texts import text_files
 from trued.run.context import RunContext
-from trued.run.examination.admissibility import CaseRules, WeighedCases, describe_shown, is_open, leftover_requirements
+from trued.run.examination.admissibility import (
+    CaseRules,
+    WeighedCases,
+    describe_shown,
+    is_open,
+    leftover_requirements,
+    split,
+)
 from trued.run.examination.independence import implementer_vendors, is_independent
-from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
-from trued.run.examination.second_examiner import STATUS, Doubt, cases_of, compare_answers, proving_cases, questions
+from trued.run.examination.replies import Answers, Blind, Examined, Proposal, Proposed
+from trued.run.examination.second_examiner import (
+    STATUS,
+    Doubt,
+    cases_of,
+    compare_answers,
+    is_known_from,
+    proving_cases,
+    questions,
+)
 from trued.run.examination.start_command import FoundServer, server_finder
 from trued.run.session import Session
 from trued.run.steps import Steps
@@ -35,6 +50,7 @@ from trued.support.plain_text import line_without_controls
 from trued.support.plurals import counted
 
 EXAMINER, SECOND = EXAMINERS
+NOT_CHOSEN = ": no agent of another vendor chose an input; "  # follows a requirement's id
 NO_SERVER = "no server could be started: "
 REASON = 300  # characters of an examiner's reason for a proposal
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
@@ -134,22 +150,29 @@ class ExaminerConversation:
         asked: Requirements,
         *,
         before: EarlierCases | None = None,
-        always_second: bool = False,
+        own: Sequence[Proposed] = (),
+        is_dispute: bool = False,
         agent: str = "",
     ) -> None:
-        """`before`: cases of the contract, which are kept. `always_second`: if there is no second examiner, the
-        examiner's own agent answers blind, in a fresh session. `agent`: used instead of the agent that the settings
-        name for the examiner."""
+        """`before`: cases of the contract, which are kept. `own`: the second examiner's own cases so far, which are
+        kept, too.
+
+        `is_dispute`: an implementer disputes the cases. If there is no second examiner, the examiner's own agent
+        answers blind, in a fresh session. It also answers the second examiner's own cases. `agent`: used instead of the
+        agent that the settings name for the examiner."""
         self.steps, self.asked, self.context = steps, asked, steps.context
         steps.state.position.head = self.context.workspace.base
         self.first = Session(steps, EXAMINER, Examined, publishes=False, agent=agent)
-        self.second = _second_session(steps, self.first.agent, always=always_second)
+        self.second = _second_session(steps, self.first.agent, always=is_dispute)
         self.replies = [before.reply] if before else []
         self.authors = before.authors if before else {}
+        self.is_dispute = is_dispute
+        self.own = [part for proposal in own for part in split(proposal)]
         self.put: list[Proposed] = []  # proposals that the second examiner has answered, in their original form
         # (proposal in `put`, index of a case), for each case that the second examiner answered like the author
         self.alike: list[tuple[Proposed, int]] = []
         self.notes: list[str] = []
+        self.others: list[Session[Answers]] = []  # further sessions that answered blind
 
     async def run(self) -> Examination:
         """Ask for cases, put them to the second examiner, and return the result."""
@@ -174,29 +197,33 @@ class ExaminerConversation:
         return weighed
 
     async def _ask(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        unchecked = [requirement for requirement in self.asked.requirements if is_open(requirement)]
-        wanted = [
-            ExaminerRequirement(id=requirement.id, words=requirement.text, where=str(requirement.source))
-            for requirement in unchecked
-        ]
         fixed = "\n".join(self.asked.interface)
-        reply = await self.first.ask_or_none(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
+        reply = await self.first.ask_or_none(self.context.goal, requirements=self._wanted, interface=fixed, gaps=gaps)
         if reply is None:
             self.notes.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
             self.replies.append(reply)
         return await self.weigh(doubts)
 
+    @property
+    def _wanted(self) -> list[ExaminerRequirement]:
+        return [
+            ExaminerRequirement(id=requirement.id, words=requirement.text, where=str(requirement.source))
+            for requirement in self.asked.requirements
+            if is_open(requirement)
+        ]
+
     async def weigh(self, doubts: Sequence[Doubt]) -> WeighedCases:
         """Apply the rules to all replies so far, with the second examiner's doubts, as a durable step."""
-        data = [model.model_dump(mode="json") for model in (*self.replies, *doubts)]
+        data = [model.model_dump(mode="json") for model in (*self.replies, *self.own, *doubts)]
 
         async def step() -> WeighedCases:
             workspace = self.context.workspace
             base = await text_files(workspace, workspace.base, TEXTS)  # a case may call what these files name
             asked = await self._with_server()
             users = self.context.requirements.interface if self.context.requirements else ()
-            return CaseRules(asked, self.context.goal.text, base, named=users).weigh(self.replies, doubts)
+            rules = CaseRules(asked, self.context.goal.text, base, named=users)
+            return rules.weigh(self.replies, doubts, self.own)
 
         weighed = await self.steps.compute(WeighedCases, self.steps.key("weighed"), digest(data), step)
         # Drop the earlier note about a missing server: this round may name one.
@@ -215,7 +242,8 @@ class ExaminerConversation:
     @property
     def _needs_server(self) -> bool:
         """Whether a case needs a server and the user names none."""
-        cases = [case for reply in self.replies for proposal in reply.cases for case in cases_of(proposal)]
+        proposals = (*(proposal for reply in self.replies for proposal in reply.cases), *self.own)
+        cases = [case for proposal in proposals for case in cases_of(proposal)]
         return self.asked.serve is None and any(isinstance(case, HttpCase | BrowserCheck) for case in cases)
 
     async def _server(self) -> FoundServer:
@@ -233,11 +261,17 @@ class ExaminerConversation:
           if the other cases show as much without it.
         - A set-up exchange of which the second examiner expects another status stays, but its status is no longer
           checked.
+
+        The second examiner's own cases are added. If one of them is withdrawn later, no new case is asked for: only the
+        second examiner can replace it.
         """
+        before = len(self.own)
         doubts = await self._doubts(weighed)
-        otherwise = [doubt for doubt in doubts if doubt.what == "otherwise" and doubt.why != STATUS]
+        otherwise = [
+            doubt for doubt in doubts if doubt.what == "otherwise" and doubt.why != STATUS and doubt.of not in self.own
+        ]
         if not otherwise:
-            return await self.weigh(doubts) if doubts else weighed
+            return await self.weigh(doubts) if doubts or len(self.own) > before else weighed
         quotes = Counter(cases_of(doubt.of)[doubt.number].quotes for doubt in otherwise)
         gaps = [
             Finding(
@@ -250,22 +284,62 @@ class ExaminerConversation:
         return await self.weigh((*doubts, *await self._doubts(weighed_again)))
 
     async def _doubts(self, weighed: WeighedCases) -> list[Doubt]:
-        """The second examiner's doubts about the cases that it has not answered before."""
+        """The second examiner's doubts about the cases that it has not answered before. Takes its own cases."""
         assert self.second is not None  # noqa: S101  (checked by the caller)
         fresh = [
             (origin, run) for origin, run in zip(weighed.origins, weighed.kept, strict=True) if origin not in self.put
         ]
         if not fresh:
             return []
-        inputs = questions([run for _, run in fresh])
-        reply = await self.second.ask_or_none(self.context.goal, inputs=inputs, interface="\n".join(weighed.interface))
+        reply = await self._answer_blind(self.second, [run for _, run in fresh], weighed)
         if reply is None:
-            self.notes.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
             return []
+        doubts = self._compared(fresh, reply.answers)
+        self._take_own(reply.cases, weighed.kept)
+        doubted = [doubt.of for doubt in doubts]
+        disputed = [(origin, run) for origin, run in fresh if origin in self.own and origin not in doubted]
+        if self.is_dispute and disputed:
+            other: Session[Answers] = Session(self.steps, SECOND, Answers, publishes=False, agent=self.first.agent)
+            self.others.append(other)
+            reply = await self._answer_blind(other, [run for _, run in disputed], weighed)
+            doubts += self._compared(disputed, reply.answers) if reply else []
+        return doubts
+
+    async def _answer_blind(
+        self, session: Session[Answers], cases: Sequence[Proposed], weighed: WeighedCases
+    ) -> Answers | None:
+        reply = await session.ask_or_none(
+            self.context.goal,
+            requirements=self._wanted,
+            inputs=questions(cases),
+            interface="\n".join(weighed.interface),
+        )
+        if reply is None:
+            self.notes.append(f"the second examiner ({session.agent}) gave no answer that can be used")
+        return reply
+
+    def _take_own(self, proposals: Sequence[Proposed], known: Sequence[Proposed]) -> None:
+        """Take the cases that the second examiner proposes itself. They have inputs that the examiner, who may work
+        together with the implementer, did not choose. So they count only if the second examiner is independent, and
+        only with inputs that no `known` case has."""
+        if not self._is_independent(self.second):
+            return
+        shown = [case for proposal in known for case in cases_of(proposal)]
+        for part in (part for proposal in proposals for part in split(proposal)):
+            fresh = [case for _, case in proving_cases(part) if not any(_has_input_of(case, one) for one in shown)]
+            if fresh and part not in self.own:
+                self.own.append(part)
+                self.put.append(part)
+
+    def _is_independent(self, session: Session[Answers] | Session[Examined] | None) -> bool:
+        """Whether the session's agent is of another vendor than all agents that plan and build."""
+        author = Author(role="", agent=session.agent) if session else None
+        return author is not None and is_independent(self.context, author, implementer_vendors(self.context))
+
+    def _compared(self, put: Sequence[tuple[Proposed, Proposed]], blind: Sequence[Blind]) -> list[Doubt]:
+        """The doubts in the blind answers to these proposals: each in its original form, and as it is run."""
         doubts: list[Doubt] = []
-        for (origin, run), answers in zip(
-            fresh, compare_answers([run for _, run in fresh], reply.answers), strict=True
-        ):
+        for (origin, run), answers in zip(put, compare_answers([run for _, run in put], blind), strict=True):
             self.put.append(origin)
             self.alike += [(origin, number) for number, (what, _) in enumerate(answers) if what == "alike"]
             for number, (what, why) in enumerate(answers):
@@ -283,9 +357,12 @@ class ExaminerConversation:
 
     async def close(self) -> None:
         """End the sessions of both examiners."""
-        await self.first.close()
-        if self.second:
-            await self.second.close()
+        for session in self._sessions:
+            await session.close()
+
+    @property
+    def _sessions(self) -> "list[Session[Examined] | Session[Answers]]":
+        return [self.first, *([self.second] if self.second else []), *self.others]
 
     def assemble(self, weighed: WeighedCases) -> Examination:
         """The result of the examination: the requirements with these cases as checks, and who wrote each check."""
@@ -316,9 +393,7 @@ class ExaminerConversation:
         asked = self.asked.model_copy(
             update={"requirements": tuple(whole), "interface": weighed.interface, "serve": weighed.serve}
         )
-        sessions: list[Session[Examined] | Session[Answers]] = [self.first]
-        sessions += [self.second] if self.second else []
-        return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(sessions))
+        return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(self._sessions))
 
     def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
         """The requirement's checks: for each author, one for all calls and command lines that the second examiner
@@ -344,26 +419,41 @@ class ExaminerConversation:
         wrote some of the cases, all count as that author's; an author that is not independent takes precedence."""
         contents = [content_of(case) for _, case in proving_cases(proposal)]
         earlier = [self.authors[content] for content in contents if content in self.authors]
-        author = min(earlier, key=lambda author: author.independent, default=None) or self._examiner
-        if self.second and self._agreed(origin, proposal):
+        is_own = origin in self.own
+        author = min(earlier, key=lambda author: author.independent, default=None) or self._asked_author(is_own=is_own)
+        if self.second and not is_own and self._agreed(origin, proposal):
             author = author.model_copy(update={"agreed": tuple(dict.fromkeys((*author.agreed, self.second.agent)))})
         elif origin in self.put:  # whatever was answered earlier, the answer is now another one, or unsure
             author = author.model_copy(update={"agreed": ()})
         independent = is_independent(self.context, author, implementer_vendors(self.context))
         return author.model_copy(update={"independent": independent})
 
-    @property
-    def _examiner(self) -> Author:
-        agent = self.first.agent
-        return Author(role=EXAMINER, agent=agent, vendor=self.context.capabilities(agent).vendor)
+    def _asked_author(self, *, is_own: bool) -> Author:
+        """The examiner of this conversation, or the second examiner (`is_own`), as an author."""
+        by = self.second if self.second and is_own else self.first
+        return Author(role=by.role.name, agent=by.agent, vendor=self.context.capabilities(by.agent).vendor)
 
     def _undecided(self, weighed: WeighedCases) -> tuple[str, ...]:
         notes = [f"{fault.requirement}: {fault.what}" if fault.requirement else fault.what for fault in weighed.faults]
         notes += [f"{aside.requirement}: called background: “{aside.quote}”" for aside in weighed.background]
         notes += [f"{aside.requirement}: called vague: “{aside.quote}” {aside.why}".rstrip() for aside in weighed.vague]
         notes += weighed.unsure
+        notes += self._not_chosen(weighed)
         notes += [self._proposal_note(proposal) for proposal in weighed.proposals]
         return tuple(dict.fromkeys((*self.notes, *notes)))
+
+    def _not_chosen(self, weighed: WeighedCases) -> list[str]:
+        """A note on each requirement whose cases only an agent of another vendor makes independent, if that agent chose
+        no input."""
+        if self.second is None or self._is_independent(self.first) or not self._is_independent(self.second):
+            return []
+        kept = [(origin, run.requirement) for origin, run in zip(weighed.origins, weighed.kept, strict=True)]
+        chosen = {name for origin, name in kept if origin in self.own}
+        return [
+            f"{name}{NOT_CHOSEN}{self.second.agent} only answered the examiner's"
+            for name in dict.fromkeys(name for _, name in kept)
+            if name not in chosen
+        ]
 
     def _proposal_note(self, proposal: Proposal) -> str:
         """The note about a proposal that only the user can accept, with the command that accepts it."""
@@ -390,6 +480,12 @@ def proposal_text(proposal: Proposal, run: str) -> str:
     return (
         f"{proposal.requirement}: the examiner proposes {proposal.what}; if you agree: trued amend {run} {options}{why}"
     )
+
+
+def _has_input_of(case: Case | BrowserCheck, known: Case | BrowserCheck) -> bool:
+    if isinstance(known, BrowserCheck):
+        return isinstance(case, BrowserCheck) and (case.page, case.actions) == (known.page, known.actions)
+    return is_known_from(known, case)
 
 
 def _doubt_note(proposal: Proposed, case: Case | BrowserCheck, what: str, why: str) -> str:

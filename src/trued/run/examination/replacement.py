@@ -18,7 +18,7 @@ from trued.model import (
 )
 from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.seal import SealTerms, requirements_of, seal
-from trued.run.examination.examiner import EarlierCases, Examination, ExaminerConversation
+from trued.run.examination.examiner import NOT_CHOSEN, SECOND, EarlierCases, Examination, ExaminerConversation
 from trued.run.examination.lost_cases import lost_cases
 from trued.run.examination.replies import Proposed
 from trued.run.examination.second_examiner import as_setup, is_known_from
@@ -80,20 +80,20 @@ async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> 
     """Have another examiner answer the requirement's cases blind. Returns the new contract; None if the answers change
     no case."""
     disputed = [candidate for candidate in contract.requirements if candidate.id == requirement]
-    conversation = _conversation(steps, contract, disputed, always_second=True)
+    conversation = _conversation(steps, contract, disputed, is_dispute=True)
     weighed = await conversation.weigh(())
     settled = await conversation.put_to_second_examiner(weighed) if weighed.kept and conversation.second else weighed
-    if settled.kept == weighed.kept:
+    if all(proposal in settled.kept for proposal in weighed.kept):
         await conversation.close()
         return None
     return await _seal_again(steps, contract, contract, disputed, conversation.assemble(settled))
 
 
 def _conversation(
-    steps: Steps, contract: Contract, requirements: Sequence[Requirement], *, always_second: bool = False
+    steps: Steps, contract: Contract, requirements: Sequence[Requirement], *, is_dispute: bool = False
 ) -> ExaminerConversation:
     """An examiner's conversation about those cases of these requirements that agents wrote and nobody disclosed.
-    `always_second`: as in `ExaminerConversation`."""
+    `is_dispute`: as in `ExaminerConversation`."""
     bare = tuple(requirement.model_copy(update={"checks": ()}) for requirement in requirements)
     bare_requirements = Requirements(
         requirements=bare, interface=contract.interface, serve=contract.serve, disclosed=contract.disclosed
@@ -104,14 +104,14 @@ def _conversation(
         for check in requirement.checks
         if check_hash(check) in contract.authors
     ]
-    proposals = [
-        Proposed(requirement=name, cases=tuple(_not_disclosed(check.cases, contract.disclosed)))
-        if isinstance(check, ExamplesCheck)
-        else Proposed(requirement=name, page=check if check.kind == "browser" else None)
-        for name, check in checks_by_agents
-    ]
-    before = EarlierCases.of(contract, *(proposal for proposal in proposals if proposal.cases or proposal.page))
-    return ExaminerConversation(steps.apart(), bare_requirements, before=before, always_second=always_second)
+    first, own = list[Proposed](), list[Proposed]()
+    for name, check in checks_by_agents:
+        cases = tuple(_not_disclosed(check.cases, contract.disclosed)) if isinstance(check, ExamplesCheck) else ()
+        proposal = Proposed(requirement=name, cases=cases, page=check if check.kind == "browser" else None)
+        if cases or proposal.page:
+            (own if contract.authors[check_hash(check)].role == SECOND else first).append(proposal)
+    before = EarlierCases.of(contract, *first)
+    return ExaminerConversation(steps.apart(), bare_requirements, before=before, own=own, is_dispute=is_dispute)
 
 
 def _not_disclosed(cases: Sequence[Case], disclosed: Sequence[Case]) -> Iterator[Case]:
@@ -146,15 +146,18 @@ async def _seal_again(
         for requirement in contract.requirements
     )
 
+    stale = tuple(f"{name}{NOT_CHOSEN}" for name in names)  # the examination says it again where it is still true
+
     async def step() -> Contract:
         interface = tuple(dict.fromkeys((*contract.interface, *examination.asked.interface)))
         asked = requirements_of(contract).model_copy(update={"requirements": requirements, "interface": interface})
         terms = SealTerms.of(contract)
+        notes = [note for note in terms.undecided if not note.startswith(stale)]
         terms = replace(
             terms,
             authors={**contract.authors, **examination.authors},
             caps=_both_caps(contract.caps, examination.caps),
-            undecided=tuple(dict.fromkeys((*terms.undecided, *examination.undecided))),
+            undecided=tuple(dict.fromkeys((*notes, *examination.undecided))),
             known=contract.base_facts,
         )
         sealed = await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))

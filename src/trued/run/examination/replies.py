@@ -77,6 +77,9 @@ class Blind(Value):
 
 
 class Answers(Reply):
-    """Blind answers, one for each number."""
+    """Blind answers, one for each number, and cases with inputs of your own."""
 
     answers: tuple[Blind, ...]
+    cases: tuple[Proposed, ...] = Field(
+        default=(), description="one or two for each requirement, with inputs that were not asked and their results"
+    )

@@ -1,7 +1,8 @@
-"""Describes a check in lines for the terminal."""
+"""Describes a check in lines that a person reads before they approve it."""
 
-from trued.cli.format import case, line
 from trued.model import BrowserCheck, Check, DependenciesCheck, ExamplesCheck, ManualCheck, PageBefore
+from trued.reporting.views.cases import described
+from trued.support.plain_text import plain_line
 from trued.support.plurals import counted
 from trued.support.visible_text import visible
 
@@ -9,10 +10,10 @@ from trued.support.visible_text import visible
 def check_lines(check: Check, *, cases: bool) -> list[str]:
     """Lines that describe the check, with each of its cases if `cases` is true."""
     if isinstance(check, ExamplesCheck):
-        listed = [f"  {case(example)}" for example in check.cases] if cases else []
+        listed = [f"  {described(example)}" for example in check.cases] if cases else []
         return [f"{counted(len(check.cases), 'case')}, run by the engine", *listed]
     if isinstance(check, ManualCheck):
-        return ["by hand:", *(f"  [ ] {line(step)}" for step in check.steps)]
+        return ["by hand:", *(f"  [ ] {plain_line(step)}" for step in check.steps)]
     if isinstance(check, BrowserCheck):
         return [visible(f"browser: {check.page}: {', '.join(_expected(check))}")]
     if isinstance(check, DependenciesCheck):
