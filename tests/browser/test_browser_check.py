@@ -160,6 +160,38 @@ async def test_a_page_that_never_rests_or_complains_is_bounded_and_told(tmp_path
         assert unmet(await opened(bench, page="/fine.html", sees=["Here"], quiet=True)) == {}
 
 
+LOUD = {
+    "a false address": "console.error('x')\n//# sourceURL=https://example.org/x.js",
+    "a false address, no words": "console.error('')\n//# sourceURL=https://example.org/x.js",
+    "a false icon": "console.error('x')\n//# sourceURL=/favicon.ico",
+    "the words of the browser": "console.error('Failed to load resource: net::ERR_NAME_NOT_RESOLVED')\n"
+    "//# sourceURL=http://example.org/cdn.js",
+    "a failure with a false address": "new WebSocket('ws://localhost:1/')\n//# sourceURL=http://example.org/cdn.js",
+    "a failure with a false icon": "new WebSocket('ws://localhost:1/')\n//# sourceURL=/favicon.ico",
+    "another name of the server": "fetch(`http://127.0.0.1:${location.port}/none`)",
+    "evaluated": "eval(\"console.error('x')\\n//# sourceURL=https://example.org/x.js\")",
+}
+FINE = {
+    "other hosts": "fetch('http://example.org/x.json').catch(() => {}); new Image().src = 'https://example.org/x.png'",
+    "no icon": "document.head.insertAdjacentHTML('beforeend', '<link rel=icon href=/favicon.ico>')",
+    "a warning": "console.warn('x')\n//# sourceURL=https://example.org/x.js",
+    "a name for debuggers": "document.title = 'x'\n//# sourceURL=webpack://kit/x.js",
+}
+
+
+@needs_chromium
+@pytest.mark.spec("LAW-4", "LAW-7")
+@pytest.mark.many(1)
+@pytest.mark.parametrize("name", LOUD | FINE)
+async def test_whose_error_it_is_follows_from_what_was_loaded_and_not_from_what_a_script_says(
+    tmp_path: Path, name: str
+) -> None:
+    page = f"<p>Here</p><script src='http://example.org/cdn.js'></script><script>{(LOUD | FINE)[name]}</script>"
+    async with at(tmp_path, {"index.html": page}) as bench:
+        found = unmet(await opened(bench, sees=["Here"], quiet=True))
+    assert found == ({"quiet": "console"} if name in LOUD else {})
+
+
 async def test_without_a_browser_nothing_is_judged_and_the_advice_is_exact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,10 @@ class Tried(Value):
     kind: str = ""  # how it failed: returned, raised, missing, exit, stdout, time, …
     detail: str = ""  # what the head printed or returned; for held-out cases it never leaves the engine
     seconds: float = 0.0
+    # How a call or program behaved besides its result, as its callers notice it: "plain" or "awaited", and "lingers".
+    conduct: tuple[str, ...] = ()
+
+    _as_before = newer_fields("conduct")
 
     @property
     def failure(self) -> str:
@@ -49,7 +53,7 @@ class Tried(Value):
         """The result under another name, with only its outcome and the kind of failure. No word that the code under
         test could choose is left in it."""
         kind = self.failure if self.failure in _OPEN_ENDED else self.kind
-        return self.model_copy(update={"id": name, "kind": kind, "detail": "", "seconds": 0.0})
+        return self.model_copy(update={"id": name, "kind": kind, "detail": "", "seconds": 0.0, "conduct": ()})
 
 
 class Shot(Value):

@@ -39,7 +39,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.runners.counting import EQUALS_ALL
 from trued.proof.turns import PlannedRun, Rooms, take_turns
-from trued.proof.verdict.case_status import ENGINES, Base, full_name, lacking, on_base
+from trued.proof.verdict.case_status import ENGINES, Base, conduct_on_base, full_name, lacking, on_base
 from trued.proof.verdict.judge import (
     CheckedObjection,
     Facts,
@@ -469,10 +469,10 @@ class CommitTrial:
     def _plan(self, runs: Sequence[SharedRun]) -> list[PlannedRun]:
         plan = []
         for shared in runs:
-            seconds = [fact.seconds for fact in self.base_facts if fact.check in shared.serves]
-            plan.append(
-                PlannedRun(shared, tuple(self._base_states(shared)), self._red_ids(shared), max(seconds, default=0.0))
-            )
+            facts = [fact for fact in self.base_facts if fact.check in shared.serves]
+            seconds = max((fact.seconds for fact in facts), default=0.0)
+            conduct = conduct_on_base(facts)
+            plan.append(PlannedRun(shared, tuple(self._base_states(shared)), self._red_ids(shared), conduct, seconds))
         return [planned for planned in plan if planned.ids]
 
     def _red_ids(self, shared: SharedRun) -> tuple[str, ...]:

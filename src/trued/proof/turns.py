@@ -16,7 +16,7 @@ like a test may belong to the product, and the head's code must not pass only be
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 
@@ -56,6 +56,7 @@ class PlannedRun:
     shared: SharedRun
     ids: tuple[str, ...]
     red: tuple[str, ...]  # the ids that failed on the base
+    conduct: Mapping[str, frozenset[str]]  # id → how the case behaved on the base (`Tried.conduct`)
     usual_s: float  # how long it took on the base
 
 
@@ -193,7 +194,8 @@ async def _take_turn(
         for planned in plan:
             if not (ids := _ids_to_run(planned, before)):
                 continue
-            check, selection = planned.shared.check, CaseSelection(ids, second=second, red=planned.red)
+            check = planned.shared.check
+            selection = CaseSelection(ids, second=second, red=planned.red, conduct=planned.conduct)
             in_unused_room = (bool(facts) or rooms.differ) and not second and isinstance(check, DATA)
             fact = await run_check(check, await unused.room(), selection) if in_unused_room else None
             if fact is None or (not _failed_ids(fact) and unused.is_touched()):

@@ -1,6 +1,7 @@
 """How values are rendered in the sandbox, and when a rendering matches the value in a requirements file."""
 
 import collections
+import decimal
 import enum
 import http
 import itertools
@@ -9,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 import pytest
+import tomlkit
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -130,6 +132,69 @@ def nothing(*_: Any) -> Any:
     return None
 
 
+class Hidden(dict[str, Any]):
+    """A dict whose values may have attributes of their own."""
+
+
+class Hider(Hidden):
+    __dict__ = property(lambda self: {})
+
+
+def hider() -> Any:
+    found = Hider(a=1)
+    found.keys = nothing  # type: ignore[method-assign]
+    return found
+
+
+class Empty(dict[str, Any]):
+    def __bool__(self) -> bool:
+        return False
+
+
+def with_attributes_that_look_empty() -> Any:
+    found = Hidden(a=1)
+    found.__dict__ = Empty(keys=nothing)
+    return found
+
+
+class Answering(str):
+    """A text that is also a function, and stands for its own methods."""
+
+    __slots__ = ()
+
+    def __call__(self, *_: Any) -> Any:
+        return True
+
+
+def answering(name: str) -> Any:
+    kind: Any = type("Heir", (Answering,), {})
+    setattr(kind, name, kind("x"))
+    return kind("x")
+
+
+class Disguise(str):
+    """The name of a method, which could choose when it is equal to that name."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, str(other))
+
+    __hash__ = str.__hash__
+
+
+def torn() -> Any:
+    """An OrderedDict that prints without one of its keys."""
+    found = collections.OrderedDict(a=1)
+    dict.__setitem__(found, "b", 2)
+    return found
+
+
+def impostor(claimed: type, kind: type, *value: Any, **methods: Any) -> Any:
+    """A value of a class that claims the name of another one."""
+    return type(claimed.__name__, (kind,), {"__module__": claimed.__module__, **methods})(*value)
+
+
 def answered(value: Any) -> Any:
     """The value as the script in the sandbox writes it and the engine reads it."""
     return read_rendering(json.loads(Rendering()(value)))
@@ -153,7 +218,7 @@ SAME: list[tuple[Any, Any]] = [
     ({"$float": "nan"}, math.nan),
     ({"$float": "inf"}, math.inf),
     ({"$iterator": [0, 1]}, (one for one in range(2))),
-    ({"$object": "decimal.Decimal"}, __import__("decimal").Decimal(1)),
+    ({"$object": "decimal.Decimal"}, decimal.Decimal(1)),
     ({"a": [1], "b": None}, {"b": None, "a": [1]}),
     ({"1": "x"}, {1: "x"}),
     ({"a": 1}, collections.Counter("a")),
@@ -172,6 +237,19 @@ SAME: list[tuple[Any, Any]] = [
     ({"a": 1}, Ordered(a=1)),
     ("a", heir(str, "a", __repr__=lambda self: "<a>", label=nothing)),
     (1.5, heir(float, 1.5, __str__=lambda self: "1.5")),
+    *(({"$iterator": [1, 2]}, one) for one in (itertools.chain([1], [2]), iter({1, 2}), iter(range(1, 3)))),
+    *(({"$iterator": [1, 2]}, one) for one in ({1: 0, 2: 0}.keys(), {0: 1, 3: 2}.values(), reversed([2, 1]))),
+    ({"$iterator": [1, 2]}, itertools.islice(itertools.count(1), 2)),
+    ({"$iterator": []}, iter("")),
+    ({"$iterator": [{"$tuple": ["a", 1]}]}, collections.OrderedDict(a=1).items()),
+    ({"$object": "itertools.chain"}, itertools.chain()),
+    (1, tomlkit.item(1)),
+    (1.5, tomlkit.item(1.5)),
+    ("a", tomlkit.item("a")),
+    ([1, "a"], tomlkit.item([1, "a"])),
+    ({"a": {"b": [1]}}, tomlkit.parse("[a]\nb = [1]")),
+    ({"$object": "tomlkit.items.Integer"}, tomlkit.item(1)),
+    ({"$set": [1, 2]}, {tomlkit.item(1), 2}),
 ]
 OTHER: list[tuple[Any, Any]] = [
     (None, False),
@@ -229,6 +307,23 @@ OTHER: list[tuple[Any, Any]] = [
     ({"$set": [1]}, heir(set, {1}, issubset=nothing)),
     (1, object()),
     (None, object()),
+    ({"a": 1}, hider()),
+    ({"a": 1}, with_attributes_that_look_empty()),
+    ("x", answering("__eq__")),
+    ("x", answering("upper")),
+    ("a", type("Heir", (str,), {Disguise("upper"): nothing})("a")),
+    ({"a": 1, "b": 2}, torn()),
+    ("a", heir(str, "a", __str__=lambda self: "a", __format__=lambda self, how: "b" if how else "a")),
+    (1.5, heir(float, 1.5, __complex__=lambda self: 2j)),
+    ("a", heir(str, "a", __call__=nothing)),
+    (1, impostor(tomlkit.items.Integer, int, 1, __eq__=lambda self, other: True, __hash__=int.__hash__)),
+    ({"$object": "decimal.Decimal"}, impostor(decimal.Decimal, object)),
+    ({"$object": "tests.proof.checks.test_values.Grid"}, impostor(Grid, object)),
+    ([1, 2], itertools.chain([1], [2])),
+    ({"$tuple": ["a"]}, {"a": 1}.keys()),
+    (2, tomlkit.item(1)),
+    ({"a": 1}, tomlkit.parse("a = 2")),
+    ([1], tomlkit.item([1, 2])),
 ]
 
 

@@ -50,7 +50,7 @@ async def run_examples(check: ExamplesCheck, bench: Bench, selection: CaseSelect
         if why := case_flaw(case):
             results.tried.append(_malformed(name, why))
         else:
-            await _run_case(name, case, bench, results)
+            await _run_case(name, case, bench, results, _conduct_on_base(name, selection))
     has_left_files = is_watched and footprint(bench.room) != before
     if len(calls_and_lines) < len(chosen):
         await _run_exchanges(every, {name for name, _ in chosen}, bench, results)
@@ -71,14 +71,20 @@ def _malformed(name: str, why: str) -> Tried:
     return Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why))
 
 
-async def _run_case(name: str, case: Case, bench: Bench, results: _Results) -> None:
+def _conduct_on_base(name: str, selection: CaseSelection) -> frozenset[str] | None:
+    return None if selection.conduct is None else selection.conduct.get(name, frozenset())
+
+
+async def _run_case(
+    name: str, case: Case, bench: Bench, results: _Results, conduct_on_base: frozenset[str] | None
+) -> None:
     if isinstance(case, CallCase):
-        result = await call_function(name, case, bench)
+        result = await call_function(name, case, bench, conduct_on_base)
         tried, ran = result.tried, result.ran
         results.files.update(result.files)
     else:
         assert isinstance(case, RunCase)  # noqa: S101  (`_run_exchanges` runs all HTTP exchanges together)
-        tried, ran = await run_command_line(name, case, bench)
+        tried, ran = await run_command_line(name, case, bench, conduct_on_base)
     results.tried.append(tried)
     results.rans += [ran] if ran else []
 

@@ -20,20 +20,27 @@ from trued.proof.checks.values import (
     size_flaw,
     value_flaw,
 )
+from trued.proof.checks.watched_process import (
+    AWAITED,
+    BASE_GRACE_S,
+    CALL_RECORD,
+    LINGERS,
+    PLAIN,
+    START_S,
+    WATCHING,
+    conduct_flaw,
+    script_record,
+)
 from trued.proof.probes.answer import Malformed, build
 from trued.proof.room import node
-from trued.proof.room.bench import Bench, channel_records, keepable_text, nonce, probe_text
+from trued.proof.room.bench import Bench, keepable_text, nonce, probe_text
 from trued.protocols import CommandResult
 from trued.support.foreign_json import parse_json
 from trued.support.lazy_regex import lazy_regex
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings", "--input-type=module")
-# The script comes over stdin, so that the sandbox contains no file of the engine.
-START = "import json, sys; exec(json.loads(sys.stdin.buffer.readline()))"
 # The most bytes over the channel. An answer is JSON inside JSON, so each of its quotation marks takes two bytes.
 MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)
-START_S = 30.0  # seconds in which the interpreter must start on a busy machine; cases have their own time limits
-LONGEST_S = 1e9  # if the process reports a duration of more seconds than this, the record is forged
 _NAME = r"[A-Za-z_$][\w$]*"
 _TARGET = lazy_regex(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _NODE_TARGET = lazy_regex(rf"[^:\0]+\.[cm]?[jt]s:{_NAME}(\.{_NAME})*")
@@ -105,8 +112,11 @@ def _for_node(value: Any) -> Any:
 # -- one call ----------------------------------------------------------------------------------------------------------
 
 
-async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
-    """Call the function once, in a process of its own, and compare the answer in the engine's process."""
+async def call_function(
+    name: str, case: CallCase, bench: Bench, conduct_on_base: frozenset[str] | None = None
+) -> CallResult:
+    """Call the function once, in a process of its own, and compare the answer in the engine's process.
+    `conduct_on_base`: see `conduct_flaw`."""
     token = nonce()
     bench = bench if is_node(case.call) else bench.starting([case.call.partition(":")[0]])
     order: dict[str, Any] = {
@@ -133,17 +143,45 @@ async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
         "program": program,
         "script": probe_text(script),
         "library": probe_text(library) if library else "",
+        "grace_s": _grace_s(conduct_on_base),
     }
     stdin = f"{json.dumps(probe_text('ask.py'))}\n{json.dumps(request)}".encode()
-    argv = (bench.interpreter.path, "-I", "-S", "-B", "-c", START)
-    command = bench.command(argv, within_s=START_S + case.within_s, probes=False)
+    command = bench.command((bench.interpreter.path, *WATCHING), within_s=START_S + case.within_s, probes=False)
     ran = await bench.workspace.execute(replace(command, stdin=stdin, channel=True, output_bytes=MOST_SAID))
-    record = _script_record(ran, token)
+    record = script_record(ran, token, CALL_RECORD)
     answer = _parse_answer(str(record.get("said", "")))
+    conduct = _conduct(record, answer)
     outcome, kind, detail = _compare(case, bench, record, answer)
-    seconds = float(record.get("seconds", ran.seconds))
-    tried = Tried(id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail), seconds=seconds)
+    if outcome is Outcomes.PASSED:
+        kind, detail = conduct_flaw(conduct, conduct_on_base, node=is_node(case.call))
+        outcome = Outcomes.FAILED if kind else outcome
+        if kind == LINGERS:
+            detail = f"it answered, but its process did not end within {case.within_s:g} s: {detail}"
+    tried = Tried(
+        id=name,
+        outcome=outcome,
+        kind=keepable_text(kind),
+        detail=keepable_text(detail),
+        seconds=float(record.get("seconds", ran.seconds)),
+        conduct=conduct,
+    )
     return CallResult(tried, ran, tuple(_loaded_files(answer)))
+
+
+def _grace_s(conduct_on_base: frozenset[str] | None) -> float | None:
+    """How long to wait for the end of a call that has answered; None: until its time is up. What lingers on the base
+    need not end."""
+    if conduct_on_base is None:
+        return BASE_GRACE_S
+    return 0.0 if LINGERS in conduct_on_base else None
+
+
+def _conduct(record: dict[str, Any], answer: dict[str, Any] | None) -> tuple[str, ...]:
+    if answer is None:
+        return ()
+    form = answer.get("form")
+    lingers = (LINGERS,) if record.get("late") else ()
+    return (*((form,) if form in (PLAIN, AWAITED) else ()), *lingers)
 
 
 def _tried_without_node(name: str, node_program: node.NodeProgram | None) -> Tried:
@@ -153,28 +191,6 @@ def _tried_without_node(name: str, node_program: node.NodeProgram | None) -> Tri
     return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="version node", detail=why)
 
 
-def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
-    """The record that `ask.py` wrote to the engine's channel. If that script failed or did not write exactly one
-    record, or if another program wrote to the channel, the result is a record of what went wrong."""
-    records, stray = channel_records(ran.answers, token)
-    if ran.timed_out:
-        return {"late": True}
-    if stray:
-        return {"why": "something else wrote to the engine's channel"}
-    if ran.exit_code != 0 or ran.flooded or len(records) != 1:
-        return {"why": f"{len(records)} answers arrived instead of one, and the exit code is {ran.exit_code}"}
-    return records[0] if _is_a_record(records[0]) else {"why": "the answer was not written by the engine's script"}
-
-
-def _is_a_record(record: dict[str, Any]) -> bool:
-    """Whether the data has exactly the fields and types of a record that `ask.py` writes, with a plausible time."""
-    if record.keys() == {"unable"}:
-        return isinstance(record["unable"], str)
-    kinds = {"said": str, "exit": int, "late": bool, "large": bool, "seconds": float | int}
-    fitting = record.keys() == kinds.keys() and all(isinstance(record[name], kind) for name, kind in kinds.items())
-    return fitting and 0 <= record["seconds"] < LONGEST_S
-
-
 def _compare(
     case: CallCase, bench: Bench, record: dict[str, Any], answer: dict[str, Any] | None
 ) -> tuple[Outcomes, str, str]:
@@ -182,12 +198,9 @@ def _compare(
         return Outcomes.UNJUDGED, "interpreter", str(record["unable"])
     if "why" in record:
         return Outcomes.FAILED, "no answer", str(record["why"])
-    if record["late"] and answer is not None:
-        why = f"it answered, but its process did not end within {case.within_s:g} s"
-        return Outcomes.FAILED, "time", f"{why}: it left threads or processes running that are not daemons"
-    if record["late"]:
+    if record["late"] and answer is None:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
-    if record["large"]:
+    if record.get("large"):
         return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').reason}"
     if answer is None:
         return Outcomes.FAILED, "no answer", f"the process sent no valid answer (exit code {record['exit']})"
@@ -257,13 +270,14 @@ def _missing_package(case: CallCase, bench: Bench, module: str) -> str:
 
 def _is_expected_error(case: CallCase, lineage: list[str]) -> bool:
     """Whether the expected class is the raised class or one of its bases. A case may name the class as
-    `package.module:Class`. A built-in name means the built-in class."""
+    `package.module:Class`, by any module that has it. A built-in name means the built-in class, and any other bare name
+    a class that some module has: callers could not catch another one."""
     name = (case.raises or "").replace(":", ".")
     if "." in name or is_node(case.call):
         return name in lineage
     if isinstance(getattr(builtins, name, None), type):
         return f"builtins.{name}" in lineage
-    return any(class_name.rpartition(".")[2] == name for class_name in lineage)
+    return any(class_name.rpartition(".")[2] == name for class_name in lineage if not class_name.startswith("another "))
 
 
 def _compare_arguments(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:

@@ -1,14 +1,17 @@
 """Runs examples that start a program, and compares its exit code and output with what they expect."""
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Any
 
 from trued.model import Outcomes, RunCase, Tried
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
 from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
-from trued.proof.room.bench import Bench, keepable_text
+from trued.proof.checks.watched_process import LINGERS, PROGRAM_RECORD, START_S, WATCHING, conduct_flaw, script_record
+from trued.proof.room.bench import Bench, keepable_text, nonce, probe_text
 from trued.proof.room.files_in_room import temporary_files
 from trued.protocols import CommandResult
 
@@ -51,33 +54,59 @@ def is_encodable(text: str) -> bool:
     return not re.search("[\ud800-\udfff]", text)
 
 
-async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, CommandResult | None]:
-    """Run the case once. Returns the result and the finished process; None for a process that could not start."""
+async def run_command_line(
+    name: str, case: RunCase, bench: Bench, conduct_on_base: frozenset[str] | None = None
+) -> tuple[Tried, CommandResult | None]:
+    """Run the case once. Returns the result and the finished process; None for a process that could not start.
+
+    A command line has ended when its process has, and when no process that it left keeps its output open: whoever reads
+    the output through a pipe waits for that. `conduct_on_base`: see `conduct_flaw`."""
     try:
-        ran = await _execute(case, bench)
+        ran, record = await _execute(case, bench)
     except (ValueError, OSError) as error:
         return Tried(
             id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(f"not run: {error}")
         ), None
-    outcome, kind, detail = _outcome(case, bench, ran)
+    outcome, kind, detail = _outcome(case, bench, ran, record)
+    conduct = (LINGERS,) if record.get("late") and record.get("exit") is not None else ()
+    if outcome is Outcomes.PASSED and conduct_flaw(conduct, conduct_on_base)[0]:
+        outcome, kind = Outcomes.FAILED, LINGERS
+        detail = f"it ended, but something that it started kept its output open for more than {case.within_s:g} s"
     return Tried(
-        id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail), seconds=ran.seconds
+        id=name,
+        outcome=outcome,
+        kind=keepable_text(kind),
+        detail=keepable_text(detail),
+        seconds=float(record.get("seconds", ran.seconds)),
+        conduct=conduct,
     ), ran
 
 
-async def _execute(case: RunCase, bench: Bench) -> CommandResult:
+async def _execute(case: RunCase, bench: Bench) -> tuple[CommandResult, dict[str, Any]]:
+    """The finished process, with the program's own exit code, and the record of the engine's script."""
+    token = nonce()
     with temporary_files(bench.room, case.run, case.files) as folder:
         argv = [word.replace("{files}", str(folder)) for word in resolve_command(case.run, bench)]
-        command = bench.starting(case.run).command(argv, within_s=case.within_s, probes=False)
-        command = replace(command, stdin=case.stdin.encode(), temporary=folder, output_bytes=MOST_ANSWERED)
-        return await bench.workspace.execute(command)
+        argv = [bench.interpreter.path, *WATCHING, *argv]
+        command = bench.starting(case.run).command(argv, within_s=START_S + case.within_s, probes=False)
+        order = json.dumps({"nonce": token, "within_s": case.within_s})
+        stdin = f"{json.dumps(probe_text('ask.py'))}\n{order}\n".encode() + case.stdin.encode()
+        command = replace(command, stdin=stdin, temporary=folder, output_bytes=MOST_ANSWERED, channel=True)
+        ran = await bench.workspace.execute(command)
+    record = script_record(ran, token, PROGRAM_RECORD)
+    code = record.get("exit")
+    return replace(ran, exit_code=code if code is None or code >= 0 else 128 - code), record
 
 
-def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
-    if ran.timed_out:
+def _outcome(case: RunCase, bench: Bench, ran: CommandResult, record: dict[str, Any]) -> tuple[Outcomes, str, str]:
+    if "unable" in record:
+        return Outcomes.UNJUDGED, "interpreter", str(record["unable"])
+    if record.get("late") and record.get("exit") is None:
         return Outcomes.FAILED, "time", f"did not end within {case.within_s:g} s"
     if ran.flooded:
         return Outcomes.FAILED, "flood", f"wrote more than {MOST_ANSWERED >> 20} MiB: not compared"
+    if "why" in record:
+        return Outcomes.FAILED, "no answer", str(record["why"])
     error = ran.stderr.decode("utf-8", "replace")
     printed = ran.stdout[:400].decode("utf-8", "replace")
     seen = f"prints {printed!r}, exit code {ran.exit_code}{f', stderr {error[-400:]!r}' if error else ''}"

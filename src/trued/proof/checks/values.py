@@ -4,6 +4,7 @@ A value in a requirements file stands for:
 
 - a list: a list, a tuple or a range
 - a number: the same number as int or float (true is not a number)
+- one of these also stands for a value of an installed package that counts as it, such as `numpy.float64`
 - an object: a dict, whose keys are compared as text (1 as "1"), because JSON has no other keys
 - `{"$tuple": …}`, `{"$set": …}`, `{"$frozenset": …}`, `{"$bytes": "text"}`, `{"$float": "nan"}`, `{"$iterator": …}` and
   `{"$object": "module.Class"}`: exactly that
@@ -32,7 +33,8 @@ LONGEST_NUMBER = 4000  # decimal digits; Python refuses to parse and print longe
 DEEPEST_SHOWN = 20
 DEEPEST_HINT = 3
 SHOWN = 300  # people are shown at most this many characters of an answer
-_CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # answer.py and answer.mjs use the same numbers
+# answer.py and answer.mjs use the same numbers. "n": the name of a class, and what its instance counts as.
+_CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g", 8: "n"}
 _NUMBERED = {10: "i", 11: "f", 12: "b", 13: "o"}
 LONGEST_KEY = 2000  # hexadecimal digits; Python refuses to print longer numbers as decimals
 _SCALARS = {
@@ -73,6 +75,9 @@ def matches(expected: Any, node: Any) -> bool:
     """Whether the rendered answer `node` equals the value `expected`, by the rules in the docstring of this module."""
     if isinstance(node, UnfitAnswer):
         return False
+    if _has_tag(node, "n"):
+        asks_for_class = isinstance(expected, dict) and expected.keys() == {"$object"}
+        return bool(node[1] == expected["$object"]) if asks_for_class else matches(expected, node[2])
     if expected is None:
         return node is None or node == UNDEFINED
     if isinstance(expected, bool | str):
@@ -186,6 +191,7 @@ def _hint(expected: Any, depth: int = 0) -> Any:
 
 
 def _node_hint(node: Any, depth: int = 0) -> Any:
+    node = node[2] if _has_tag(node, "n") else node
     if _has_tag(node, "l", "t", "r", "g"):
         return _hints("q", node[1:], depth, _node_hint)
     if _has_tag(node, "i", "f"):
@@ -229,6 +235,7 @@ def _same_mapping(expected: dict[str, Any], node: Any) -> bool:
 
 
 def _key(node: Any) -> str | None:
+    node = node[2] if _has_tag(node, "n") else node
     if isinstance(node, bool):
         return "true" if node else "false"
     if node is None:
@@ -258,6 +265,8 @@ def _in_words(node: Any, depth: int = 0) -> str:
         return repr(bytes.fromhex(parts[0][:2000]))
     if tag == "o":
         return f"<{parts[0]}>"
+    if tag == "n":
+        return f"{parts[0]}({_in_words(parts[1], depth)})"
     brackets = {"t": ("(", ")"), "s": ("{", "}"), "z": ("frozenset({", "})"), "g": ("iterator(", ")")}.get(
         tag, ("[", "]")
     )
@@ -352,6 +361,8 @@ def read_rendering(rendering: Any) -> Any:
 def _close(open_containers: list[list[Any]]) -> None:
     ended = open_containers.pop()
     if not open_containers:
+        raise UnsoundRendering
+    if ended[0] == "n" and (len(ended) != 3 or not isinstance(ended[1], str) or ended[2] in (None, True, False)):
         raise UnsoundRendering
     if ended[0] == "d":
         if len(ended) % 2 == 0:

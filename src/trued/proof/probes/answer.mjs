@@ -18,7 +18,6 @@ const OPEN = { __proto__: null, l: "1", s: "3", d: "5", g: "7" };
 const [INT, FLOAT, BYTES, OBJECT] = ["10", "11", "12", "13"];
 const { Buffer, Date, Error, Map, Number, Object, RegExp, Set, String, Uint8Array } = globalThis;
 const bufferFrom = Buffer.from.bind(Buffer);
-const exit = process.reallyExit.bind(process);
 const { readFileSync, writeSync, existsSync, statSync } = fs;
 const { apply, ownKeys } = Reflect;
 const { isArray } = Array;
@@ -49,7 +48,7 @@ const typedLength = bound(Object.getOwnPropertyDescriptor(getPrototypeOf(Uint8Ar
 const { isNaN: NotANumber, isSafeInteger: whole } = Number;
 const digits = bound(Number.prototype.toString);
 const hasInstance = bound(Function.prototype[Symbol.hasInstance]);
-const { isProxy, isDate, isMap, isSet, isRegExp, isTypedArray, isAnyArrayBuffer, isGeneratorObject, isNativeError } = types;
+const { isProxy, isPromise, isDate, isMap, isSet, isRegExp, isTypedArray, isAnyArrayBuffer, isGeneratorObject, isNativeError } = types;
 const { isMapIterator, isSetIterator, isBoxedPrimitive, isModuleNamespaceObject } = types;
 // The language's own errors. An error is one of these only if it was made by that very class, whatever its name is.
 const OWN_ERRORS = { __proto__: null, Error };
@@ -376,6 +375,11 @@ function named(file, name) {
   return found;
 }
 
+function isAwaited(result) {
+  if (result === null || (typeof result !== "object" && typeof result !== "function")) return false;
+  return isPromise(result) || (!isProxy(result) && "then" in result);
+}
+
 async function answer(order) {
   const given = build(order.args);
   let stage = "import";
@@ -385,7 +389,9 @@ async function answer(order) {
     const { lack, holder, found } = await target(order.call, order.room);
     if (lack) return { told: { __proto__: null, missing: lack }, shown };
     stage = "call";
-    shown.returned = render(await apply(found, holder, given));
+    const result = apply(found, holder, given);
+    told.form = isAwaited(result) ? "awaited" : "plain";
+    shown.returned = render(await result);
   } catch (error) {
     const thrown = error !== null && typeof error === "object";
     told.raised = thrown ? lineage(error) : [typeof error];
@@ -423,4 +429,4 @@ for (const name in told) line += `,${said.json(name)}:${written(told[name])}`;
 for (const name in shown) line += `,${said.json(name)}:${shown[name]}`;
 const message = bufferFrom(`${line}}\n`);
 for (let from = 0; from < message.length; ) from += writeSync(4, message, from);
-exit(0);
+// This process ends now by itself, unless a timer or a handle of the project keeps it alive.

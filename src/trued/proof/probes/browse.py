@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error, Page, async_playwright
 
@@ -59,6 +60,9 @@ class Watched:
         self.key = f"_{secrets.token_hex(8)}"
         self.reading = script("reading.js")
         self.status = 0  # HTTP status of the shown page
+        self.printed: list[tuple[str, str, bool]] = []  # error in the console: text, address, whether a script wrote it
+        self.excused: set[tuple[str, str]] = set()  # text and address of what other hosts did not send, and of icons
+        self.loaded_elsewhere: set[str] = set()  # scripts and documents that other hosts sent
         page.on("request", self.on_request)
         page.on("requestfinished", self.on_finished)
         page.on("requestfailed", self.on_failed)
@@ -77,25 +81,62 @@ class Watched:
     def on_finished(self, request: Any) -> None:
         self.loading.pop(request, None)
 
+    def is_elsewhere(self, url: str) -> bool:
+        """Whether this is an address of another server."""
+        return server_of(url) not in (None, server_of(self.origin))
+
+    async def watch_losses(self) -> None:
+        """Learn from the browser itself what could not be loaded. What a script says of itself does not count."""
+        session = await self.page.context.new_cdp_session(self.page)
+        session.on("Log.entryAdded", lambda event: self.on_entry(event["entry"]))
+        await session.send("Log.enable")
+
+    def on_entry(self, entry: dict[str, Any]) -> None:
+        url = entry.get("url", "")
+        if entry.get("networkRequestId") and (self.is_elsewhere(url) or url.endswith("/favicon.ico")):
+            self.excused.add((entry["text"], url))
+
+    def all_errors(self) -> list[str]:
+        """The page's own errors. Not among them: what other hosts did not send, errors of scripts that they did send,
+        and a missing icon."""
+        mine = []
+        for words, url, is_of_script in self.printed:
+            if url not in self.loaded_elsewhere if is_of_script else (words, url) not in self.excused:
+                mine.append(f"console: {words}"[:500])
+        return [*self.errors, *mine][:MOST_SAID]
+
     def on_response(self, response: Any) -> None:
+        if response.request.resource_type in ("script", "document") and not response.from_service_worker:
+            self.loaded_elsewhere |= {response.url} if response.ok and self.is_elsewhere(response.url) else set()
         with contextlib.suppress(Error):  # the frame may be gone
             if response.request.is_navigation_request() and response.frame == self.page.main_frame:
                 self.status = response.status
 
     def on_failed(self, request: Any) -> None:
         self.loading.pop(request, None)
-        if request.url.startswith(self.origin) and "ERR_ABORTED" not in str(request.failure):
+        if server_of(request.url) == server_of(self.origin) and "ERR_ABORTED" not in str(request.failure):
             self.add_error(f"failed: {request.url} {request.failure}")
 
     def on_console(self, message: Any) -> None:
-        url = str((message.location or {}).get("url", ""))
-        elsewhere = url.startswith("http") and not url.startswith(self.origin)
-        if message.type == "error" and not elsewhere and not url.endswith("/favicon.ico"):
-            self.add_error(f"console: {message.text}")
+        """Keep an error. One of a script has values, or no text at all; every other one is the browser's."""
+        if message.type == "error" and len(self.printed) < MOST_SAID:
+            url = str((message.location or {}).get("url", ""))
+            self.printed.append((message.text, url, bool(message.args) or not message.text))
 
     def busy(self) -> bool:
         now = time.monotonic()
         return any(now - since < OLD_S for since in self.loading.values())
+
+
+def server_of(url: str) -> tuple[str, str, int | None] | None:
+    """Scheme, host and port; None if it is not an address of a web server. All names of this machine are the same."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return None
+    is_this_machine = host in ("localhost", "127.0.0.1", "::1") or host.endswith(".localhost")
+    return (parts.scheme, "localhost" if is_this_machine else host, port) if parts.scheme in ("http", "https") else None
 
 
 async def read(session: Any, reading: str) -> dict[str, Any]:
@@ -141,6 +182,7 @@ async def look(order: dict[str, Any]) -> dict[str, Any]:
             viewport=VIEW, accept_downloads=False, reduced_motion="reduce", user_agent=user_agent
         )
         watched = Watched(await context.new_page(), origin)
+        await watched.watch_losses()
         await watched.page.add_init_script(f"{script('timers.js')}({json.dumps(watched.key)})")
         await context.tracing.start(screenshots=True, snapshots=True)
         try:  # errors from here on are the page's fault, not the machine's
@@ -162,7 +204,7 @@ async def open_page(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
         record = {"before": text, **await act(watched, order["actions"], within_s)}
         text = await settled(watched, time.monotonic() + within_s) or text
     status = watched.status or (response.status if response else 0)
-    record |= {**text, "status": status, "url": page.url, "errors": watched.errors}
+    record |= {**text, "status": status, "url": page.url, "errors": watched.all_errors()}
     return {**record, "viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
 
 

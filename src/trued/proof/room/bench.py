@@ -49,7 +49,8 @@ ROOM = (
     "the latter to `localhost` and on connections that are used again; answers that are not valid HTTP are refused; "
     "packages of Node and metadata in the folders of projects; "
     "a program of one project finds no modules of another that its code on the base does not import, itself or through "
-    "code at the top and in `src`"
+    "code at the top and in `src`; "
+    "a call ends with its interpreter, and a command line when nobody keeps its output open"
 )
 
 
@@ -314,6 +315,8 @@ class CaseSelection:
     on_base: bool = False  # the code under test is the base's, which has no reason to forge results
     second: bool = False  # this is the second run: use another order than in the first
     red: tuple[str, ...] = ()  # ids that failed on the base: a head would forge these first
+    # Id → how the case behaved on the base (`Tried.conduct`); None: the base's behaviour does not matter.
+    conduct: Mapping[str, frozenset[str]] | None = None
     doubted: str = ""  # seed of a run in which these tests passed with other expected values, too; to be used again
 
 

@@ -98,6 +98,14 @@ def on_base(facts: Sequence[Evidence], new_modules: frozenset[str] = frozenset()
     return {name: _base_status(runs_of_case) for name, runs_of_case in runs.items()}
 
 
+def conduct_on_base(facts: Iterable[Evidence]) -> dict[str, frozenset[str]]:
+    """Id → everything that its runs on the base showed about how the case behaves (`Tried.conduct`)."""
+    conduct: dict[str, frozenset[str]] = {}
+    for result in (result for fact in facts for result in fact.tried):
+        conduct[result.id] = conduct.get(result.id, frozenset()).union(result.conduct)
+    return conduct
+
+
 def _outcome_and_kind(result: Tried, new_modules: frozenset[str]) -> tuple[Outcomes, str]:
     """The outcome and the kind of failure that this result counts as on the base."""
     if result.id == WHOLE_CHECK and result.outcome in _FAILING:
