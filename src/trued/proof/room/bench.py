@@ -20,6 +20,7 @@ from trued.proof.room.declared_packages import NO_PACKAGES, AddedPackages
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
+from trued.proof.text.interpreter_lines import read_interpreter_line
 from trued.proof.text.program_names import is_python
 from trued.proof.text.python_imports import modules_asked
 from trued.protocols import Command, CommandResult, Workspace
@@ -285,19 +286,11 @@ def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
         yield [word for before, word in pairwise(words) if before in _STARTING or _APPLICATION.fullmatch(word)]
         yield from ([word] for word in words[1:])
         return
-    waiting = [*words[1:]]
-    while waiting:
-        word = waiting.pop(0)
-        if not word.startswith("-") or word == "-":
-            yield [word]
-            return
-        at = next((at for at, letter in enumerate(word) if letter in "mcWX"), 0) if not word.startswith("--") else 0
-        value = (word[at + 1 :] or "".join(waiting[:1])) if at else ""
-        if at and word[at] in "mc":
-            yield modules_asked(value) if word[at] == "c" else [value]
-            yield [value]
-            return
-        del waiting[: int(word == "--check-hash-based-pycs" or (at > 0 and at + 1 == len(word)))]
+    started = read_interpreter_line(words)
+    if started and started.kind == "code":
+        yield modules_asked(started.name)
+    if started and started.kind in ("code", "module", "script"):
+        yield [started.name]
 
 
 def has_module(root: Path, name: str) -> bool:
