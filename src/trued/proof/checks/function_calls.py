@@ -108,7 +108,7 @@ def _for_node(value: Any) -> Any:
 async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
     """Call the function once, in a process of its own, and compare the answer in the engine's process."""
     token = nonce()
-    bench = bench if is_node(case.call) else bench.starting([case.call.partition(":")[0]])
+    bench = bench if is_node(case.call) else bench.calling([case.call.partition(":")[0]])
     order: dict[str, Any] = {
         "call": case.call,
         "args": list(case.args),
