@@ -30,6 +30,7 @@ async def graded(place: Path, base: dict[str, str | None], cases: list[dict[str,
 
 
 @pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("base", "line", "head"),
     [
@@ -53,6 +54,7 @@ async def test_a_program_that_finds_the_project_only_by_our_variable_is_refuted(
 
 
 @pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "cases",
     [
@@ -116,11 +118,21 @@ HONEST = [
 
 
 @pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.many(3)
 @pytest.mark.parametrize(("base", "line", "head"), HONEST)
 async def test_what_a_user_can_start_is_still_proven(
     tmp_path: Path, base: dict[str, str | None], line: str, head: dict[str, str | None]
 ) -> None:
     assert await graded(tmp_path, base, runs(*line.split()), head) is Grade.PROVEN
+
+
+@pytest.mark.spec("LAW-4", "LAW-11")
+async def test_a_new_folder_src_that_is_not_found_is_named(tmp_path: Path) -> None:
+    checks = [{"kind": "examples", "cases": [{"call": "more:three", "args": [], "returns": 3}]}]
+    trial = Trial(tmp_path, KIT, [{"id": "three", "text": "it says 3", "checks": checks}])
+    contract = await trial.seal()
+    verdict = await trial.prove(contract, await trial.head({"src/more.py": "def three():\n    return 3\n"}))
+    assert any("new folder src" in note for note in verdict.undecided)
 
 
 @pytest.mark.spec("LAW-4")

@@ -38,6 +38,8 @@ from trued.proof.room.generated_files import files_of_builds, metadata_of_instal
 from trued.proof.room.go_cache import go_variables, uses_go, with_settings
 from trued.proof.room.held_out import DATA, files_by_folder
 from trued.proof.room.import_folders import (
+    NEW_SOURCE,
+    SOURCE,
     finds_source,
     modules_of_project,
     paths_in_room,
@@ -192,7 +194,9 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             # The preparation may run the head's code. So frozen files were hashed before it, and are restored after it.
             bench = await prepare_room(bench, contract.environment.prepare)
             await restore_frozen_files(bench)
-        lacking = (*workspace.missing_content(commit), *packages.notes, *added.notes)
+        has_source = any(is_below(path, SOURCE) and path.endswith(".py") for path in in_commit)
+        new_source = [NEW_SOURCE] if has_source and not named and not with_source else []
+        lacking = (*workspace.missing_content(commit), *packages.notes, *added.notes, *new_source)
         yield bench, replace(graft, merged=tuple(manifests), lacking=lacking)
 
 

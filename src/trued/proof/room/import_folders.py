@@ -29,6 +29,10 @@ from trued.support.tables import table_at, toml_table
 
 _WORD = lazy_regex(r"\w+")
 SOURCE = "src"
+NEW_SOURCE = (
+    "checks do not look for modules in the new folder src, because no manifest or setting leads there; if users find "
+    'them: `environment: {path: [".", "src"]}`'
+)
 VARIABLE = "PYTHONPATH"
 _INSTALLING = ("pyproject.toml", "setup.py")  # files by which pip can install a project
 _LEADS_TO_SOURCE = lazy_regex(rf"(?i:{VARIABLE}).*?\b{SOURCE}\b", re.DOTALL)
