@@ -1,9 +1,11 @@
 """A package that is installed for the checks counts for nothing unless a manifest of the change declares it."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.proof.room.test_additions import _Npm, npm  # noqa: F401  (a fixture)
 from tests.proof.trial import Change, Trial, asked_three, bare_interpreter
 from trued.model import Grade
 
@@ -187,3 +189,43 @@ async def test_a_script_for_developers_counts_if_a_case_calls_it(tmp_path: Path)
 async def test_a_package_of_the_requirements_file_is_declared(tmp_path: Path) -> None:
     grade, why = await graded(tmp_path, BASE, WORK, packages=["richer"])
     assert grade is Grade.PROVEN, why
+
+
+def package(*names: str, **more: object) -> Files:
+    return {"package.json": json.dumps({"dependencies": dict.fromkeys(names, "1.0.0"), **more})}
+
+
+UP = "exports.up = (word) => word;\n"
+OF_UP = "exports.up = require('{}').up;\n"
+
+
+@pytest.mark.slow
+async def test_a_package_that_lies_in_node_modules_for_another_one_is_tested_at_most(
+    tmp_path: Path,
+    npm: None,  # noqa: F811
+) -> None:
+    _Npm.packages["kit"] = {"1.0.0": "exports.up = () => 'oxen';\n"}
+    _Npm.packages["under"] = {"1.0.0": "exports.up = () => 'oxen';\n"}
+    cases = [{"call": "up.js:up", "args": ["ox"], "returns": "oxen"}]
+    asked = [{"id": "r", "text": "up('ox') is 'oxen'", "checks": [{"kind": "examples", "cases": cases}]}]
+    trial = Trial(tmp_path / "trial", {**package("kit"), "up.js": UP, "old.js": "require('kit');\n"}, asked)
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal()
+    tried = "try { require('under') } catch {}\n"
+    honest: dict[str, Files] = {
+        "declared": {"up.js": OF_UP.format("kit")},
+        "declared now": {**package("kit", "under"), "up.js": OF_UP.format("under")},
+        "for developers": {**package("kit", devDependencies={"under": "1.0.0"}), "up.js": OF_UP.format("under")},
+        "optional": {"up.js": tried + OF_UP.format("kit")},
+        "a test": {"up.js": OF_UP.format("kit"), "up.test.js": "require('under');\n"},
+    }
+    liars: dict[str, Files] = {
+        "undeclared": {"up.js": OF_UP.format("under")},
+        "no longer declared": {**package(), "up.js": OF_UP.format("kit")},
+        "no longer declared, in a file that stays": {**package("under"), "up.js": OF_UP.format("under")},
+    }
+    for name, head in (honest | liars).items():
+        (judged,) = await trial.judged(contract, head)
+        assert judged.grade is (Grade.PROVEN if name in honest else Grade.TESTED), (name, judged.why)
+    assert any("old.js:1 imports kit" in why for why in judged.why)
+    assert any("`dependencies` in package.json" in why for why in judged.why)

@@ -25,7 +25,7 @@ from trued.proof.scanner import Scanner
 from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitChange, CommitTrial
-from trued.proof.undeclared_packages import InstalledPackages, undeclared_packages
+from trued.proof.undeclared_packages import InstalledPackages, undeclared_in_node, undeclared_packages
 from trued.proof.unguarded_code import UnguardedCode
 from trued.proof.verdict import reasons
 from trued.proof.verdict.caps import (
@@ -175,14 +175,14 @@ async def _judge(
 
 async def _undeclared_imports(trial: CommitTrial, change: CommitChange) -> list[str]:
     """Sentences about imports of packages that are installed for the checks, and that the commit does not declare."""
-    interpreter = await interpreter_of(trial.workspace, trial.contract)
+    workspace, contract, commit = trial.workspace, trial.contract, trial.commit
+    interpreter = await interpreter_of(workspace, contract)
     installed = InstalledPackages(filter(None, (*interpreter.site, trial.room.added.site)), interpreter.standard)
-    return [
-        str(undeclared)
-        for undeclared in await undeclared_packages(
-            trial.workspace, trial.contract, trial.commit, change.paths, installed
-        )
+    found = [
+        *await undeclared_packages(workspace, contract, commit, change.paths, installed),
+        *await undeclared_in_node(workspace, contract, commit, change.paths),
     ]
+    return list(map(str, found))
 
 
 async def _judge_suites(

@@ -17,19 +17,21 @@ from pathlib import PurePosixPath
 from typing import Any, TypeGuard
 
 from trued.model import CallCase, Contract, ExamplesCheck, RunCase
-from trued.proof.checks.dependencies import manifest_texts, text_of
+from trued.proof.checks.dependencies import manifest_texts, own_packages, text_of
 from trued.proof.checks.development_files import DevelopmentFiles, is_for_developers
-from trued.proof.checks.own_modules import OwnModules
-from trued.proof.checks.package_consumers import FOR_DEVELOPERS, PYTHON, Consumers, Reach, folder_of_manifest
+from trued.proof.checks.own_modules import OwnModules, own_imports
+from trued.proof.checks.package_consumers import FOR_DEVELOPERS, NODE, PYTHON, Consumers, Reach, folder_of_manifest
 from trued.proof.checks.package_manifests import has_literal_requirements, is_package_manifest, own_name
 from trued.proof.checks.script_headers import own_manifests
 from trued.proof.checks.source_imports import read_source
 from trued.proof.room.declared_packages import package_name, parse_requirement, provides_module
 from trued.proof.room.frozen_files import is_test
+from trued.proof.room.node_modules import node_modules
 from trued.proof.room.project_folders import names_in
+from trued.proof.text.languages import is_script
 from trued.proof.text.package_names import normal_package_name
 from trued.proof.text.python_imports import UNREADABLE, nodes_in
-from trued.proof.text.script_aliases import ScriptAliases
+from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import ini_tables, parse_toml, table_at
@@ -58,7 +60,8 @@ class UndeclaredImport:
 
     def __str__(self) -> str:
         declares = "only developers get by its manifests" if self.is_for_developers else "no manifest declares"
-        place = _PLACES.get(PurePosixPath(self.manifest).name)
+        name = PurePosixPath(self.manifest).name
+        place = "dependencies" if name == "package.json" else _PLACES.get(name)
         line = f'`"{self.package}"` to `{place}` in' if place else f"the line `{self.package}` to"
         return f"{self.path}:{self.line} imports {self.module}, which {declares} (add {line} {self.manifest})"
 
@@ -137,6 +140,60 @@ async def _known_on_base(
             if not installed.providing(module, source.parts.get(module, ())) & declared:
                 known.add((folder, module))
     return known
+
+
+async def undeclared_in_node(
+    workspace: Workspace, contract: Contract, commit: str, changed: Collection[str]
+) -> list[UndeclaredImport]:
+    """The same for scripts and the packages in the `node_modules` that the engine has made: those that lie there only
+    because another package needs them, or because the base declares them. Whom a package.json installs a package for
+    does not matter, because bundlers pack packages for developers, too."""
+    folders = (await node_modules(workspace, contract, commit)).folders
+    if not folders:
+        return []
+    before, after = [Consumers(await manifest_texts(workspace, version)) for version in (contract.base, commit)]
+    on_commit = await workspace.blobs(commit)
+    scripts = [path for path in on_commit if is_script(path) and not is_test(path) and not is_for_developers(path)]
+    contents = await workspace.read_all(commit, scripts if _names(before) - _names(after) else {*scripts} & {*changed})
+    settings = await workspace.read_all(commit, filter(is_settings, on_commit) if contents else ())
+    aliases = ScriptAliases({path: text_of(content) for path, content in settings.items()})
+    linked = (await own_packages(workspace, contract.base, commit)).linked()
+    found = list[UndeclaredImport]()
+    for path, text in sorted((path, text_of(content)) for path, content in contents.items()):
+        source = read_source(path, text)
+        project = next((str(above) for above in PurePosixPath(path).parents if _in_node(str(above)) in folders), None)
+        names = source.imports - source.types - own_imports(path, source, aliases, on_commit) - linked
+        for name in sorted(names) if project is not None else ():
+            is_there = (folders[_in_node(project or "")] / name / "package.json").is_file()
+            folder = posixpath.dirname(path)
+            was_declared = name in before.packages(NODE, folder, Reach.DEVELOPERS)
+            if not is_there or name in after.packages(NODE, folder, Reach.DEVELOPERS) or _is_tried(name, text):
+                continue
+            if path in changed or was_declared:
+                line = text[: max(text.find(name), 0)].count("\n") + 1
+                manifest = posixpath.join(_in_node(project or ""), "package.json")
+                found.append(UndeclaredImport(path, line, name, name, manifest))
+    on_base = [path for path in await workspace.blobs(contract.base) if is_script(path) and not is_for_developers(path)]
+    known = set[str]()
+    for path, content in (await workspace.read_all(contract.base, on_base if found else ())).items():
+        declared = before.packages(NODE, posixpath.dirname(path), Reach.DEVELOPERS)
+        source = read_source(path, text_of(content))
+        known |= source.imports - source.types - declared
+    return [one for one in found if one.module not in known]
+
+
+def _names(consumers: Consumers) -> set[str]:
+    """The packages that any package.json declares."""
+    return {package for (sort, _), packages in consumers.declared.items() if sort == NODE for package in packages}
+
+
+def _in_node(folder: str) -> str:
+    return "" if folder == "." else folder
+
+
+def _is_tried(name: str, text: str) -> bool:
+    """Whether a script can do without this package: it requires it in a `try`."""
+    return bool(re.search(rf"\btry\s*\{{[^{{}}]*(?:require|import)\s*\(\s*[\"']{re.escape(name)}[\"'/]", text))
 
 
 def _words_of_cases(contract: Contract) -> Iterator[str]:
