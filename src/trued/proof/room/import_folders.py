@@ -21,7 +21,6 @@ from trued.proof.room.project_folders import (
     top_level_modules,
 )
 from trued.proof.text.commit_texts import as_text, decoded
-from trued.proof.text.languages import CODE
 from trued.proof.text.python_imports import dotted_modules_asked
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex
@@ -38,7 +37,8 @@ _INSTALLING = ("pyproject.toml", "setup.py")  # files by which pip can install a
 _LEADS_TO_SOURCE = lazy_regex(rf"(?i:{VARIABLE}).*?\b{SOURCE}\b", re.DOTALL)
 # Files at the top that may say where Python finds modules, besides those of an installation.
 _SETTINGS = ("setup.cfg", "pytest.ini", "tox.ini", "Makefile", "justfile", "Dockerfile", ".env", ".envrc")
-_DATA = (".json", ".csv", ".svg", ".html", ".lock")  # files that set no variable, of which a project may have many
+# Names of files that may set a variable, or say that people set it.
+_MAY_SET = lazy_regex(r".*\.(?:sh|bash|env|envrc|toml|ini|cfg|mk|ya?ml|service|md|rst)|[^.]*")
 
 
 def paths_in_room(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ async def roots_found_everywhere(
     if found == {*roots}:
         return frozenset(found)
     on_base = await workspace.blobs(base)
-    settings = [path for path in on_base if not path.endswith((*CODE, *_DATA)) or path.endswith(".sh")]
+    settings = [path for path in on_base if _MAY_SET.fullmatch(PurePosixPath(path).name)]
     if any(VARIABLE.encode() in content for content in (await workspace.read_all(base, settings)).values()):
         return frozenset(roots)
     code = [path for path in on_base if path.endswith(".py") and not is_test(path)]
@@ -171,17 +171,14 @@ def _is_relied_on(root: str, programs: Mapping[str, str], paths: Collection[str]
     names = names_in(root, programs)
     for path, text in programs.items():
         folder = str(PurePosixPath(path).parent)
-        is_outside = (
-            folder != root and f"{folder}/__init__.py" not in paths and not (root != "." and is_below(path, root))
-        )
-        own = path.split("/")[0] if root == "." else ""
-        if not is_outside or "sys.path" in text or names.isdisjoint(_WORD.findall(text)):
+        is_inside = folder == root or f"{folder}/__init__.py" in paths or (root != "." and is_below(path, root))
+        if is_inside or "sys.path" in text or names.isdisjoint(_WORD.findall(text)):
             continue
-        for module in dotted_modules_asked(text):
-            top = module.partition(".")[0]
-            is_beside = names_in(folder, [path for path in paths if is_below(path, folder)])
-            if top in names and top != own and top not in is_beside and file_of_module(module, root, paths):
-                return True
+        own = path.split("/")[0] if root == "." else ""
+        beside = names_in(folder, [other for other in programs if is_below(other, folder)])
+        modules = [module for module in dotted_modules_asked(text) if module.partition(".")[0] not in {own, *beside}]
+        if any(file_of_module(module, root, paths) for module in modules):
+            return True
     return False
 
 
