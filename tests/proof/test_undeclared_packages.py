@@ -69,6 +69,14 @@ FOR_DEVELOPERS = '[dependency-groups]\ndev = ["richer"]\n'
 LIARS: dict[str, tuple[Files, Files]] = {
     "undeclared": (BASE, WORK),
     "inside a function": (BASE, {"kit.py": LATE}),
+    "in a package that has a module of that name": (
+        {**BASE, "shop/__init__.py": "", "shop/richest.py": ""},
+        {"kit.py": "from shop.work import three\n", "shop/work.py": THREE},
+    ),
+    "another part than the base's": (
+        {**BASE, "old.py": "from shared import a\n"},
+        {"kit.py": THREE.replace("import richest", "from shared import b as richest")},
+    ),
     "needed at once": (BASE, {"kit.py": NEEDING}),
     "in a new file": (BASE, {**BY_ANOTHER, "more.py": THREE}),
     "no longer declared": ({**DECLARED, "kit.py": "import richest\n"}, {**WORK, "pyproject.toml": NONE}),

@@ -40,9 +40,7 @@ from trued.support.tables import ini_tables, parse_toml, table_at
 _OTHER_MANIFESTS = lazy_regex(
     r"(?:.*[.-])?(?:Dockerfile|Containerfile)(?:\..*)?|(?:environment|conda)[\w.-]*\.ya?ml|init\.sh|pixi\.toml|.*\.nix"
 )
-_WORD = lazy_regex(r"[A-Za-z0-9][\w.-]*")
-
-
+_NAME, _WORD = lazy_regex(r"[A-Za-z0-9][\w.-]*"), lazy_regex(r"\w+")
 # Keys of the places in main manifests where packages for users are declared.
 _PLACES = {"pyproject.toml": "dependencies", "setup.cfg": "install_requires", "setup.py": "install_requires"}
 
@@ -106,7 +104,9 @@ async def undeclared_packages(
         ):
             continue
         source = read_source(path, text)
-        beside = names_in(posixpath.dirname(path) or ".", on_commit)
+        folder = posixpath.dirname(path)
+        # A module of a package does not find the modules beside it by their names alone.
+        beside = names_in(folder or ".", on_commit) if f"{folder}/__init__.py" not in on_commit else frozenset[str]()
         foreign = source.imports - source.guarded - own_modules.beside(path) - installed.standard - beside
         foreign -= _asked_for_in_functions(text) if foreign else set()
         declared = after.declared_for(path, installed, everybody=is_developers) if foreign else None
@@ -121,14 +121,14 @@ async def undeclared_packages(
                 manifest = manifests.nearest(path)
                 found.append(UndeclaredImport(path, _line_of(module, text), module, name, manifest, only))
     known_on_base = await _known_on_base(workspace, base, {one.module for one in found}, before, installed)
-    return [one for one in found if (before.folder_of(one.path), one.module) not in known_on_base]
+    return [one for one in found if (before.folder_of(one.path), one.package) not in known_on_base]
 
 
 async def _known_on_base(
     workspace: Workspace, base: str, modules: Collection[str], manifests: "_Manifests", installed: "InstalledPackages"
 ) -> set[tuple[str, str]]:
-    """Folder and module of each of these modules that the base's product in that folder imports without declaring
-    it."""
+    """Folder and package of each import of these modules by the base's product in that folder, if the base does not
+    declare the package."""
     known = set[tuple[str, str]]()
     code = [path for path in await workspace.blobs(base) if path.endswith(".py") and not is_test(path)]
     for path, content in (await workspace.read_all(base, code if modules else [])).items():
@@ -137,8 +137,8 @@ async def _known_on_base(
             continue
         source, declared = read_source(path, text), manifests.declared_for(path, installed) or set()
         for module in (source.imports - source.guarded).intersection(modules):
-            if not installed.providing(module, source.parts.get(module, ())) & declared:
-                known.add((folder, module))
+            packages = installed.providing(module, source.parts.get(module, ()))
+            known |= {(folder, package) for package in packages} if not packages & declared else set()
     return known
 
 
@@ -247,7 +247,7 @@ def _handles_failed_import(node: ast.AST) -> TypeGuard[ast.Try]:
 
 def _words(texts: Iterable[str]) -> set[str]:
     """The words of these texts, written like names of packages."""
-    return {normal_package_name(word) for text in texts for word in _WORD.findall(text)}
+    return {normal_package_name(word) for text in texts for word in _NAME.findall(text)}
 
 
 # -- what is installed -------------------------------------------------------------------------------------------------
