@@ -25,6 +25,7 @@ from trued.proof.scanner import Scanner
 from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitChange, CommitTrial
+from trued.proof.undeclared_packages import InstalledPackages, undeclared_in_node, undeclared_packages
 from trued.proof.unguarded_code import UnguardedCode
 from trued.proof.verdict import reasons
 from trued.proof.verdict.caps import (
@@ -161,6 +162,8 @@ async def _judge(
     verdicts = await _allow_for_unused_versions(trial, due, evidence, verdicts)
     verdicts = [lower_for_existing_tests(judged, suites) for judged in verdicts]
     verdicts = await _cap_for_unguarded_code(trial, unguarded, verdicts, quick=quick)
+    if _is_any_above(Grade.TESTED, verdicts):
+        verdicts = _cap_all(verdicts, reasons.packages_undeclared, await _undeclared_imports(trial, change))
     verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
     verdicts = _cap_all(verdicts, reasons.submodules_not_there, [*absent, *without_tests])
     verdicts = await _cap_for_conversions(trial, change, verdicts)
@@ -170,6 +173,18 @@ async def _judge(
     wholes = _judge_wholes(contract, tuple(map(_on_one_line, verdicts)))
     scanned = tuple([await scanner.judged(judged) for judged in wholes])
     return scanned, tuple([await scanner.judged(suite) for suite in suites])
+
+
+async def _undeclared_imports(trial: CommitTrial, change: CommitChange) -> list[str]:
+    """Sentences about imports of packages that are installed for the checks, and that the commit does not declare."""
+    workspace, contract, commit = trial.workspace, trial.contract, trial.commit
+    interpreter = await interpreter_of(workspace, contract)
+    installed = InstalledPackages(filter(None, (*interpreter.site, trial.room.added.site)), interpreter.standard)
+    found = [
+        *await undeclared_packages(workspace, contract, commit, change.paths, installed),
+        *await undeclared_in_node(workspace, contract, commit, change.paths),
+    ]
+    return list(map(str, found))
 
 
 async def _judge_suites(

@@ -171,3 +171,87 @@ async def test_what_came_is_told_in_the_form_in_which_it_was_expected(tmp_path: 
     printed, failed = (one.detail for one in fact.tried)
     assert printed == "prints 'kit Grüße\\n', exit code 0"
     assert failed == "prints '', exit code 1, stderr 'no\\n'"
+
+
+PLUGINS = """import importlib, sys
+try:
+    importlib.import_module(sys.argv[1])
+except ModuleNotFoundError as error:
+    sys.exit(f"cannot load the plugin: {error}")
+"""
+OPTIONS: dict[str, str | None] = {
+    "go.sh": "set -o | grep -c 'pipefail.*on'\n",
+    "go.py": "import sys\nprint(len(sys.warnoptions))\n",
+    "more.cjs": "globalThis.more = 1;\n",
+    "go.js": "console.log(globalThis.more);\n",
+    "go.pl": 'use Kit; print Kit::ONE, "\\n";\n',
+    "lib/Kit.pm": "package Kit; use constant ONE => 1; 1;\n",
+}
+
+
+@pytest.mark.spec("LAW-5", "LAW-8")
+async def test_a_program_that_reports_a_missing_plugin_as_expected_lacks_no_package(tmp_path: Path) -> None:
+    """The work is to report it; a program that cannot begin for lack of a package still shows nothing."""
+    cases = [
+        {"run": ["python", "plugins.py", "nonesuch"], "stdout": "", "exit": 1},
+        {"run": ["python", "crash.py", "nonesuch"], "stdout": "", "exit": 1},  # the case itself names the plugin
+        {"run": ["python", "plugins.py", "json"], "stdout": ""},
+    ]
+    crash = "import importlib, sys\nimportlib.import_module(sys.argv[1])\n"
+    head = {"plugins.py": PLUGINS, "crash.py": crash}
+    requirement = {"id": "it", "text": "plugins are loaded", "checks": [{"kind": "examples", "cases": cases}]}
+    trial = Trial(tmp_path, {"README.md": "x\n"}, [requirement])
+    contract = await trial.seal()
+    needy = "import flask\n"
+    honest, liar = await trial.judged(contract, head, {**head, "plugins.py": needy, "crash.py": needy})
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert liar.grade is Grade.REFUTED, liar.why
+
+
+@pytest.mark.spec("LAW-5")
+async def test_a_base_that_reports_a_missing_plugin_in_another_way_is_red(tmp_path: Path) -> None:
+    case = {"run": ["python", "plugins.py", "--plugin=nonesuch"], "stdout": "", "exit": 3}
+    requirement = {"id": "it", "text": "it ends with 3", "checks": [{"kind": "examples", "cases": [case]}]}
+    base = PLUGINS.replace("sys.argv[1]", "sys.argv[1].partition('=')[2]")
+    head = base.replace("sys.exit(", "print(").replace('{error}")', '{error}", file=sys.stderr)\n    sys.exit(3)')
+    verdict = await Trial(tmp_path, {"plugins.py": base}, [requirement]).verdict({"plugins.py": head})
+    assert only(verdict).grade is Grade.PROVEN, only(verdict).why
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["bash", "-o", "pipefail", "go.sh"],
+        ["bash", "-euo", "pipefail", "go.sh"],
+        ["bash", "--norc", "-o", "pipefail", "--", "go.sh"],
+        ["python", "-W", "error", "go.py"],
+        ["python", "-X", "utf8", "-W", "error", "go.py"],
+        ["python", "-BW", "error", "go.py"],
+        pytest.param(
+            ["node", "--require", "./more.cjs", "go.js"],
+            marks=pytest.mark.skipif(shutil.which("node") is None, reason="no Node on the path"),
+        ),
+        pytest.param(
+            ["perl", "-I", "lib", "go.pl"],
+            marks=pytest.mark.skipif(shutil.which("perl") is None, reason="no Perl on the path"),
+        ),
+    ],
+    ids=" ".join,
+)
+async def test_an_option_of_the_interpreter_with_a_value_is_no_script(tmp_path: Path, line: list[str]) -> None:
+    """A case that expects exit code 1 shows whether the engine takes the value for a script that does not exist."""
+    fails = "raise SystemExit(print(1) or 1)\n"
+    base = {name: text for name, text in OPTIONS.items() if name not in ("go.sh", "go.py", "go.js", "go.pl")}
+    scripts = {
+        "go.sh": f"{OPTIONS['go.sh']}exit 1\n",
+        "go.py": f"import sys\nassert sys.warnoptions == ['error']\n{fails}",
+        "go.js": f"{OPTIONS['go.js']}process.exitCode = 1;\n",
+        "go.pl": f"{OPTIONS['go.pl']}exit 1;\n",
+    }
+    checks = [{"kind": "examples", "cases": [{"run": line, "stdout": "1\n", "exit": 1}]}]
+    trial = Trial(tmp_path, {"README.md": "x\n", **base}, [{"id": "it", "text": "it says 1", "checks": checks}])
+    contract = await trial.seal()
+    honest, nothing = await trial.judged(contract, scripts, {"README.md": "y\n"})
+    assert honest.grade is Grade.PROVEN, honest.why
+    assert nothing.grade is Grade.REFUTED, nothing.why

@@ -237,6 +237,7 @@ class _Npm(BaseHTTPRequestHandler):
     """A registry of packages with one file each: name and version → its text."""
 
     packages: ClassVar[dict[str, dict[str, str]]] = {}
+    needs: ClassVar[dict[str, dict[str, str]]] = {"kit": {"under": "1.0.0"}}  # what a package needs, if both are there
 
     def do_GET(self) -> None:
         name, _, version = self.path.strip("/").partition("/-/")
@@ -252,8 +253,15 @@ class _Npm(BaseHTTPRequestHandler):
 
     def _about(self, name: str, known: dict[str, str]) -> bytes:
         host = self.headers["Host"]
+        needs = {other: version for other, version in self.needs.get(name, {}).items() if other in self.packages}
         versions = {
-            one: {"name": name, "version": one, "dist": {"tarball": f"http://{host}/{name}/-/{one}"}} for one in known
+            one: {
+                "name": name,
+                "version": one,
+                "dist": {"tarball": f"http://{host}/{name}/-/{one}"},
+                "dependencies": needs,
+            }
+            for one in known
         }
         return json.dumps({"name": name, "dist-tags": {"latest": max(known)}, "versions": versions}).encode()
 

@@ -16,14 +16,12 @@ from typing import Literal
 from trued.proof.room.declared_packages import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.project_folders import project_folders
 from trued.proof.room.virtualenv import SYSTEM_PATH
+from trued.proof.text.interpreter_lines import read_interpreter_line
 from trued.proof.text.program_names import is_python
 from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table, table_at, toml_table
 
 NODE = ("node", "nodejs")
-# CPython's one-letter options that do not change which code is run: first those without a value, then those with a
-# value.
-_WITHOUT_VALUE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
 # Node has hundreds of options, some of which load code; these common ones do not.
 _NODE_OPTION = lazy_regex(
     r"--(?:no-warnings|no-deprecation|enable-source-maps|experimental-strip-types|experimental-vm-modules|use-strict"
@@ -79,7 +77,7 @@ def started_program(line: Sequence[str]) -> StartedProgram:
         return StartedProgram("nothing", words=0, why="the command line is empty")
     program, *arguments = line
     if is_python(program):
-        return _started_by_python(arguments)
+        return _started_by_python(line)
     if program in NODE:
         options = next((at for at, word in enumerate(arguments) if not _NODE_OPTION.fullmatch(word)), len(arguments))
         return _started_script(program, arguments, options)
@@ -103,32 +101,21 @@ def _starts_nothing(why: str) -> StartedProgram:
     return StartedProgram("nothing", why=why)
 
 
-def _started_by_python(words: Sequence[str]) -> StartedProgram:
-    """Parse Python's options as CPython does, letter by letter: `-Ic` is `-I -c`, and `-mkit` is `-m kit`."""
-    next_word = 0
-    while next_word < len(words) and words[next_word].startswith("-") and words[next_word] != "-":
-        letters, next_word = words[next_word][1:], next_word + 1
-        if letters.startswith("-"):
-            return _starts_nothing(f"the option {words[next_word - 1]} of Python is not supported in a case")
-        for at, letter in enumerate(letters):
-            if letter in _WITHOUT_VALUE:
-                continue
-            value = letters[at + 1 :]
-            if letter == "c":
-                return _starts_nothing("the command line itself contains code")
-            if letter not in _WITH_VALUE and letter != "m":
-                return _starts_nothing(f"the option -{letter} of Python starts nothing of the project")
-            if not value:
-                value, next_word = next(iter(words[next_word:]), ""), next_word + 1
-            if letter == "m":
-                fits = _MODULE.fullmatch(value)
-                return (
-                    StartedProgram("module", value, 1 + next_word)
-                    if fits
-                    else _starts_nothing(f"-m {value[:80]} names no module")
-                )
-            break
-    return _started_script("python", words, next_word)
+def _started_by_python(line: Sequence[str]) -> StartedProgram:
+    started = read_interpreter_line(line)
+    assert started is not None  # noqa: S101  (the line starts Python)
+    if started.kind == "code":
+        return _starts_nothing("the command line itself contains code")
+    if started.kind == "unknown":
+        return _starts_nothing(f"the option {started.name[:80]} of Python starts nothing of the project")
+    if started.kind == "module":
+        fits = _MODULE.fullmatch(started.name)
+        return (
+            StartedProgram("module", started.name, started.words)
+            if fits
+            else _starts_nothing(f"-m {started.name[:80]} names no module")
+        )
+    return _started_script("python", line[1:], started.words - 2)
 
 
 def _started_script(program: str, words: Sequence[str], name_at: int) -> StartedProgram:

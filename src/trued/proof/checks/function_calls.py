@@ -118,7 +118,7 @@ async def call_function(
     """Call the function once, in a process of its own, and compare the answer in the engine's process.
     `conduct_on_base`: see `conduct_flaw`."""
     token = nonce()
-    bench = bench if is_node(case.call) else bench.starting([case.call.partition(":")[0]])
+    bench = bench if is_node(case.call) else bench.calling([case.call.partition(":")[0]])
     order: dict[str, Any] = {
         "call": case.call,
         "args": list(case.args),

@@ -13,8 +13,15 @@ from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, va
 from trued.proof.checks.watched_process import LINGERS, PROGRAM_RECORD, START_S, WATCHING, conduct_flaw, script_record
 from trued.proof.room.bench import Bench, keepable_text, nonce, probe_text
 from trued.proof.room.files_in_room import temporary_files
+from trued.proof.room.go_cache import missing_go_package
+from trued.proof.text.interpreter_lines import read_interpreter_line
 from trued.protocols import CommandResult
+from trued.support.lazy_regex import lazy_regex
 
+_TRACEBACK = "Traceback (most recent call last):"
+# The last line of an error that ended a program of Python or Node.
+_ENDED = lazy_regex(r"ModuleNotFoundError: .*|Node\.js v[\d.]+")
+_WORD = lazy_regex(r"[\w@/.-]+")
 LONGEST_NAME, LONGEST_PATH = 255, 1000
 LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # characters; the limits of Linux are a little higher
 
@@ -110,10 +117,10 @@ def _outcome(case: RunCase, bench: Bench, ran: CommandResult, record: dict[str, 
     error = ran.stderr.decode("utf-8", "replace")
     printed = ran.stdout[:400].decode("utf-8", "replace")
     seen = f"prints {printed!r}, exit code {ran.exit_code}{f', stderr {error[-400:]!r}' if error else ''}"
-    # A program that does not exist does not pass, even if the case expects an exit code other than 0.
-    if ran.exit_code != 0 and (why := _failure_to_begin(case, bench, error)):
-        return why
     kind = difference(case, ran.exit_code, ran.stdout)
+    # A program that does not exist does not pass, even if the case expects an exit code other than 0.
+    if ran.exit_code != 0 and (why := _failure_to_begin(case, bench, error, as_expected=not kind)):
+        return why
     return (Outcomes.FAILED, kind, seen) if kind else (Outcomes.PASSED, "", "")
 
 
@@ -126,11 +133,36 @@ def difference(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
     return "stdout" if "stdout_json" in case.model_fields_set and not matches_json(case.stdout_json, stdout) else ""
 
 
-def _failure_to_begin(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, str] | None:
+def _failure_to_begin(
+    case: RunCase, bench: Bench, error: str, *, as_expected: bool
+) -> tuple[Outcomes, str, str] | None:
+    """Why the program did not begin: it does not exist, or lacks a package. None if it began.
+
+    A program may also report a missing module because that is its work. So a module that the case's own arguments name
+    is none that the program lacks. If the result is as expected, only a report of the interpreter itself counts."""
     if is_not_installed(case.run[0], bench):
         return Outcomes.UNJUDGED, f"program {case.run[0]}", f"{case.run[0]} is not installed"
     if absent := missing_target(case.run, bench, error):
         return Outcomes.MISSING, "missing", f"{absent} does not exist"
-    if module := missing_module(error, bench):
+    if as_expected and not _ends_by_error(error):
+        return None
+    module = missing_module(error, bench)
+    if module and module not in _words_of_arguments(case):
         return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
     return None
+
+
+def _ends_by_error(error: str) -> bool:
+    """Whether this output ends with the report of an interpreter on an error that nobody has caught, or comes from a
+    compiler."""
+    last_line = error.rstrip().rpartition("\n")[2]
+    has_report = _TRACEBACK in error or not last_line.startswith("ModuleNotFoundError")
+    return bool(_ENDED.fullmatch(last_line) and has_report) or bool(missing_go_package(error))
+
+
+def _words_of_arguments(case: RunCase) -> set[str]:
+    """The words, such as `a.b` in `--plugin=a.b`, that the case passes to the program that it starts."""
+    started = read_interpreter_line(case.run)
+    if started and started.kind not in ("script", "module"):
+        return set()  # an interpreter runs the arguments themselves
+    return {word for argument in case.run[started.words if started else 1 :] for word in _WORD.findall(argument)}

@@ -8,9 +8,8 @@ from trued.proof.room import node
 from trued.proof.room.bench import Bench
 from trued.proof.room.go_cache import missing_go_package, module_name
 from trued.proof.room.virtualenv import SYSTEM_PATH
+from trued.proof.text.interpreter_lines import read_interpreter_line
 from trued.proof.text.program_names import NODE_PROGRAMS, is_python
-
-_RUNS_SCRIPTS = ("sh", "bash", "dash", "perl", "ruby", *NODE_PROGRAMS)
 
 
 def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
@@ -38,20 +37,17 @@ def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
     program = argv[0]
     if "/" in program:
         return "" if program.startswith("/") or (bench.room / program).exists() else program
-    if not is_python(program) and program not in _RUNS_SCRIPTS:
+    started = read_interpreter_line(argv)
+    if started is None:
         return ""
-    words = [word for word in argv[1:] if not word.startswith("-")]
-    if is_python(program) and "-m" in argv[1:]:
-        module = argv[argv.index("-m") + 1] if argv.index("-m") + 1 < len(argv) else ""
-        message = rf"No module named '?{re.escape(module)}(\.__main__)?'?(;.*)?\s*$"
-        return module if module and re.search(message, error) else ""
-    if "-c" in argv[1:] or "-e" in argv[1:] or not words or words[0].startswith(("/", "{files}")):
+    if started.kind == "module":
+        message = rf"No module named '?{re.escape(started.name)}(\.__main__)?'?(;.*)?\s*$"
+        return started.name if started.name and re.search(message, error) else ""
+    script = started.name
+    if started.kind != "script" or script.startswith(("/", "{files}")):
         return ""
-    return (
-        ""
-        if (bench.room / words[0]).exists() or (program in NODE_PROGRAMS and _resolves(bench, words[0]))
-        else words[0]
-    )
+    is_there = (bench.room / script).exists() or (program in NODE_PROGRAMS and _resolves(bench, script))
+    return "" if is_there else script
 
 
 def _resolves(bench: Bench, name: str) -> bool:

@@ -39,7 +39,7 @@ _SORTS = {"package.json": NODE, "Cargo.toml": "cargo", "go.mod": "go", "Gemfile"
 # Every other manifest is a list of packages.
 _MAIN_MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", *_SORTS)
 _FOLDERS_OF_LISTS = ("requirements", "reqs", "deps")  # folders with the lists of the folder above
-_FOR_DEVELOPERS = lazy_regex(
+FOR_DEVELOPERS = lazy_regex(
     r"(?:^|[-_./])(?:dev|devel|develop|development|tests?|testing|lint|linting|docs?|types?|typing|ci|bench|benchmarks?"
     r"|examples?|qa|format|style|checks?|coverage|constraints?|release|tools?)(?:[-_.]|$)",
     re.IGNORECASE,
@@ -80,7 +80,7 @@ class Consumers:
         entries = {path: list(_entries(path, text)) for path, text in manifests.items()}
         reaches = _reaches_of_lists(entries)
         for path, written_entries in entries.items():
-            place = _SORTS.get(PurePosixPath(path).name, PYTHON), _folder(path)
+            place = _SORTS.get(PurePosixPath(path).name, PYTHON), folder_of_manifest(path)
             packages = self.declared.setdefault(place, {})
             for entry, own_reach, condition in written_entries:
                 if not references_in(path, entry):
@@ -164,7 +164,7 @@ def _sort_of(path: str) -> str:
     return PYTHON if path.endswith(".py") else NODE
 
 
-def _folder(manifest: str) -> str:
+def folder_of_manifest(manifest: str) -> str:
     """The manifest's folder; for a list of packages in `requirements/`, `reqs/` or `deps/`, the folder above."""
     folder = posixpath.dirname(manifest)
     is_list_folder = (
@@ -184,7 +184,7 @@ def _reaches_of_lists(entries: Mapping[str, Iterable[tuple[str, Reach, str]]]) -
     to which nothing refers, reaches only developers."""
     lists = [path for path in entries if PurePosixPath(path).name not in _MAIN_MANIFESTS]
     with_usual_name = [path for path in lists if is_package_manifest(path)]
-    reaches = {path: Reach.DEVELOPERS if _FOR_DEVELOPERS.search(path) else Reach.ALL for path in with_usual_name}
+    reaches = {path: Reach.DEVELOPERS if FOR_DEVELOPERS.search(path) else Reach.ALL for path in with_usual_name}
     for _ in lists:  # lists can refer to lists
         for path, declarations in entries.items():
             for entry, own_reach, _ in declarations:
@@ -253,7 +253,7 @@ def _tables_of_cargo(data: Mapping[str, Any]) -> Iterator[tuple[str, Reach, dict
 
 def _reach_in_setup(section: str, key: str) -> Reach:
     if section == "options.extras_require":
-        return Reach.DEVELOPERS if _FOR_DEVELOPERS.search(key) else Reach.EXTRA
+        return Reach.DEVELOPERS if FOR_DEVELOPERS.search(key) else Reach.EXTRA
     return {"tests_require": Reach.DEVELOPERS, "setup_requires": Reach.EXTRA}.get(key, Reach.ALL)
 
 
@@ -285,7 +285,7 @@ def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reac
                 declaring = (
                     {"dependencies": packages} if key == "dependencies" else {"dynamic": {"dependencies": packages}}
                 )
-                yield Reach.DEVELOPERS if _FOR_DEVELOPERS.search(extra) else Reach.EXTRA, declaring
+                yield Reach.DEVELOPERS if FOR_DEVELOPERS.search(extra) else Reach.EXTRA, declaring
         yield Reach.DEVELOPERS, dict(data)
 
 

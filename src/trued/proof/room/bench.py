@@ -20,6 +20,7 @@ from trued.proof.room.declared_packages import NO_PACKAGES, AddedPackages
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
+from trued.proof.text.interpreter_lines import read_interpreter_line
 from trued.proof.text.program_names import is_python
 from trued.proof.text.python_imports import modules_asked
 from trued.protocols import Command, CommandResult, Workspace
@@ -49,7 +50,7 @@ ROOM = (
     "the latter to `localhost` and on connections that are used again; answers that are not valid HTTP are refused; "
     "packages of Node and metadata in the folders of projects; "
     "a program of one project finds no modules of another that its code on the base does not import, itself or through "
-    "code at the top and in `src`; "
+    "code at the top and in `src`; a script finds the folders that a user's Python finds; "
     "a call ends with its interpreter, and a command line when nobody keeps its output open"
 )
 
@@ -67,6 +68,8 @@ class Bench:
     variables: Mapping[str, str]
     modules: frozenset[str]  # top-level modules that the project itself has, on the base or on this commit
     project_roots: tuple[str, ...] = ()  # those of `roots` that belong to the base's project folders
+    # those of `roots` that Python finds for a user wherever a program starts (see `roots_found_everywhere`)
+    roots_everywhere: frozenset[str] = frozenset()
     projects: Mapping[str, frozenset[str]] = field(default_factory=dict)  # see `roots_by_project`
     owners: Mapping[str, str] = field(default_factory=dict)  # module of the base → its import root in a project folder
     broken: str = ""  # why no check can run here: a preparation failed
@@ -182,6 +185,7 @@ class Bench:
             room=room,
             roots=roots,
             project_roots=projects,
+            roots_everywhere=frozenset(folder.replace(str(self.room), str(room)) for folder in self.roots_everywhere),
             variables=moved(self.variables),
             plain=moved(self.plain),
         )
@@ -207,17 +211,42 @@ class Bench:
         roots = self._roots_seen_from([folder])
         return replace(self, folder=folder, roots=(str(self.room / folder), *roots))
 
-    def starting(self, words: Iterable[str]) -> "Bench":
-        """The same bench for a case with this command line. If the command line starts something in a project folder,
-        Python finds only the modules that this project's programs find. The head cannot change that by code elsewhere,
-        nor can the program's arguments."""
-        named = next(filter(None, map(self._places_named, words_that_start(tuple(words)))), frozenset())
+    def starting(self, words: Sequence[str]) -> "Bench":
+        """The same bench for a case with this command line. PYTHONPATH has only the folders that a user would find.
+
+        If the command line starts something in a project folder, Python finds only the modules that this project's
+        programs find. The head cannot change that by code elsewhere, nor can the program's arguments."""
+        near = self.calling(words)
+        roots = near._roots_of_line(words)
+        variables = {name: value for name, value in near.variables.items() if name != "PYTHONPATH"}
+        ours = {"PYTHONPATH": ":".join(roots)} if roots else {}
+        return replace(near, roots=roots, variables={**variables, **ours}) if near._has_own_path() else near
+
+    def calling(self, words: Sequence[str]) -> "Bench":
+        """The same bench for a case that uses the modules that these words name, perhaps in a project folder."""
+        named = next(filter(None, map(self._places_named, words_that_start(words))), frozenset())
         if not named:
             return self
         roots = self._roots_seen_from(named)
-        is_ours = self.variables.get("PYTHONPATH", "") == ":".join(self.roots)
-        ours = {"PYTHONPATH": ":".join(roots)} if is_ours else {}
+        ours = {"PYTHONPATH": ":".join(roots)} if self._has_own_path() else {}
         return replace(self, roots=roots, variables={**self.variables, **ours})
+
+    def _has_own_path(self) -> bool:
+        """Whether PYTHONPATH is the engine's own, and not the user's."""
+        return self.variables.get("PYTHONPATH", "") == ":".join(self.roots)
+
+    def _roots_of_line(self, words: Sequence[str]) -> tuple[str, ...]:
+        """The import roots that a user's Python finds in a program that this command line starts.
+
+        With `-m` or `-c`, Python adds the top itself, and the folders in which the base has its modules count. Servers
+        and the like that are given the name of a module (`app:main`) find it as they do for a user. A script finds only
+        what every program finds, and its own folder.
+        """
+        everywhere = tuple(root for root in self.roots if root in self.roots_everywhere)
+        started = read_interpreter_line(words)
+        if started and is_python(posixpath.basename(words[0])) and started.kind in ("module", "code"):
+            return tuple(root for root in self.roots if root != str(self.room) or root in everywhere)
+        return self.roots if not started and any(names_of_applications(words)) else everywhere
 
     def _places_named(self, words: Collection[str]) -> frozenset[str]:
         """The project folders and import roots of the modules and files that these words name."""
@@ -284,22 +313,20 @@ def words_that_start(words: Sequence[str]) -> Iterator[Collection[str]]:
     """
     yield words[:1]
     if not is_python(posixpath.basename(words[0] if words else "")):
-        yield [word for before, word in pairwise(words) if before in _STARTING or _APPLICATION.fullmatch(word)]
+        yield [*names_of_applications(words)]
         yield from ([word] for word in words[1:])
         return
-    waiting = [*words[1:]]
-    while waiting:
-        word = waiting.pop(0)
-        if not word.startswith("-") or word == "-":
-            yield [word]
-            return
-        at = next((at for at, letter in enumerate(word) if letter in "mcWX"), 0) if not word.startswith("--") else 0
-        value = (word[at + 1 :] or "".join(waiting[:1])) if at else ""
-        if at and word[at] in "mc":
-            yield modules_asked(value) if word[at] == "c" else [value]
-            yield [value]
-            return
-        del waiting[: int(word == "--check-hash-based-pycs" or (at > 0 and at + 1 == len(word)))]
+    started = read_interpreter_line(words)
+    if started and started.kind == "code":
+        yield modules_asked(started.name)
+    if started and started.kind in ("code", "module", "script"):
+        yield [started.name]
+
+
+def names_of_applications(words: Sequence[str]) -> Iterator[str]:
+    """The words of a command line after `-m`, `-c` and options that name an application, and words like
+    `module:name`."""
+    return (word for before, word in pairwise(words) if before in _STARTING or _APPLICATION.fullmatch(word))
 
 
 def has_module(root: Path, name: str) -> bool:

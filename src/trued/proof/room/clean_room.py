@@ -38,10 +38,14 @@ from trued.proof.room.generated_files import files_of_builds, metadata_of_instal
 from trued.proof.room.go_cache import go_variables, uses_go, with_settings
 from trued.proof.room.held_out import DATA, files_by_folder
 from trued.proof.room.import_folders import (
+    NEW_SOURCE,
+    SOURCE,
+    finds_source,
     modules_of_project,
     paths_in_room,
     projects_of_base,
     roots_for_commands,
+    roots_found_everywhere,
     usual_roots,
 )
 from trued.proof.room.import_shadows import shadowing_files
@@ -136,7 +140,11 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, in_commit))
         graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
-        roots = paths_in_room(room, contract.environment.path or usual_roots(room, contract.project_roots, on_base))
+        named = contract.environment.path
+        with_source = not named and await finds_source(workspace, contract.base, commit)
+        names = named or usual_roots(room, contract.project_roots, on_base, with_source=with_source)
+        everywhere = named or await roots_found_everywhere(workspace, contract.base, commit, names)
+        roots = paths_in_room(room, names)
         variables, go_folders = await _go_variables(workspace, contract, interpreter, {*on_base, *in_commit})
         variables = with_settings(variables, contract.environment.variables)
         bench = Bench(
@@ -148,6 +156,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             roots=roots,
             variables=_variables(interpreter, roots, variables),
             project_roots=paths_in_room(room, contract.project_roots),
+            roots_everywhere=frozenset(paths_in_room(room, tuple(everywhere))),
             projects=await projects_of_base(workspace, contract),
             owners=owners_of_modules(on_base, contract.project_roots),
             modules=modules_of_project(known, contract.import_folders),
@@ -185,7 +194,9 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             # The preparation may run the head's code. So frozen files were hashed before it, and are restored after it.
             bench = await prepare_room(bench, contract.environment.prepare)
             await restore_frozen_files(bench)
-        lacking = (*workspace.missing_content(commit), *packages.notes, *added.notes)
+        has_source = any(is_below(path, SOURCE) and path.endswith(".py") for path in in_commit)
+        new_source = [NEW_SOURCE] if has_source and not named and not with_source else []
+        lacking = (*workspace.missing_content(commit), *packages.notes, *added.notes, *new_source)
         yield bench, replace(graft, merged=tuple(manifests), lacking=lacking)
 
 

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.model import FactNote
+from trued.proof.text.interpreter_lines import NODE_VALUES
 from trued.proof.text.program_names import MANAGERS, NODE_PROGRAMS, is_python
 from trued.support.lazy_regex import lazy_regex
 from trued.support.shell_words import sequential_commands, started_commands
@@ -62,14 +63,7 @@ _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
 }
 _FOLDER_OPTIONS = ("--prefix", "-C", "--cwd", "--dir")  # of package managers: the folder of the package
 # Options of node that take a value.
-_NODE_VALUES = frozenset(
-    (
-        *("-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"),
-        *("--test-reporter", "--test-reporter-destination", "--test-name-pattern", "--test-skip-pattern"),
-        *("--test-concurrency", "--test-timeout", "--test-shard"),
-    )
-)
-
+_NODE_VALUES = frozenset(("-r", "-C", *NODE_VALUES))  # options of Node that take a value
 _UNITTEST_VALUES = ("-k", "-s", "-p", "-t")  # options of unittest that take a value
 # Options of pytest that take a value.
 _PYTEST_VALUES = frozenset(

@@ -262,6 +262,11 @@ def first_imports_from_top(paths: Sequence[str]) -> str:
     )
 
 
+def packages_undeclared(imports: Sequence[str]) -> str:
+    """A sentence about imports of packages that are installed here, and that the change does not declare."""
+    return f"it works only where somebody has installed more than the change declares: {listed(imports)}"
+
+
 def submodules_not_there(paths: Sequence[str]) -> str:
     """A sentence saying that the checks ran without these submodules, which the head adds or moves to other commits."""
     return f"checked without submodules that the change adds, or for which it names another commit: {listed(paths)}"
