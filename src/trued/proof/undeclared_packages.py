@@ -17,13 +17,13 @@ from pathlib import PurePosixPath
 from typing import Any, TypeGuard
 
 from trued.model import CallCase, Contract, ExamplesCheck, RunCase
-from trued.proof.checks.dependencies import manifest_texts, own_packages, text_of
-from trued.proof.checks.development_files import DevelopmentFiles, is_for_developers
-from trued.proof.checks.own_modules import OwnModules, own_imports
-from trued.proof.checks.package_consumers import FOR_DEVELOPERS, NODE, PYTHON, Consumers, Reach, folder_of_manifest
-from trued.proof.checks.package_manifests import has_literal_requirements, is_package_manifest, own_name
-from trued.proof.checks.script_headers import own_manifests
-from trued.proof.checks.source_imports import read_source
+from trued.proof.dependencies.check import manifest_texts, own_packages, text_of
+from trued.proof.dependencies.development_files import DevelopmentFiles, is_for_developers
+from trued.proof.dependencies.own_modules import OwnModules, own_imports
+from trued.proof.dependencies.package_consumers import FOR_DEVELOPERS, NODE, PYTHON, Consumers, Reach, folder_of_manifest
+from trued.proof.dependencies.package_manifests import has_literal_requirements, is_package_manifest, own_name
+from trued.proof.dependencies.script_headers import own_manifests
+from trued.proof.dependencies.source_imports import read_source
 from trued.proof.room.declared_packages import package_name, parse_requirement, provides_module
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.node_modules import node_modules
