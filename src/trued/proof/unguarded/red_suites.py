@@ -23,9 +23,7 @@ from trued.protocols import Workspace
 class TurnedTests:
     """What is known of test files that fail on the base, and in which every test passes twice on the head."""
 
-    ran: frozenset[str] = (
-        frozenset()
-    )  # files of the head that were loaded by suites in which every test file passes now
+    ran: frozenset[str] = frozenset()  # files of the head that suites loaded in which every test file passes now
     names: frozenset[str] = frozenset()  # names that these test files use, by their text on the base
     facts: tuple[Evidence, ...] = ()
 
