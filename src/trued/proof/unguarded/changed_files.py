@@ -32,7 +32,8 @@ _DOCUMENTS = lazy_regex(r"(readme|license|copying|notice|changelog|changes|histo
 class ChangedFiles:
     """The changed files of a trial that has run.
 
-    `every`: all of them. `in_product`: without the changed tests that were replaced or removed in the room.
+    `every`: all of them. `in_product`: those that may belong to the product, which are all but the changed tests that
+    were replaced or removed in the room.
     """
 
     def __init__(self, trial: CommitTrial, sides: BaseAndHead, changed: Sequence[str]) -> None:

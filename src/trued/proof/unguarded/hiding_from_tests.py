@@ -10,7 +10,8 @@ from trued.proof.unguarded.tried_change import TriedChange
 
 async def hiding_from_tests(tried: TriedChange) -> list[str]:
     """Catches a new file such as `tests/prices.py`: once the change has landed, the base's tests would load it in place
-    of the product's `prices.py`, and no longer test the product. In rooms they do not, because rooms lack the file.
+    of the product's `prices.py`, and no longer test the product. Rooms leave out new files among tests, so no check
+    notices it.
 
     Returns these new files.
     """

@@ -9,7 +9,7 @@ async def in_place_of_others(tried: TriedChange) -> list[str]:
     may not notice, because the test runner has already loaded the right module.
 
     Returns the new files that have the name of a module which the project imports from the standard library or from a
-    package. Files that the room left out anyway are not listed.
+    package. Files that rooms leave out have a reason of their own, `not_loaded_by_tests`.
     """
     known, room = await tried.sides.blobs_of_base(), tried.trial.room
     added = [path for path in tried.files.in_product if path not in known and path not in room.not_loaded]

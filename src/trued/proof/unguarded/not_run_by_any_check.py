@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from trued.proof.reach.altered_go import altered_declarations, used_declarations
 from trued.proof.reach.own_checks import starts_unknown_program
 from trued.proof.reach.reachable_files import reachable_files
-from trued.proof.room.environment import interpreter_of
 from trued.proof.text.commit_texts import is_unread
 from trued.proof.unguarded.altered_pieces import REPLACES
 from trued.proof.unguarded.by_requirement import by_requirement
@@ -27,9 +26,7 @@ async def not_run_by_any_check(tried: TriedChange) -> dict[str, list[str]]:
     if code and not contract.unguarded:
         code = await _within_reach_of_uncollected(tried, code)
     if code and contract.red_suites:
-        interpreter = await interpreter_of(tried.workspace, contract)
-        commit, kept = tried.trial.commit, tried.trial.kept
-        turned = await turned_tests(tried.workspace, contract, commit, interpreter, kept=kept)
+        turned = await turned_tests(tried.trial)
         tried.evidence = turned.facts
         code = await tried.unwatched.by_checks_and(turned)
     return await by_requirement(tried, code)
