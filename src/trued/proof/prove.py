@@ -25,6 +25,7 @@ from trued.proof.scanner import Scanner
 from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitChange, CommitTrial
+from trued.proof.unguarded.change.tried_change import TriedChange
 from trued.proof.unguarded.first_imports_from_top import first_imports_from_top
 from trued.proof.unguarded.hidden_from_tests import hidden_from_tests
 from trued.proof.unguarded.hiding_from_tests import hiding_from_tests
@@ -35,7 +36,6 @@ from trued.proof.unguarded.not_run_by_any_check import not_run_by_any_check
 from trued.proof.unguarded.reached_by_failing_tests import reached_by_failing_tests
 from trued.proof.unguarded.tests_need_base_version import tests_need_base_version
 from trued.proof.unguarded.tests_vanished import tests_vanished
-from trued.proof.unguarded.tried_change import TriedChange
 from trued.proof.unguarded.used_by_tests_only import used_by_tests_only
 from trued.proof.verdict import reasons
 from trued.proof.verdict.caps import (

@@ -12,7 +12,7 @@ def test_each_search_has_the_name_of_its_reason_and_prove_asks_it() -> None:
     names = [one.name for one in pkgutil.iter_modules(unguarded.__path__)]
     modules = {name: import_module(f"{unguarded.__name__}.{name}") for name in names}
     searches = [name for name, module in modules.items() if f"for the reason `{name}`" in (module.__doc__ or "")]
-    assert len(searches) == 11
+    assert {*names} - {*searches} == {"altered_helpers", "change"}
     lines = inspect.getsource(prove)
     for name in searches:
         assert inspect.isfunction(getattr(reasons, name))

@@ -7,7 +7,7 @@ from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.import_folders import projects_of_base
 from trued.proof.room.project_folders import SHARED, file_of_module, names_in
 from trued.proof.text.python_imports import dotted_modules_asked, strings_in
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.tried_change import TriedChange
 from trued.support.lazy_regex import lazy_regex
 
 _LOADS = r"import_module|__import__|find_spec|load_module|resolve_name|run_module|run_path|spec_from_\w+"

@@ -1,10 +1,10 @@
 """Searches for the reason `hidden_from_tests`."""
 
 from trued.proof.room.frozen_files import is_test
-from trued.proof.unguarded.by_requirement import by_requirement
+from trued.proof.unguarded.change.by_requirement import by_requirement
+from trued.proof.unguarded.change.pieces import names_in_imports
+from trued.proof.unguarded.change.tried_change import TriedChange
 from trued.proof.unguarded.hiding_from_tests import namesakes
-from trued.proof.unguarded.pieces import names_in_imports
-from trued.proof.unguarded.tried_change import TriedChange
 
 
 async def hidden_from_tests(tried: TriedChange) -> dict[str, list[str]]:

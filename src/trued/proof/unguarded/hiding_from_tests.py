@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.import_shadows import namesakes_among_tests
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 
 async def hiding_from_tests(tried: TriedChange) -> list[str]:

@@ -3,7 +3,7 @@
 from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.project_folders import regular_modules, top_level_modules
 from trued.proof.trial import is_untraced
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 
 async def hiding_modules(tried: TriedChange) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """Searches for the reason `in_place_of_others`."""
 
 from trued.proof.room.import_shadows import StandardLibrary, files_in_place_of_others
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 
 async def in_place_of_others(tried: TriedChange) -> list[str]:

@@ -1,8 +1,8 @@
 """Searches for the reason `known_by_exit_code_only`."""
 
 from trued.model import CommandCheck
-from trued.proof.unguarded.by_requirement import by_requirement
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.by_requirement import by_requirement
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 
 async def known_by_exit_code_only(tried: TriedChange) -> dict[str, list[str]]:

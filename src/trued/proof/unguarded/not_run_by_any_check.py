@@ -6,11 +6,11 @@ from trued.proof.reach.altered_go import altered_declarations, used_declarations
 from trued.proof.reach.own_checks import starts_unknown_program
 from trued.proof.reach.reachable_files import reachable_files
 from trued.proof.text.commit_texts import is_unread
-from trued.proof.unguarded.altered_pieces import REPLACES
-from trued.proof.unguarded.by_requirement import by_requirement
-from trued.proof.unguarded.pieces import Piece
-from trued.proof.unguarded.red_suites import turned_tests
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.altered_pieces import REPLACES
+from trued.proof.unguarded.change.by_requirement import by_requirement
+from trued.proof.unguarded.change.pieces import CodePiece
+from trued.proof.unguarded.change.red_suites import turned_tests
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 
 async def not_run_by_any_check(tried: TriedChange) -> dict[str, list[str]]:
@@ -20,7 +20,7 @@ async def not_run_by_any_check(tried: TriedChange) -> dict[str, list[str]]:
     be run, or which no check collects. {} if all existing tests were run. Red suites run here, and code that they run
     is left out. Their evidence is `tried.evidence`.
     """
-    contract, code = tried.contract, list[Piece]()
+    contract, code = tried.contract, list[CodePiece]()
     if contract.unguarded or contract.uncollected:
         code = await tried.unwatched.by_checks()
     if code and not contract.unguarded:
@@ -32,7 +32,7 @@ async def not_run_by_any_check(tried: TriedChange) -> dict[str, list[str]]:
     return await by_requirement(tried, code)
 
 
-async def _within_reach_of_uncollected(tried: TriedChange, code: Sequence[Piece]) -> list[Piece]:
+async def _within_reach_of_uncollected(tried: TriedChange, code: Sequence[CodePiece]) -> list[CodePiece]:
     """The part of `code` that uncollected existing tests may reach. If the engine cannot know what these tests
     reach, all code is returned. Go files that other tests guard are left out."""
     uncollected, known = tried.contract.uncollected, await tried.sides.blobs_of_base()

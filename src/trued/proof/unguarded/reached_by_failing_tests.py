@@ -11,10 +11,10 @@ from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, example
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.python_names import names_at_load, used_attributes, used_names
-from trued.proof.unguarded.altered_pieces import REPLACES, altered_pieces
-from trued.proof.unguarded.by_requirement import by_requirement
-from trued.proof.unguarded.pieces import Piece, last_part, module_name, names_in_imports
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.altered_pieces import REPLACES, altered_pieces
+from trued.proof.unguarded.change.by_requirement import by_requirement
+from trued.proof.unguarded.change.pieces import CodePiece, last_part, module_name, names_in_imports
+from trued.proof.unguarded.change.tried_change import TriedChange
 from trued.support.tables import table_at, toml_table
 
 PYPROJECT = "pyproject.toml"
@@ -53,7 +53,7 @@ async def reached_by_failing_tests(tried: TriedChange) -> dict[str, list[str]]:
     before, after = await tried.sides.read(rewritten)
     for path in rewritten:
         mentioned = new_statements(before.get(path, ""), after.get(path, ""))
-        code += [Piece(path, name) for name in sorted(mentioned & (behind | modules | {MODULE}))]
+        code += [CodePiece(path, name) for name in sorted(mentioned & (behind | modules | {MODULE}))]
     return await by_requirement(tried, list(dict.fromkeys(code)))
 
 
@@ -68,7 +68,9 @@ def _is_reached(name: str, reached: Collection[str], beside: Collection[str]) ->
     return last not in beside or (bool(owner) and last_part(owner) not in beside)
 
 
-def _only_namesakes_used(tried: TriedChange, functions: Sequence[Piece], texts: Mapping[str, str]) -> list[Piece]:
+def _only_namesakes_used(
+    tried: TriedChange, functions: Sequence[CodePiece], texts: Mapping[str, str]
+) -> list[CodePiece]:
     """The functions that no case and no guarding test takes from the function's own module, and that the module itself
     does not use.
 

@@ -1,6 +1,6 @@
 """Searches for the reason `tests_need_base_version`."""
 
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 
 async def tests_need_base_version(tried: TriedChange) -> tuple[list[str], list[str]]:

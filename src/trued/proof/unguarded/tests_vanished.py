@@ -11,7 +11,7 @@ from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.frozen_files import CONFIGURED, configured_test_names, is_named_like_a_test
 from trued.proof.text.commit_texts import decoded, is_unread
 from trued.proof.text.test_names import missing_names, name_of_test, names_in
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.tried_change import TriedChange
 from trued.proof.verdict.case_status import Base, on_base
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex

@@ -7,8 +7,8 @@ from trued.proof.hashes import check_hash
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitTrial
 from trued.proof.unguarded.altered_helpers import Undoing, altered_helpers
-from trued.proof.unguarded.changed_files import is_manifest_of_code
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.changed_files import is_manifest_of_code
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them
 # More than `FEW_HELPERS` are undone only if all these runs of the existing tests take no longer than `LONGEST_S`.

@@ -7,13 +7,13 @@ from trued.proof.text.commit_texts import is_unread
 from trued.proof.text.python_imports import imported_modules
 from trued.proof.text.python_names import used_attributes
 from trued.proof.trial import CommitTrial
-from trued.proof.unguarded.base_and_head import BaseAndHead
-from trued.proof.unguarded.pieces import Piece, last_part, module_name
+from trued.proof.unguarded.change.base_and_head import BaseAndHead
+from trued.proof.unguarded.change.pieces import CodePiece, last_part, module_name
 
 REPLACES = "takes the place of another module"  # the name of a piece: the new file as a whole
 
 
-async def altered_pieces(trial: CommitTrial, sides: BaseAndHead, paths: Sequence[str]) -> list[Piece]:
+async def altered_pieces(trial: CommitTrial, sides: BaseAndHead, paths: Sequence[str]) -> list[CodePiece]:
     """The pieces of the base's Python code that the head altered in these files. A new file counts, too, if loading it
     does more than define things, or if it replaces another module."""
     code = [path for path in paths if path.endswith(".py")]
@@ -35,7 +35,7 @@ async def altered_pieces(trial: CommitTrial, sides: BaseAndHead, paths: Sequence
         if path not in known and _takes_place_of_another(path, known, elsewhere, trial.contract.project_roots):
             names |= {REPLACES}
         names |= {MODULE} if is_unread(was) or is_unread(now) else frozenset()  # what was not read may be altered
-        altered += [Piece(path, name) for name in sorted(names)]
+        altered += [CodePiece(path, name) for name in sorted(names)]
     return altered
 
 

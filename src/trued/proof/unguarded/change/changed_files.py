@@ -16,8 +16,8 @@ from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.module_places import may_import
 from trued.proof.text.script_aliases import ScriptAliases, leads_elsewhere
 from trued.proof.trial import CommitTrial
-from trued.proof.unguarded.base_and_head import BaseAndHead
-from trued.proof.unguarded.named_scripts import aliases_of, named_files, without_suffix
+from trued.proof.unguarded.change.base_and_head import BaseAndHead
+from trued.proof.unguarded.change.named_scripts import aliases_of, named_files, without_suffix
 from trued.support.lazy_regex import lazy_regex
 from trued.support.tables import json_table
 

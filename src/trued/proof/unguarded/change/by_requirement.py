@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from trued.model import BrowserCheck, CallCase, Check, ExamplesCheck, RunCase
 from trued.proof.reach.reachable_files import files_of_programs
 from trued.proof.trial import is_untraced
-from trued.proof.unguarded.pieces import Piece
-from trued.proof.unguarded.tried_change import TriedChange
+from trued.proof.unguarded.change.pieces import CodePiece
+from trued.proof.unguarded.change.tried_change import TriedChange
 
 
-async def by_requirement(tried: TriedChange, code: Sequence[Piece]) -> dict[str, list[str]]:
+async def by_requirement(tried: TriedChange, code: Sequence[CodePiece]) -> dict[str, list[str]]:
     """Requirement → `code` as text, for every requirement of the trial.
 
     If the requirement's checks start a program or a server, or open a page, the engine does not see which code ran.
@@ -26,8 +26,8 @@ async def by_requirement(tried: TriedChange, code: Sequence[Piece]) -> dict[str,
 
 
 async def _out_of_reach_of_programs(
-    tried: TriedChange, code: Sequence[Piece], checks: Sequence[Check]
-) -> Sequence[Piece]:
+    tried: TriedChange, code: Sequence[CodePiece], checks: Sequence[Check]
+) -> Sequence[CodePiece]:
     cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
     commands = [case.run for case in cases if isinstance(case, RunCase)]
     pages = [(check.page,) for check in checks if isinstance(check, BrowserCheck)]

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 
-class Piece(NamedTuple):
+class CodePiece(NamedTuple):
     """A file, or one function, class or other piece of its code. As text: `file`, or `file (name)`."""
 
     path: str

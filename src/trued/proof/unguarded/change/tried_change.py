@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from trued.model import Evidence
 from trued.proof.trial import CommitTrial
-from trued.proof.unguarded.base_and_head import BaseAndHead
-from trued.proof.unguarded.case_calls import CaseCalls
-from trued.proof.unguarded.changed_files import ChangedFiles
-from trued.proof.unguarded.existing_tests import ExistingTests
-from trued.proof.unguarded.unwatched_code import UnwatchedCode
+from trued.proof.unguarded.change.base_and_head import BaseAndHead
+from trued.proof.unguarded.change.case_calls import CaseCalls
+from trued.proof.unguarded.change.changed_files import ChangedFiles
+from trued.proof.unguarded.change.existing_tests import ExistingTests
+from trued.proof.unguarded.change.unwatched_code import UnwatchedCode
 
 
 class TriedChange:
