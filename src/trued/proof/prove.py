@@ -26,7 +26,18 @@ from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitChange, CommitTrial
 from trued.proof.undeclared_packages import InstalledPackages, undeclared_in_node, undeclared_packages
-from trued.proof.unguarded_code import UnguardedCode
+from trued.proof.unguarded.change.tried_change import TriedChange
+from trued.proof.unguarded.first_imports_from_top import first_imports_from_top
+from trued.proof.unguarded.hidden_from_tests import hidden_from_tests
+from trued.proof.unguarded.hiding_from_tests import hiding_from_tests
+from trued.proof.unguarded.hiding_modules import hiding_modules
+from trued.proof.unguarded.in_place_of_others import in_place_of_others
+from trued.proof.unguarded.known_by_exit_code_only import known_by_exit_code_only
+from trued.proof.unguarded.not_run_by_any_check import not_run_by_any_check
+from trued.proof.unguarded.reached_by_failing_tests import reached_by_failing_tests
+from trued.proof.unguarded.tests_need_base_version import tests_need_base_version
+from trued.proof.unguarded.tests_vanished import tests_vanished
+from trued.proof.unguarded.used_by_tests_only import used_by_tests_only
 from trued.proof.verdict import reasons
 from trued.proof.verdict.caps import (
     allow_for_versions,
@@ -78,11 +89,10 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     texts = await changed_texts(workspace, commit, [path for path in changed if path.endswith(CODE)])
     change = await _change_with_packages(trial, due, changed, texts)
     trial.add_notes(await places_of_modules(workspace, contract, due, evidence))
+    trial.add_notes(map(checked_unconverted, await unconverted_files(workspace, contract.base)))
 
-    unguarded = UnguardedCode(trial, changed)
-    verdicts, suites = await _judge(
-        trial, due, count_twice(evidence) if quick else evidence, change, unguarded, quick=quick
-    )
+    tried = TriedChange(trial, changed)
+    verdicts, suites = await _judge(tried, due, count_twice(evidence) if quick else evidence, change, quick=quick)
     remarks = () if changed or _is_already_satisfied(verdicts) else (Finding(what=NOTHING_DONE),)
     if quick:
         verdicts = tuple(map(cap_grade, verdicts))
@@ -101,7 +111,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         tree=await workspace.tree(commit),
         requirements=verdicts,
         suites=suites,
-        evidence=(*failures, *trial.retaken, *trial.evidence, *trial.own_test_evidence, *unguarded.turned),
+        evidence=(*failures, *trial.retaken, *trial.evidence, *trial.own_test_evidence, *tried.evidence),
         objections=tuple(objection.finding for objection in trial.objected if not objection.closed),
         remarks=remarks,
         undecided=tuple(map(on_one_line, notes)),
@@ -120,9 +130,8 @@ async def _change_with_packages(
     unread: list[str] = []
     checks = [check for requirement in due for check in requirement.checks if isinstance(check, DependenciesCheck)]
     if checks:
-        from trued.proof.dependencies.undeclared_additions import (
-            unread_additions,
-        )  # few changes need it, and it is large
+        # imported here, because few changes need it, and it is large
+        from trued.proof.dependencies.undeclared_additions import unread_additions
 
         unread = await unread_additions(
             trial.workspace,
@@ -138,21 +147,15 @@ async def _change_with_packages(
 
 
 async def _judge(
-    trial: CommitTrial,
-    due: Sequence[Requirement],
-    evidence: Sequence[Evidence],
-    change: CommitChange,
-    unguarded: UnguardedCode,
-    *,
-    quick: bool,
+    tried: TriedChange, due: Sequence[Requirement], evidence: Sequence[Evidence], change: CommitChange, *, quick: bool
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
     """Judge each requirement by its own evidence, then lower grades for flaws of the whole change. Returns the verdicts
     on the requirements and on the suites.
 
-    The order matters. A cap adds its reason only if it lowers the grade, so the first cap that applies is the one that
-    people read about. Requirements that consist of others come last: they get the lowered grades of their parts.
+    The order matters. Requirements that consist of others come last: they get the lowered grades of their parts.
     """
-    contract, scanner = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
+    trial, contract = tried.trial, tried.contract
+    scanner = Scanner(trial.workspace, contract, trial.commit, trial.tell)
     absent, moved = await _altered_submodules(trial.workspace, contract.base, trial.commit)
     without_tests, _ = await _altered_submodules(trial.workspace, contract.base, trial.commit, of_tests=True)
     suites = await _judge_suites(trial, evidence, change, absent)
@@ -161,28 +164,20 @@ async def _judge(
     suites = await _allow_for_unused_versions(trial, due, evidence, suites)
     verdicts = await _allow_for_unused_versions(trial, due, evidence, verdicts)
     verdicts = [lower_for_existing_tests(judged, suites) for judged in verdicts]
-    verdicts = await _cap_for_unguarded_code(trial, unguarded, verdicts, quick=quick)
-    if _is_any_above(Grade.TESTED, verdicts):
-        verdicts = _cap_all(verdicts, reasons.packages_undeclared, await _undeclared_imports(trial, change))
-    verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
-    verdicts = _cap_all(verdicts, reasons.submodules_not_there, [*absent, *without_tests])
-    verdicts = await _cap_for_conversions(trial, change, verdicts)
-    verdicts = _cap_all(verdicts, reasons.hiding_from_tests, await unguarded.namesakes_among_tests())
-    verdicts = _cap_each(verdicts, reasons.hidden_from_tests, await unguarded.behind_namesakes())
-    verdicts = _cap_all(verdicts, reasons.tests_vanished, await unguarded.vanished_tests())
+    verdicts = await _lower_for_change(tried, verdicts, moved=moved, absent=[*absent, *without_tests], quick=quick)
     wholes = _judge_wholes(contract, tuple(map(_on_one_line, verdicts)))
     scanned = tuple([await scanner.judged(judged) for judged in wholes])
     return scanned, tuple([await scanner.judged(suite) for suite in suites])
 
 
-async def _undeclared_imports(trial: CommitTrial, change: CommitChange) -> list[str]:
+async def _undeclared_imports(tried: TriedChange) -> list[str]:
     """Sentences about imports of packages that are installed for the checks, and that the commit does not declare."""
-    workspace, contract, commit = trial.workspace, trial.contract, trial.commit
+    workspace, contract, commit, changed = tried.workspace, tried.contract, tried.sides.head, tried.files.every
     interpreter = await interpreter_of(workspace, contract)
-    installed = InstalledPackages(filter(None, (*interpreter.site, trial.room.added.site)), interpreter.standard)
+    installed = InstalledPackages(filter(None, (*interpreter.site, tried.trial.room.added.site)), interpreter.standard)
     found = [
-        *await undeclared_packages(workspace, contract, commit, change.paths, installed),
-        *await undeclared_in_node(workspace, contract, commit, change.paths),
+        *await undeclared_packages(workspace, contract, commit, changed, installed),
+        *await undeclared_in_node(workspace, contract, commit, changed),
     ]
     return list(map(str, found))
 
@@ -198,35 +193,38 @@ async def _judge_suites(
     return suites
 
 
-async def _cap_for_unguarded_code(
-    trial: CommitTrial, unguarded: UnguardedCode, verdicts: list[Judged], *, quick: bool
+async def _lower_for_change(
+    tried: TriedChange, verdicts: list[Judged], *, moved: Sequence[str], absent: Sequence[str], quick: bool
 ) -> list[Judged]:
-    """The verdicts, lowered if there is changed code in which no check would notice a mistake.
+    """The verdicts, lowered for what no check would notice in the change. Each line has the reason that people read,
+    and the search for what the reason names.
 
-    Two of the searches for such code may run existing tests again (`blinding_helpers` and `failing_with_product`). They
-    are skipped in quick verdicts, and if all grades are too low to be lowered.
+    The first cap that applies is the one that people read about. Two searches run existing tests again. They are
+    skipped in quick verdicts, and if all grades are too low to be lowered. `moved`: submodules that the head moves.
+    `absent`: submodules that rooms lack.
     """
-    verdicts = _cap_each(verdicts, reasons.not_run_by_any_check, await unguarded.never_run())
-    verdicts = _cap_each(verdicts, reasons.known_by_exit_code_only, await unguarded.known_by_exit_code_only())
-    verdicts = _cap_all(verdicts, reasons.not_loaded_by_tests, trial.room.not_loaded)
-    verdicts = _cap_each(verdicts, reasons.reached_by_failing_tests, await unguarded.behind_failing_tests())
+    sides = tried.sides
+    converted = await converted_files(tried.workspace, sides.base, sides.head, tried.files.every)
+    verdicts = _cap_each(verdicts, reasons.not_run_by_any_check, await not_run_by_any_check(tried))
+    verdicts = _cap_each(verdicts, reasons.known_by_exit_code_only, await known_by_exit_code_only(tried))
+    verdicts = _cap_all(verdicts, reasons.not_loaded_by_tests, tried.trial.room.not_loaded)
+    verdicts = _cap_each(verdicts, reasons.reached_by_failing_tests, await reached_by_failing_tests(tried))
     if not quick and _is_any_above(Grade.TESTED, verdicts):
-        verdicts = _cap_all(verdicts, reasons.used_by_tests_only, await unguarded.blinding_helpers())
-    verdicts = _cap_all(verdicts, reasons.in_place_of_others, await unguarded.taking_the_place_of_others())
-    verdicts = _cap_each(verdicts, reasons.hiding_modules, await unguarded.hiding_modules())
-    verdicts = _cap_all(verdicts, reasons.first_imports_from_top, await unguarded.first_imports_from_top())
+        verdicts = _cap_all(verdicts, reasons.used_by_tests_only, await used_by_tests_only(tried))
+    verdicts = _cap_all(verdicts, reasons.in_place_of_others, await in_place_of_others(tried))
+    verdicts = _cap_each(verdicts, reasons.hiding_modules, await hiding_modules(tried))
+    verdicts = _cap_all(verdicts, reasons.first_imports_from_top, await first_imports_from_top(tried))
     if not quick and _is_any_above(Grade.UNPROVEN, verdicts):
-        tests, files = await unguarded.failing_with_product()
+        tests, files = await tests_need_base_version(tried)
         verdicts = [fail_with_product(judged, tests, files) for judged in verdicts]
-    return verdicts
-
-
-async def _cap_for_conversions(trial: CommitTrial, change: CommitChange, verdicts: list[Judged]) -> list[Judged]:
-    """The verdicts, lowered if the change makes git convert files at checkout. Adds a note to the trial for each
-    conversion that the base already has."""
-    converted = await converted_files(trial.workspace, trial.contract.base, trial.commit, change.paths)
-    trial.add_notes(map(checked_unconverted, await unconverted_files(trial.workspace, trial.contract.base)))
-    return _cap_all(verdicts, reasons.converted_at_checkout, converted)
+    if _is_any_above(Grade.TESTED, verdicts):
+        verdicts = _cap_all(verdicts, reasons.packages_undeclared, await _undeclared_imports(tried))
+    verdicts = _cap_all(verdicts, reasons.submodules_moved, moved)
+    verdicts = _cap_all(verdicts, reasons.submodules_not_there, absent)
+    verdicts = _cap_all(verdicts, reasons.converted_at_checkout, converted)
+    verdicts = _cap_all(verdicts, reasons.hiding_from_tests, await hiding_from_tests(tried))
+    verdicts = _cap_each(verdicts, reasons.hidden_from_tests, await hidden_from_tests(tried))
+    return _cap_all(verdicts, reasons.tests_vanished, await tests_vanished(tried))
 
 
 def _cap_all(

@@ -20,7 +20,14 @@ from trued.model import CallCase, Contract, ExamplesCheck, RunCase
 from trued.proof.dependencies.check import manifest_texts, own_packages, text_of
 from trued.proof.dependencies.development_files import DevelopmentFiles, is_for_developers
 from trued.proof.dependencies.own_modules import OwnModules, own_imports
-from trued.proof.dependencies.package_consumers import FOR_DEVELOPERS, NODE, PYTHON, Consumers, Reach, folder_of_manifest
+from trued.proof.dependencies.package_consumers import (
+    FOR_DEVELOPERS,
+    NODE,
+    PYTHON,
+    Consumers,
+    Reach,
+    folder_of_manifest,
+)
 from trued.proof.dependencies.package_manifests import has_literal_requirements, is_package_manifest, own_name
 from trued.proof.dependencies.script_headers import own_manifests
 from trued.proof.dependencies.source_imports import read_source

@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 
 from trued.model import CommandCheck, Contract, TestsCheck
 from trued.proof.reach.file_readers import LISTS_FOLDERS, without_remarks
+from trued.proof.reach.file_users import uses_file
 from trued.proof.reach.uncollected_tests import TITLED
-from trued.proof.reach.used_by_tests import uses_file
 from trued.proof.room.frozen_files import (
     FILES_OF_TOOL,
     FOLDERS,

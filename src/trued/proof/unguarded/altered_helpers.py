@@ -8,38 +8,32 @@ run once more with the base's version of the file: they must pass with either ve
 """
 
 import ast
-import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names
-from trued.proof.reach.file_readers import PAGES_AND_SETTINGS, may_read
+from trued.proof.reach.file_readers import PAGES_AND_SETTINGS
+from trued.proof.reach.file_users import module_path, name_below_root, uses_file
 from trued.proof.room.frozen_files import is_configuration, is_test
-from trued.proof.room.runner_modules import loaded_by
 from trued.proof.text.commit_texts import MOST_FILES, texts_at
-from trued.proof.text.languages import CODE, is_script
+from trued.proof.text.languages import CODE
 from trued.proof.text.module_places import possible_places
 from trued.proof.text.python_imports import UNREADABLE, imported_modules
-from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings, without_aliases
+from trued.proof.text.script_aliases import ScriptAliases, is_settings, without_aliases
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex
 
-_IMPORT_STATEMENT = lazy_regex(
-    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
-)
 _TAKES_ALL = lazy_regex(
     r"\bimport[ \t]*\(?[ \t]*\*|\b(?:pytest_plugins|load_tests|getmembers|vars|dir|__dict__|register)\b"
 )
 # A name that is surely code: `name(`, or a name in backticks, which may be that of a method: `Class.name`.
 _NAMED_CODE = lazy_regex(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
-NO_ALIASES = ScriptAliases({})
 _COMPILED = (".so", ".pyd", ".pyc")
-_NODE_PACKAGE = lazy_regex(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +214,7 @@ def _loaded_from(files: Iterable[str], texts: Mapping[str, str], head_files: Col
     at_root: dict[str, list[str]] = {}  # name that an absolute import has → modules of that name, one for each root
     for path in head_files:
         if path.endswith(".py"):
-            at_root.setdefault(_name_below_root(path, head_files), []).append(path)
+            at_root.setdefault(name_below_root(path, head_files), []).append(path)
     loaded, waiting = set[str](), [*files]
     while waiting:
         path = waiting.pop()
@@ -280,7 +274,7 @@ def _is_asked_for(path: str, text: str, base_files: Collection[str]) -> bool:
     name of a top-level module counts only with a function or submodule after it, because alone it may be an ordinary
     word: `support`, `checks`."""
     forms = [re.escape(path)]
-    for module in {_module(path), _name_below_root(path, base_files)}:
+    for module in {module_path(path), name_below_root(path, base_files)}:
         code = re.escape(module.replace("/", "."))
         forms += [rf"-m {code}", rf"{code}[.:]\w+", *([re.escape(module), code] if "/" in module else [])]
     return any(re.search(rf"(?<![\w.-])(?:{form})(?![\w-])", text) for form in forms)
@@ -304,93 +298,3 @@ def _defines_what_is_asked_for(
     used = (defined_names(product.get(path, "")) & words) - {"__init__"}
     elsewhere = [content for other, content in (*product.items(), *changed.items()) if other != path]
     return bool(used) and used <= asked_for and not any(used & defined_names(content) for content in elsewhere)
-
-
-def _module(path: str) -> str:
-    """The path of a file as a module: without `src` and suffix, and without `__init__` for a package."""
-    bare = path.removeprefix("src/")
-    return bare.removesuffix("/__init__.py") if bare.endswith("/__init__.py") else bare.rpartition(".")[0] or bare
-
-
-def _is_named(path: str, text: str) -> bool:
-    """Whether a text names the file, by its path or as a module."""
-    bare = _module(path)
-    # a quick first test: most texts have none of these names
-    names = [name for name in (path, bare, bare.replace("/", ".")) if name in text]
-    return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) for name in names)
-
-
-def uses_file(
-    path: str, text: str, target: str, all_files: Mapping[str, str], aliases: ScriptAliases = NO_ALIASES
-) -> bool:
-    """Whether the file `path`, which has this text, uses the file `target`, as far as the text shows. `aliases`: the
-    short names by which scripts import files."""
-    folder, _, name = target.rpartition("/")
-    folder_name = PurePosixPath(folder).name
-    if package := _NODE_PACKAGE.match(target):
-        is_outside = path.endswith(CODE) and package[0] not in f"{path}/"  # not a manifest, which names every package
-        return is_outside and bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text))
-    if not target.endswith(CODE):
-        return may_read(path, text, target, all_files)
-    if target.endswith(".go"):
-        is_outside = path.endswith(".go") and posixpath.dirname(path) != folder
-        import_path = folder.rpartition("vendor/")[2]
-        return bool(folder) and is_outside and bool(re.search(rf'["/]{re.escape(import_path)}"', text))
-    if not path.endswith(CODE):
-        return name in text or _is_named(target, text)  # `path` is a page, a template or a manifest
-    if target.endswith(".py"):
-        if not path.endswith(".py"):
-            return _is_named(target, text)
-        imported_names = _imported_names(text)
-        places, import_name = possible_places(path, imported_names), _name_below_root(target, all_files)
-        # `import_name` is what any code imports the file by, if the file's root is on the import path. In code of the
-        # product, a name without a package does not count, because it may belong to another module.
-        counts_by_name = is_test(path) or "/" in import_name
-        # An `__init__.py` runs whenever anything of its package is imported. Files of the same package do not count as
-        # its users.
-        if name == "__init__.py":
-            imports_package = any(f"{place}/".startswith(f"{folder}/") for place in places)
-            imports_package |= counts_by_name and any(
-                f"{imported}/".startswith(f"{import_name}/") for imported in imported_names
-            )
-            return not path.startswith(f"{folder}/") and (imports_package or _is_named(target, text))
-        if counts_by_name and import_name in imported_names:
-            return True
-        imports_folder = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
-        return target.removesuffix(".py") in places or (imports_folder and not is_test(path)) or _is_named(target, text)
-    # Code that loads a whole folder names only the folder.
-    if folder_name and not is_test(path) and re.search(rf"""["'/]{re.escape(folder_name)}/?["']""", text):
-        return True
-    if is_script(target):
-        loads = is_script(path) and (
-            target in loaded_by(path, text, all_files)
-            or any(fitting_files(place, [target]) for place in aliases.loaded_by(path, text))
-        )
-        return loads or _is_named(target, text)
-    return name in text
-
-
-@lru_cache(4_000)  # every text is searched again for each changed file
-def _imported_names(text: str) -> frozenset[str]:
-    """The modules that a Python text may import, with slashes instead of dots. Found by a regular expression, because
-    parsing whole files would take seconds in a large project."""
-    names = set[str]()
-    for package, taken, modules in _IMPORT_STATEMENT.findall(text):
-        names |= {module.split()[0] for module in modules.split(",") if module.split()}
-        names_taken = [name.split()[0] for name in taken.strip("()").replace("\n", " ").split(",") if name.split()]
-        names |= {package.lstrip("."), *(f"{package.lstrip('.')}.{name}".lstrip(".") for name in names_taken)} - {""}
-    return frozenset(name.replace(".", "/") for name in names)
-
-
-def _name_below_root(path: str, all_files: Collection[str]) -> str:
-    """The name by which a module is imported if its root is on the import path, with slashes instead of dots. The root
-    is the nearest folder above the module that is no package. For `lib/kit/core.py`, if only `kit` has an
-    `__init__.py`: `kit/core`."""
-    file = PurePosixPath(path)
-    root = next(
-        folder
-        for folder in file.parents
-        if f"{folder}/__init__.py".removeprefix("./") not in all_files or str(folder) == "."
-    )
-    name = file.relative_to(root).with_suffix("")
-    return str(name.parent if name.name == "__init__" and name.parent.name else name)

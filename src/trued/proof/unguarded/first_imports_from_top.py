@@ -1,15 +1,13 @@
-"""Finds files of project folders that import modules from the top of a repository, or from its `src`. Does no I/O.
-
-In a check, every program finds the modules in these two places. A project that is installed, or started in its own
-folder, does not find them.
-"""
+"""Searches for the reason `first_imports_from_top`."""
 
 import sys
 from collections.abc import Collection, Mapping
 
-from trued.proof.room.frozen_files import is_below
+from trued.proof.room.frozen_files import is_below, is_test
+from trued.proof.room.import_folders import projects_of_base
 from trued.proof.room.project_folders import SHARED, file_of_module, names_in
 from trued.proof.text.python_imports import dotted_modules_asked, strings_in
+from trued.proof.unguarded.change.tried_change import TriedChange
 from trued.support.lazy_regex import lazy_regex
 
 _LOADS = r"import_module|__import__|find_spec|load_module|resolve_name|run_module|run_path|spec_from_\w+"
@@ -20,7 +18,24 @@ _WORD = lazy_regex(r"[A-Za-z_]\w*")
 _NAME = lazy_regex(r"[A-Za-z_][\w.]*")
 
 
-def first_imports_from_top(
+async def first_imports_from_top(tried: TriedChange) -> list[str]:
+    """Catches code of a project folder that works in checks only: it imports a module from the top of the repository or
+    from its `src`, where every program of a check finds it. A project that is installed, or started in its own folder,
+    does not find it.
+
+    Returns the files of project folders that begin to import modules from there.
+    """
+    known, here = await tried.sides.blobs()
+    places = await projects_of_base(tried.workspace, tried.contract, with_top=True)
+    code = [path for path in here if path.endswith(".py") and any(is_below(path, folder) for folder in places)]
+    if not code:
+        return []
+    used = {*await tried.files.code()}
+    texts = await tried.sides.read([path for path in code if not is_test(path) or path in used])
+    return _first_imports(texts, (known, here), places, tried.contract.project_roots)
+
+
+def _first_imports(
     sides: tuple[Mapping[str, str], Mapping[str, str]],
     known: tuple[Collection[str], Collection[str]],
     places: Mapping[str, frozenset[str]],

@@ -1,20 +1,18 @@
-"""Finds the guarding tests of the base that the head no longer has.
-
-In rooms these tests still run, because rooms take tests from the base. But once the head has landed, nothing guards
-what they tested. A test that the head moved to another file is found there by its name. It is not gone if it runs
-there.
-"""
+"""Searches for the reason `tests_vanished`."""
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
+from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.frozen_files import CONFIGURED, configured_test_names, is_named_like_a_test
 from trued.proof.text.commit_texts import decoded, is_unread
 from trued.proof.text.test_names import missing_names, name_of_test, names_in
+from trued.proof.unguarded.change.tried_change import TriedChange
+from trued.proof.verdict.case_status import Base, on_base
 from trued.protocols import Workspace
 from trued.support.lazy_regex import lazy_regex
 
@@ -22,18 +20,29 @@ _NONE = Counter[str]()
 _PARAMETERS = lazy_regex(r"[\[(].*", re.DOTALL)  # what follows the name of a test: `[1-2]`, `(int)[1]`
 
 
-async def vanished_tests(
-    workspace: Workspace,
-    base: str,
-    commit: str,
-    test_ids: Collection[str],
-    tests_that_run: Callable[[], Awaitable[Collection[str]]],
-) -> list[str]:
-    """Of these tests of the base, those that the commit removed, or moved to a place where no test runs.
+async def tests_vanished(tried: TriedChange) -> list[str]:
+    """Catches a change that removes existing tests. In rooms these tests still run, because rooms take tests from the
+    base. But once the head has landed, nothing guards what they tested.
 
-    `tests_that_run` returns the ids of the tests that run in the commit. It is called only if a test was moved, or if
-    a report names a test without its file."""
-    known, here = await workspace.blobs(base), await workspace.blobs(commit)
+    Returns the existing tests that pass on the base, that no requirement supersedes, and that the head no longer has. A
+    test that the head moved to another file is found there by its name. It is not gone if it runs there.
+    """
+    trial, guarding = tried.trial, dict[str, None]()
+    for name in {fact.check for fact in trial.base_facts if fact.kind == "tests"}:
+        states = on_base([fact for fact in trial.base_facts if fact.check == name], trial.room.new_modules)
+        guarding |= {test: None for test, state in states.items() if state is Base.GUARD}
+    own_files = {*tried.contract.carried, WHOLE_CHECK}  # the user's, which no commit needs to have
+    tests = [
+        test for test in guarding if not tried.tests.is_superseded(test) and test.partition("::")[0] not in own_files
+    ]
+    return sorted(await _gone_from_head(tried, tests))
+
+
+async def _gone_from_head(tried: TriedChange, test_ids: Collection[str]) -> list[str]:
+    """Of these tests of the base, those that the head removed, or moved to a place where no test runs.
+
+    The head's tests run only if a test was moved, or if a report names a test without its file."""
+    known, here = await tried.sides.blobs()
     changed = {path for path, blob in known.items() if here.get(path) != blob}
     ids_by_file: dict[str, list[str]] = {}
     without_file = list[str]()
@@ -45,26 +54,21 @@ async def vanished_tests(
             without_file.append(test_id)
     gone = list[str]()
     if changed and without_file:
-        running = {_without_parameters(test_id) for test_id in await tests_that_run()}
+        running = {_without_parameters(test_id) for test_id in await tried.trial.tests_run_as_committed()}
         gone = [test_id for test_id in without_file if _without_parameters(test_id) not in running]
-    return [*gone, *(await _gone_from_files(workspace, (base, commit), ids_by_file, tests_that_run))]
+    return [*gone, *(await _gone_from_files(tried, ids_by_file))]
 
 
 def _without_parameters(test_id: str) -> str:
     return _PARAMETERS.sub("", test_id)
 
 
-async def _gone_from_files(
-    workspace: Workspace,
-    sides: tuple[str, str],
-    ids_by_file: Mapping[str, list[str]],
-    tests_that_run: Callable[[], Awaitable[Collection[str]]],
-) -> list[str]:
-    """`vanished_tests` for tests of files that changed. `sides`: base and commit; `ids_by_file`: file → its tests."""
+async def _gone_from_files(tried: TriedChange, ids_by_file: Mapping[str, list[str]]) -> list[str]:
+    """`_gone_from_head` for tests of files that changed. `ids_by_file`: file → its tests."""
     if not ids_by_file:
         return []
-    base, commit = sides
-    known, here = await workspace.blobs(base), await workspace.blobs(commit)
+    workspace, base, commit = tried.workspace, tried.sides.base, tried.sides.head
+    known, here = await tried.sides.blobs()
     files = {PurePosixPath(path).name for path in ids_by_file}
     patterns = await _patterns(workspace, base)
     others = [
@@ -113,7 +117,7 @@ async def _gone_from_files(
     moved_whole = [path for path in named if path not in here and path not in unnamed and not wanted[path]]
     if not moved_whole and not any(elsewhere.values()):
         return vanished
-    running = _by_file(await tests_that_run(), after)
+    running = _by_file(await tried.trial.tests_run_as_committed(), after)
     idle = missing_names(elsewhere, before, {path: Counter(tests.values()) for path, tests in running.items()})
     vanished += [
         test_id for path, tests in named.items() for test_id, name in tests.items() if name in idle.get(path, ())

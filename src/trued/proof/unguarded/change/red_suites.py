@@ -4,43 +4,39 @@ A red suite is a suite in which no test passes on the base. Test-first projects 
 nothing, but once they pass, the code that they test counts as checked.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from trued.model import Contract, Evidence, TestsCheck
+from trued.model import Evidence, TestsCheck
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.room.bench import WHOLE_CHECK
-from trued.proof.room.interpreter import Interpreter
+from trued.proof.room.environment import interpreter_of
 from trued.proof.text.commit_texts import texts_at
 from trued.proof.text.python_names import used_names
+from trued.proof.trial import CommitTrial
 from trued.proof.verdict.case_status import Base, Head, on_head
-from trued.protocols import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class TurnedTests:
     """What is known of test files that fail on the base, and in which every test passes twice on the head."""
 
-    ran: frozenset[str] = (
-        frozenset()
-    )  # files of the head that were loaded by suites in which every test file passes now
+    ran: frozenset[str] = frozenset()  # files of the head that suites loaded in which every test file passes now
     names: frozenset[str] = frozenset()  # names that these test files use, by their text on the base
     facts: tuple[Evidence, ...] = ()
 
 
-async def turned_tests(
-    workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter, *, kept: Collection[str] = ()
-) -> TurnedTests:
-    """Run the contract's red suites on base and head, both with the base's test files and test settings. `kept`: new
-    files of the head that lie among tests but belong to the product."""
+async def turned_tests(trial: CommitTrial) -> TurnedTests:
+    """Run the contract's red suites on base and head, both with the base's test files and test settings."""
+    workspace, contract = trial.workspace, trial.contract
+    interpreter = await interpreter_of(workspace, contract)
     ran, names, facts = frozenset[str](), frozenset[str](), list[Evidence]()
     for suite in contract.red_suites:
         for check in suite.checks:
             if not isinstance(check, TestsCheck):
                 continue
-            sides = BothSides(workspace, contract, commit, interpreter, {}, kept)
+            sides = BothSides(workspace, contract, trial.commit, interpreter, {}, trial.kept)
             results = await run_on_both_sides(sides, suite, check)
             facts += results.facts
             results = replace(results, facts=[*results.facts, *await _earlier_failures(sides, check, results)])
