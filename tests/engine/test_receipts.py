@@ -200,7 +200,14 @@ async def test_a_receipt_that_leaves_out_what_failed_falls_when_all_is_proven_ag
     met = done.verdict.model_copy(
         update={"requirements": tuple(one for one in done.verdict.requirements if one.id == "double")}
     )
-    forged = statement(done.contract, met, ReceiptSurroundings(owned=("kit.py",)))
+    part = done.contract.model_copy(
+        update={"requirements": tuple(one for one in done.contract.requirements if one.id == "double")}
+    )
+    forged = statement(part, met, ReceiptSurroundings(owned=("kit.py",)))
+    whole = statement(done.contract, met).predicate  # trued itself names what is left out
+    assert (whole.result, whole.failed_tests) == ("FAILED", ("triple",))
+    predicate = forged.predicate.model_copy(update={"configuration": whole.configuration})
+    forged = forged.model_copy(update={"predicate": predicate})
     found.receipt.write_bytes(encode_receipt(forged))
     assert (await checked(found)).code == 0
     lie = await checked(found, **again)

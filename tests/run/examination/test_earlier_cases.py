@@ -7,7 +7,7 @@ import pytest
 from trued.model import Author, CallCase, Contract, ExamplesCheck, Requirement, Requirements, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.run.examination.admissibility import CaseRules
-from trued.run.examination.examiner import EarlierCases, content_of
+from trued.run.examination.examiner import EarlierCases, author_of_all, content_of
 from trued.run.examination.replacement import _both_caps, _checks_that_stay
 from trued.run.examination.replies import Examined, Proposed
 
@@ -37,6 +37,16 @@ def test_nobody_becomes_the_author_of_a_case_by_repeating_it(order: int) -> None
     authors = {check_hash(checks[0]): BUILDER, check_hash(checks[1]): EXAMINER}
     found = EarlierCases.of(Contract(base="b", requirements=tuple(both[::order]), authors=authors)).authors
     assert found == {content_of(case()): BUILDER, content_of(case(5, 10)): BUILDER}
+
+
+@pytest.mark.spec("LAW-7", "LAW-8")
+def test_exchanges_of_several_authors_count_as_the_weakest_ones_and_only_common_confirmations_stay() -> None:
+    """An old exchange was confirmed; a new one in the same check was not. So the check is not confirmed."""
+    confirmed = BUILDER.model_copy(update={"agreed": ("bolt",), "independent": True})
+    assert author_of_all([confirmed, confirmed]) == confirmed
+    for authors in ([confirmed, BUILDER], [BUILDER, confirmed], [confirmed, EXAMINER]):
+        assert (author_of_all(authors).agent, author_of_all(authors).agreed) == ("acme", ())
+    assert author_of_all([EXAMINER, BUILDER]) == BUILDER
 
 
 @pytest.mark.spec("LAW-7", "LAW-3")

@@ -141,6 +141,14 @@ def content_of(case: Case | BrowserCheck) -> str:
     return case.model_dump_json(exclude={"quotes", "within_s", "setup", "visible"})
 
 
+def author_of_all(authors: Sequence[Author]) -> Author:
+    """The author as whose work cases of several authors count: one that is not independent, if there is one. Only
+    agents that confirmed the cases of every author confirmed them all."""
+    weakest = min(authors, key=lambda author: author.independent)
+    agreed = tuple(agent for agent in weakest.agreed if all(agent in author.agreed for author in authors))
+    return weakest.model_copy(update={"agreed": agreed})
+
+
 class ExaminerConversation:
     """One examiner's conversation about one contract. The examiner works on the base; the run's head stays the same."""
 
@@ -415,23 +423,21 @@ class ExaminerConversation:
         return checks
 
     def _author(self, origin: Proposed, proposal: Proposed) -> Author:
-        """Who wrote a proposal, and who confirmed it: by its cases, not by who was asked last. If an earlier author
-        wrote some of the cases, all count as that author's; an author that is not independent takes precedence."""
-        contents = [content_of(case) for _, case in proving_cases(proposal)]
-        earlier = [self.authors[content] for content in contents if content in self.authors]
+        """Who wrote a proposal, and who confirmed it: by its cases, not by who was asked last."""
         is_own = origin in self.own
-        author = min(earlier, key=lambda author: author.independent, default=None) or self._asked_author(is_own=is_own)
+        by = self.second if self.second and is_own else self.first
+        new = self._rated(Author(role=by.role.name, agent=by.agent, vendor=self.context.capabilities(by.agent).vendor))
+        cases = [case for _, case in proving_cases(proposal)]
+        author = author_of_all([self._rated(self.authors.get(content_of(case), new)) for case in cases] or [new])
         if self.second and not is_own and self._agreed(origin, proposal):
             author = author.model_copy(update={"agreed": tuple(dict.fromkeys((*author.agreed, self.second.agent)))})
         elif origin in self.put:  # whatever was answered earlier, the answer is now another one, or unsure
             author = author.model_copy(update={"agreed": ()})
+        return self._rated(author)
+
+    def _rated(self, author: Author) -> Author:
         independent = is_independent(self.context, author, implementer_vendors(self.context))
         return author.model_copy(update={"independent": independent})
-
-    def _asked_author(self, *, is_own: bool) -> Author:
-        """The examiner of this conversation, or the second examiner (`is_own`), as an author."""
-        by = self.second if self.second and is_own else self.first
-        return Author(role=by.role.name, agent=by.agent, vendor=self.context.capabilities(by.agent).vendor)
 
     def _undecided(self, weighed: WeighedCases) -> tuple[str, ...]:
         notes = [f"{fault.requirement}: {fault.what}" if fault.requirement else fault.what for fault in weighed.faults]
