@@ -76,7 +76,7 @@ def read_interpreter_line(line: Sequence[str]) -> InterpreterLine | None:
     """What this command line starts. None if its program is no interpreter of which the options are known. The program
     may be given by its path."""
     options = _options_of(PurePosixPath(line[0]).name) if line and line[0] else None
-    return _Reader(line, options).read() if options else None
+    return _OptionReader(line, options).read() if options else None
 
 
 def _options_of(program: str) -> _Options | None:
@@ -85,7 +85,7 @@ def _options_of(program: str) -> _Options | None:
     return _OF_SHELL if _SHELL.fullmatch(program) else _OTHERS.get(program)
 
 
-class _Reader:
+class _OptionReader:
     """Reads one command line, option by option, up to the first word that is none."""
 
     def __init__(self, line: Sequence[str], options: _Options) -> None:
