@@ -13,7 +13,7 @@ from trued.model import Check, ManualCheck, Requirement, Source, TestsCheck, Val
 from trued.support.foreign_json import parse_json
 from trued.support.lazy_regex import lazy_regex
 from trued.support.located import Located, nearest, read_json
-from trued.support.plain_text import unix_lines, without_controls
+from trued.support.plain_text import plain, unix_lines
 
 NAME = "feature_list.json"
 Method: TypeAlias = Literal["automated", "e2e", "manual"]
@@ -40,7 +40,6 @@ NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as n
 ID_LIMIT = 80
 NOTE_LIMIT = 4000  # characters of a failed check's output: every coder reads them first
 _ID = lazy_regex(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
-_COLOURS = lazy_regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def _number_as_text(value: Any) -> Any:
@@ -271,11 +270,11 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 def trimmed(output: str) -> str:
     """A check's output for `agent_notes`, as plain text. A long output is cut in the middle, and more of its end is
     kept than of its beginning."""
-    plain = without_controls(_COLOURS.sub("", unix_lines(output)), keep="\n\t", instead="").strip()
-    if len(plain) <= NOTE_LIMIT:
-        return plain
-    begin, end = plain[: NOTE_LIMIT // 4], plain[-(NOTE_LIMIT - NOTE_LIMIT // 4) :]
-    return f"{begin.rstrip()}\n[… {len(plain) - NOTE_LIMIT} characters left out …]\n{end.lstrip()}"
+    text = plain(unix_lines(output)).strip()
+    if len(text) <= NOTE_LIMIT:
+        return text
+    begin, end = text[: NOTE_LIMIT // 4], text[-(NOTE_LIMIT - NOTE_LIMIT // 4) :]
+    return f"{begin.rstrip()}\n[… {len(text) - NOTE_LIMIT} characters left out …]\n{end.lstrip()}"
 
 
 # -- publishing
