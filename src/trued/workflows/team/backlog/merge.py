@@ -169,15 +169,15 @@ class _Merge:
         if before is None or now is None:
             return self._new_feature(after)
         fields: dict[str, Any] = self._theirs(before, after, now, ("name", "priority", "depends_on"))
-        fields |= {"archived": now.archived, "status": now.status, "uat": now.uat}
+        fields |= {"status": now.status, "uat": now.uat}
         fields["criteria"] = self._criteria(after, now)
-        fields["stories"] = now.stories if now.archived and not after.stories else self._stories(after, now)
+        fields["stories"] = self._stories(after, now)
         return self._with_status(before, after, self._with_final_names(after.changed(**fields)))
 
     def _new_feature(self, after: BacklogFeature) -> BacklogFeature:
         name = self._next("F")
         self.said.append(f'{name} is new: "{plain_line(after.name, SHOWN)}"')
-        feature = after.changed(id=name, status="pending", uat="pending", archived=False, given=(0, 0, 0))
+        feature = after.changed(id=name, status="pending", uat="pending", given=(0, 0, 0))
         bare = BacklogFeature(id=name, name=after.name)
         return self._with_final_names(
             feature.changed(criteria=self._criteria(feature, bare), stories=self._stories(feature, bare))
@@ -191,7 +191,7 @@ class _Merge:
                 feature = self._closed(feature, after.status)
             else:
                 self.said.append(f"{feature.id} is open again, as you wrote {after.status}")
-                feature = feature.changed(status="pending", uat="pending", archived=False)
+                feature = feature.changed(status="pending", uat="pending")
         if after.uat != before.uat and after.uat != feature.uat:
             if after.uat == "passed":
                 self.said.append(f"the UAT of {feature.id} stays {feature.uat}: an edit cannot mark it as passed")
