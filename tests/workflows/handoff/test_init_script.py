@@ -140,7 +140,7 @@ def only_pytest(folder: Path) -> Path:
 def test_what_the_script_prints_works_when_a_person_follows_it(tmp_path: Path) -> None:
     """The commands that the initializer named work as they are printed; the browser example does not stop other
     tests."""
-    _, example = e2e_example()
+    example = e2e_example()
     tests = {"tests/test_app.py": "import app\n\n\ndef test_it():\n    assert app.VALUE == 1\n"}
     files = {**PYTHON, **tests, "tests/e2e/test_example.py": example}
     folder = lay(tmp_path / "it's here", files, made(files, test="pytest -q", start="python -m app"))
