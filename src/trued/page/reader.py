@@ -350,7 +350,7 @@ class Reader:
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, with its progress up to the newest event. Raises StillReading if that takes more events than one
         page may read."""
-        watched = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
+        watched = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow)))
         if self._moment and watched.moment == self._moment:
             return watched
         self._read_on(record, watched)
@@ -444,7 +444,7 @@ class Reader:
     def _fold_to_end(self, record: RunRecord) -> Progress:
         """The run's progress up to its newest event. If there are more events than one request may read, raises
         StillReading; the next call continues where this one stopped."""
-        run = self._begun.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
+        run = self._begun.get(record.id, lambda: WatchedRun(Progress((), record.workflow)))
         self._read_on(record, run)
         self._begun.drop(record.id)
         return run.progress
