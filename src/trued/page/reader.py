@@ -23,7 +23,7 @@ from trued.inputs.settings.hub import hub_address
 from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Grade, RunRecord, Verdict
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
-from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
+from trued.model.step_keys import FINISH, PROOF, is_verdict
 from trued.page.caches import Recent, Stamped
 from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
@@ -212,8 +212,7 @@ class RunSummary:
 
 
 def _claims(seen: Progress) -> Iterator[DoneClaim]:
-    verdicts = (verdict for verdict in seen.verdicts if not is_landing(verdict.key))
-    return done_claims(map(CallEnd.of, seen.calls), verdicts)
+    return done_claims(map(CallEnd.of, seen.calls), seen.verdicts)
 
 
 def _base_runs(contract: Contract | None) -> Iterator[CheckRun]:
