@@ -53,7 +53,7 @@ class Records(Value):
                 stem, _, ending = path.rpartition(".")
                 pages = sum(re.fullmatch(rf"{re.escape(stem)}-\d{{3,}}\.{ending}", path) is not None for path in texts)
                 numbers = [int(number) for number in _NUMBERS[name].findall(text)] if name in _NUMBERS else []
-                logs[name] = Log.continued(text, title, pages=pages, given=max(numbers, default=0))
+                logs[name] = Log.continued(text, title, pages=pages, count=max(numbers, default=0))
         return self.model_copy(update={"logs": logs})
 
     def tail(self, name: str, entries: int) -> str:
