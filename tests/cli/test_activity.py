@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import World
 from trued.cli.tree import scope_lines
 from trued.model import Grade
+from trued.page.transcript import CallTranscript
 from trued.reporting.views.activity import RunActivity, describe_activity
 from trued.reporting.views.rows import Call
 from trued.support.hashing import folder_name
@@ -37,6 +38,17 @@ KEY = "chunk 1A/purple-team-a#1"
 )
 def test_an_event_of_a_transcript_in_a_few_words(row: dict[str, object], says: str) -> None:
     assert describe_activity(row) == says
+
+
+@pytest.mark.spec("DAY-12", "RUN-7")
+def test_a_call_that_went_on_after_a_wait_shows_what_it_does_now_and_not_what_it_did_before(tmp_path: Path) -> None:
+    for number, (end, text) in enumerate((("1", "first"), ("2", "second"), ("w1.1", "after the wait"))):
+        attempt = tmp_path / f"{folder_name(KEY)}.{end}"
+        attempt.mkdir()
+        (attempt / "starts").write_text(f"{100 + number}.5 4711\n")
+        (attempt / "events.jsonl").write_text(json.dumps({"kind": "says", "text": text}) + "\n")
+    assert RunActivity(tmp_path).of_call(KEY) == "after the wait"
+    assert [line.text for line in CallTranscript(tmp_path, KEY).window().lines] == ["first", "second", "after the wait"]
 
 
 @pytest.mark.spec("DAY-12", "USE-6")

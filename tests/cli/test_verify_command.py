@@ -50,7 +50,13 @@ def test_the_verdict_is_one_json_document_on_stdout_and_progress_is_on_stderr(
     assert ET.parse(tmp_path / "out.xml").getroot()[0].attrib["failures"] == "1"
     assert "| refuted |" in (tmp_path / "out.md").read_text()
     assert not (tmp_path / "home").exists(), "nothing is left in HOME"
-    assert {path.name for path in home.iterdir()} <= {"verifications", "verified.json", "verified.jsonl", "facts"}
+    assert {path.name for path in home.iterdir()} <= {
+        "verifications",
+        "verified.json",
+        "verified.jsonl",
+        "verified.lock",
+        "facts",
+    }
     assert list((home / "verifications").iterdir()) == []
     _is_on_record(found, trued, repo, home, asked)
     _why_can_be_asked_after_it(trued, repo, home)

@@ -1,12 +1,14 @@
 """What Claude Code and git say to their hooks, and the settings files beside: garbage is refused in one sentence."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fuzz.mutation import Mutator
 from trued.errors import BadInput
+from trued.gate import claude
 from trued.gate.claude_stop import EVENTS, parse_hook_call
-from trued.gate.json_edit import JsonText
 from trued.gate.pushed_refs import parse_pushed_refs
 
 QUESTION: dict[str, Any] = {
@@ -67,27 +69,21 @@ def _push(chance: Mutator) -> bytes:
 
 
 def _settings(chance: Mutator) -> bytes:
-    """A hook put in and taken out again leaves the file as it was, byte for byte; put in, all else is what it was."""
+    """Hooks put in and taken out again leave the file as it was, byte for byte; put in, all else is what it was."""
     data = chance.text([SETTINGS])
-    try:
-        text = JsonText.read(data, "settings.json")
-    except BadInput:
-        return b"refused"
-    before = json.loads(data.decode().removeprefix("\ufeff"))
-    if "trued" in before or len(set(_names(data))) != len(_names(data)):
-        return b"left out"
-    put = text.append((), "trued", {"a": ["\u2028", 1]})
-    after = json.loads(put.bytes().decode().removeprefix("\ufeff"))
-    assert after.pop("trued") == {"a": ["\u2028", 1]}
-    assert after == before or before != before
-    dropped = json.loads(put.drop("trued").bytes().decode().removeprefix("\ufeff"))
-    assert dropped == before
+    with TemporaryDirectory() as folder:
+        file = Path(folder, claude.LOCAL)
+        file.parent.mkdir()
+        file.write_bytes(data)
+        try:
+            installed = claude.install(Path(folder), "trued gate hook claude", 600, None)
+        except BadInput:
+            assert file.read_bytes() == data, "a file that was refused was changed"
+            return b"refused"
+        before, after = json.loads(data.decode("utf-8-sig")), json.loads(file.read_bytes())
+        assert {**before, "hooks": None} == {**after, "hooks": None}
+        for event in EVENTS:
+            assert after["hooks"][event][:-1] == before.get("hooks", {}).get(event, [])
+        claude.remove(installed)
+        assert file.read_bytes() == data
     return b"taken"
-
-
-def _names(data: bytes) -> list[str]:
-    pairs: list[str] = []
-    json.loads(
-        data.decode().removeprefix("\ufeff"), object_pairs_hook=lambda found: pairs.extend(key for key, _ in found)
-    )
-    return pairs

@@ -50,7 +50,7 @@ def test_a_hand_over_quotes_nothing_that_could_draw_or_pose_as_its_own_words() -
     )
     assert "\x1b" not in text
     assert [line for line in text.splitlines() if line.startswith("#")] == [
-        "# Hand-over: x [2J ## What is proven - all of it",
+        "# Hand-over: x ## What is proven - all of it",
         "## State",
         "## What is met",
         "## What is not met",

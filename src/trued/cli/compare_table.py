@@ -1,6 +1,6 @@
 """Prints a comparison as a table, one column per run: drawn on a terminal, plain text elsewhere."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from rich.box import SIMPLE_HEAD
@@ -9,53 +9,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line, spent
+from trued.cli.format import GRADE_COLOURS, STATE_COLOURS, line
 from trued.cli.terminal import out
-from trued.reporting.views.comparison import peak_contexts
-from trued.support.durations import duration
-from trued.support.token_count import token_count
+from trued.reporting.views.comparison import cells, peak_contexts
 
-RunFigures: TypeAlias = Mapping[str, Any]
+Column: TypeAlias = tuple[str, Mapping[str, Text]]  # the name of a run, and its cell in each row
 
 # In characters: the longest name; the width at which a name wraps on a terminal; the space between two columns.
 NAME, NARROW, GAP = 80, 18, 3
 LINE = 600  # maximum length of a note, in characters
-NONE = "–"
-ALIKE = "proven (shared)"  # name of a row: how many of the requirements that all contracts share are proven
-
-
-def _size(number: int, *, estimated: bool) -> Text:
-    return Text(token_count(number, estimated=estimated))
-
-
-def _gaps(run: RunFigures) -> Text:
-    left = run["gaps"]["left"]
-    return Text.assemble(str(run["gaps"]["found"]), (f", {left} left" if left else "", "yellow"))
-
-
-def _cost(run: RunFigures) -> Text:
-    least = "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else ""
-    is_known = run["cost"] or run["cost_usd"]
-    return Text(f"{least}{spent(run['cost_usd'], run['cost']) or '$0'}" if is_known else NONE)
-
-
-# name of the row → how its cells are written
-ROWS: dict[str, Callable[[RunFigures], Text]] = {
-    "run": lambda run: Text(run["id"]),
-    "state": lambda run: Text(run["state"], STATE_COLOURS.get(run["state"], "yellow")),
-    "grade": lambda run: Text(run["grade"], GRADE_COLOURS.get(run["grade"], "")),
-    "proven": lambda run: Text(f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE),
-    ALIKE: lambda run: Text(f"{run['asked_alike']['proven']}/{run['asked_alike']['requirements']}"),
-    "gaps found": _gaps,
-    "rounds": lambda run: Text(NONE if run["rounds"] is None else str(run["rounds"])),
-    "calls": lambda run: Text(f"{run['calls']:,}"),
-    "tokens": lambda run: _size(run["tokens"]["all"], estimated=run["tokens"]["estimated"]),
-    "peak context": lambda run: _size(run["peak"]["tokens"], estimated=run["tokens"]["estimated"]),
-    "cost": _cost,
-    "time": lambda run: Text(duration(run["time_s"])),
-    "agents' time": lambda run: Text(duration(run["agents_s"])),
-}
-FIRST = max(map(len, ROWS))
 
 
 def print_table(data: Mapping[str, Any]) -> None:
@@ -63,51 +25,66 @@ def print_table(data: Mapping[str, Any]) -> None:
     title = Text.assemble((f"{data['id']}  " if data["id"] else "", "bold"), line(data["title"], 60))
     title.append(f", from {data['base'][:10]}" if data["same_base"] else "", "dim")
     console.print(title, soft_wrap=True)
-    rows = [name for name in ROWS if name != ALIKE or (data["asked_alike"] and not data["same_contract"])]
-    for runs in _blocks(data["runs"], console):
+    for columns in _blocks([_column(data, run) for run in data["runs"]], console):
         if console.is_terminal:
-            console.print(_rich_table(runs, rows))
+            console.print(_rich_table(columns))
         else:
-            for text in _text_table(runs, rows):
+            for text in _text_table(columns):
                 console.print(text, soft_wrap=True)
     for note in (*peak_contexts(data["runs"]), *data["notes"]):
         console.print(Text(line(note, LINE), "dim"), soft_wrap=not console.is_terminal)
 
 
-def _blocks(runs: Sequence[RunFigures], console: Console) -> Iterator[Sequence[RunFigures]]:
-    """Split the runs into blocks that fit the terminal's width; without a terminal, all are in one block."""
-    room, block = console.width - FIRST, list[RunFigures]()
-    for run in runs:
-        wide = _width(run, NARROW) + GAP
+def _column(data: Mapping[str, Any], run: Mapping[str, Any]) -> Column:
+    """One run as a column of the table: its name, and a cell for each row."""
+    rows = {name: Text(cell) for name, cell in cells(data, run).items()}
+    if run["gaps"]["left"]:
+        rows["gaps found"].stylize("yellow")
+    state = Text(run["state"], STATE_COLOURS.get(run["state"], "yellow"))
+    grade = Text(run["grade"], GRADE_COLOURS.get(run["grade"], ""))
+    return line(run["name"], NAME), {"run": Text(run["id"]), "state": state, "grade": grade, **rows}
+
+
+def _blocks(columns: Sequence[Column], console: Console) -> Iterator[Sequence[Column]]:
+    """Split the columns into blocks that fit the terminal's width; without a terminal, all are in one block."""
+    first = _first_width(columns)
+    room, block = console.width - first, list[Column]()
+    for column in columns:
+        wide = _width(column, NARROW) + GAP
         if block and wide > room and console.is_terminal:
             yield block
-            room, block = console.width - FIRST, []
-        room, block = room - wide, [*block, run]
+            room, block = console.width - first, []
+        room, block = room - wide, [*block, column]
     yield block
 
 
-def _width(run: RunFigures, narrow: int = NAME) -> int:
-    name = min(narrow, cell_len(line(run["name"], NAME)))
-    return max(name, *(cell_len(cell(run).plain) for cell in ROWS.values()))
+def _first_width(columns: Sequence[Column]) -> int:
+    """The width of the column with the rows' names."""
+    return max(map(len, columns[0][1]))
 
 
-def _rich_table(runs: Sequence[RunFigures], rows: Sequence[str]) -> Table:
+def _width(column: Column, narrow: int = NAME) -> int:
+    name, rows = column
+    return max(min(narrow, cell_len(name)), *(cell_len(cell.plain) for cell in rows.values()))
+
+
+def _rich_table(columns: Sequence[Column]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", show_edge=False)
     table.add_column("", style="dim", no_wrap=True)
-    for run in runs:
-        name = Text(line(run["name"], NAME), "bold")
-        table.add_column(name, justify="right", overflow="fold", width=_width(run, NARROW))
-    for row in rows:
-        table.add_row(row, *(ROWS[row](run) for run in runs))
+    for column in columns:
+        head = Text(column[0], "bold")
+        table.add_column(head, justify="right", overflow="fold", width=_width(column, NARROW))
+    for row in columns[0][1]:
+        table.add_row(row, *(rows[row] for _, rows in columns))
     return table
 
 
-def _text_table(runs: Sequence[RunFigures], rows: Sequence[str]) -> Iterator[Text]:
-    widths = [_width(run) for run in runs]
-    yield Text(f"{'':<{FIRST}}{_right([line(run['name'], NAME) for run in runs], widths)}")
-    for name in rows:
-        yield Text(f"{name:<{FIRST}}{_right([ROWS[name](run).plain for run in runs], widths)}")
+def _text_table(columns: Sequence[Column]) -> Iterator[Text]:
+    first, widths = _first_width(columns), [_width(column) for column in columns]
+    yield Text(f"{'':<{first}}{_right([name for name, _ in columns], widths)}")
+    for row in columns[0][1]:
+        yield Text(f"{row:<{first}}{_right([rows[row].plain for _, rows in columns], widths)}")
 
 
-def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "".join(" " * (GAP + width - cell_len(cell)) + cell for cell, width in zip(cells, widths, strict=True))
+def _right(texts: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join(" " * (GAP + width - cell_len(text)) + text for text, width in zip(texts, widths, strict=True))

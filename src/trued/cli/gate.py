@@ -28,6 +28,7 @@ from trued.cli.terminal import (
     outside_agents,
     print_json,
 )
+from trued.engine.signals import STOPPING, stop_on_signals
 from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.gate import claude, claude_stop, git_hook, pushed_refs
@@ -481,15 +482,13 @@ def _run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
     """Run the work to its end. On a signal, cancel the work, wait until no process of a check is left, and raise
     Interrupted."""
 
-    async def cancellable() -> Result:
-        task = asyncio.current_task()
-        for signal_number in (signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(signal_number, lambda: task and task.cancel())
-        return await work
+    async def stoppable() -> Result:
+        with stop_on_signals(signals=(*STOPPING, signal.SIGHUP)):
+            return await work
 
     try:
-        return asyncio.run(cancellable())
-    except (asyncio.CancelledError, KeyboardInterrupt):
+        return asyncio.run(stoppable())
+    except (Interrupted, KeyboardInterrupt):
         raise Interrupted("interrupted: nothing was decided") from None
 
 

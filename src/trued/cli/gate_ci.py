@@ -14,7 +14,7 @@ from rich.text import Text
 from trued.cli.context import AsJson
 from trued.cli.options import AcceptOption, RepositoryOption
 from trued.cli.terminal import err, hint, home, print_json
-from trued.engine.verify import VerifyRequest, VerifyResult, verify
+from trued.engine.verify import VerifyRequest, verify
 from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput
 from trued.gate.messages import headline, reasons
@@ -22,7 +22,6 @@ from trued.gate.state import terms_hash
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
-from trued.model import Grade
 from trued.reporting.views.junit import gate_junit
 from trued.reporting.views.ledger import ledger_for_agents
 from trued.reporting.views.markdown import gate_summary
@@ -81,8 +80,17 @@ def ci(  # noqa: PLR0913 - each is a flag
             here=checkout.root,
         )
         done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=drop_event))
-    _report(done, settings.accept, as_json=as_json)
     data, sentence = ledger_for_agents(done.verdict, done.contract), headline(done.outcome, settings.accept)
+    if as_json:
+        print_json({**data, "state": done.outcome.state})
+    lines = [] if done.outcome.state == "done" else reasons(done.verdict, settings.accept)
+    for line in (f"trued gate: {sentence}", *(f"  {reason}" for reason in lines)):
+        err().print(Text(plain(line)), soft_wrap=True)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        if not as_json:
+            _annotate("notice" if done.outcome.state == "done" else "error", sentence, lines)
+        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+            _append_summary(Path(path), gate_summary(sentence, data))
     if junit:
         _write(junit, gate_junit(sentence, data, settings.accept))
     if summary_file:
@@ -157,23 +165,11 @@ def _commit(checkout: Checkout, name: str) -> str:
     raise BadInput(f"{checkout.root} has no commit {name!a}", then="fetch it: CI often checks out the last commit only")
 
 
-def _report(done: VerifyResult, accept: Grade, *, as_json: bool) -> None:
-    sentence = headline(done.outcome, accept)
-    lines = [] if done.outcome.state == "done" else reasons(done.verdict, accept)
-    if as_json:
-        print_json({**ledger_for_agents(done.verdict, done.contract), "state": done.outcome.state})
-    err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
+def _annotate(level: str, sentence: str, lines: list[str]) -> None:
+    """Print the verdict and its reasons as commands that GitHub shows as annotations."""
+    print(f"::{level} title=trued gate::{_escape(sentence)}")
     for line in lines:
-        err().print(Text(f"  {plain(line)}"), soft_wrap=True)
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return
-    if not as_json:
-        level = "notice" if done.outcome.state == "done" else "error"
-        print(f"::{level} title=trued gate::{_escape(sentence)}")
-        for line in lines:
-            print(f"::error title=trued gate::{_escape(line)}")
-    if summary_path := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _append_summary(Path(summary_path), gate_summary(sentence, ledger_for_agents(done.verdict, done.contract)))
+        print(f"::error title=trued gate::{_escape(line)}")
 
 
 def _write(path: Path, content: str) -> None:

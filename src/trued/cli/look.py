@@ -1,7 +1,6 @@
 """The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Modules that only one command needs are imported
 inside that command."""
 
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -33,6 +32,7 @@ from trued.support.money import least_certain
 from trued.support.plain_text import plain
 from trued.support.plurals import counted, few
 from trued.support.token_count import token_count
+from trued.support.user_git import ask_git
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -382,23 +382,11 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
 def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
     """The diff of the work, then the diff of the files that the engine owns. None if git fails, for example because the
     repository lacks the commits."""
-    quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
-    command = [
-        "git",
-        *quiet,
-        "-C",
-        str(repository),
-        "diff",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--no-renames",
-    ]
-    command += [*(["--stat"] if stat else []), record.base, record.head, "--"]
+    options = ["--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", *(["--stat"] if stat else [])]
     logs = [f":(top,literal){path}" for path in owned]
     parts = [[]] if stat or not logs else [[f":(top,exclude,literal){path}" for path in owned], logs]
-    done = [subprocess.run([*command, *paths], capture_output=True, check=False) for paths in parts]
-    return b"".join(process.stdout for process in done) if all(process.returncode == 0 for process in done) else None
+    diffs = [ask_git(repository, "diff", *options, record.base, record.head, "--", *paths) for paths in parts]
+    return None if None in diffs else b"".join(filter(None, diffs))
 
 
 def _colour(text: str) -> str:

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import pwd
-import subprocess
 import sys
 import termios
 import time
@@ -20,6 +19,7 @@ from trued.inputs.settings.folders import state_folder
 from trued.model import PersonAnswer, Question
 from trued.support.plain_text import plain, plain_line
 from trued.support.processes import inside_agent
+from trued.support.user_git import ask_git
 
 if TYPE_CHECKING:  # at run time, only the functions that print colours import it: `logs` and --json do without
     from rich.console import Console
@@ -109,11 +109,8 @@ def outside_agents(command: str) -> None:
 
 def whoami() -> str:
     """The person's name from git's settings, else the name of the account."""
-    command = ["git", "-c", "core.fsmonitor=false", "config", "--get", "user.name"]
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, check=False, timeout=10)
-        if name := plain_line(done.stdout.decode("utf-8", "replace")):
-            return name
+    if name := plain_line((ask_git(".", "config", "--get", "user.name") or b"").decode("utf-8", "replace")):
+        return name
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # the user id has no account, which is common in containers

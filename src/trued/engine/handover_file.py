@@ -11,7 +11,7 @@ from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
 from trued.model.events.run import WorkSetAside
 from trued.support import atomic_files
-from trued.support.plain_text import line_without_controls
+from trued.support.plain_text import plain_line
 from trued.support.plurals import counted
 
 NAME = "HANDOVER.md"
@@ -153,4 +153,4 @@ def _section(title: str, lines: tuple[str, ...], nothing: str) -> str:
 
 
 def _short_line(text: str, longest: int = LONGEST) -> str:
-    return line_without_controls(text, longest)
+    return plain_line(text, longest)

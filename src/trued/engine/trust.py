@@ -1,12 +1,10 @@
 """Trust: trued reads its settings and roles in a repository only after the user agreed to exactly these bytes."""
 
-import fcntl
 import hashlib
 import json
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 from trued.support import atomic_files
+from trued.support.file_lock import file_lock
 
 FILE = "trust.json"
 TABLE = "pyproject.toml [tool.trued]"  # the only entry in RepositoryFiles.files that is not a path
@@ -78,7 +77,8 @@ def record_own_file(home: Path, repo: Path, name: str, content: bytes, who: str)
 
 
 def _remember(home: Path, repo: Path, hashes: Mapping[str, str], who: str) -> None:
-    with _locked(home):
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with file_lock(home / f"{FILE}.lock"):  # two commands at once must not overwrite each other's changes
         known = _trusted_contents(home)
         contents = known.get(str(repo.resolve()), {})
         contents[_digest(hashes)] = {"who": who, "at": time.time(), "files": dict(hashes)}
@@ -141,12 +141,3 @@ def _trusted_contents(home: Path) -> dict[str, Any]:
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{path} is damaged", then="remove it and trust your repositories again") from error
-
-
-@contextmanager
-def _locked(home: Path) -> Iterator[None]:
-    """Hold the lock of the trust records, so that two commands at once do not overwrite each other's changes."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (home / f"{FILE}.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

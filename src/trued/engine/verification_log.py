@@ -1,9 +1,6 @@
 """VerificationLog: one line for every `trued verify` on this machine, in private state, as a history for people."""
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -11,6 +8,7 @@ from pydantic import ValidationError
 from trued.errors import StateFailed
 from trued.model import Grade, Value
 from trued.support import atomic_files
+from trued.support.file_lock import file_lock
 
 FILE = "verified.jsonl"
 KEPT = 1000  # how many lines are kept: years for a person, weeks for a busy machine
@@ -47,7 +45,7 @@ class VerificationLog:
         written."""
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _locked(self.file.parent):  # the folder, because the file itself is replaced when it is shortened
+            with file_lock(self.file.with_suffix(".lock")):  # not the file itself: it is replaced when it is shortened
                 handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 with os.fdopen(handle, "ab") as file:
                     file.write(record.model_dump_json().encode() + b"\n")
@@ -69,16 +67,6 @@ class VerificationLog:
             raise StateFailed(f"cannot read {self.file}: {error.strerror}") from error
         found = [record for line in reversed(lines) if (record := _parse_record(line)) is not None]
         return [record for record in found if repository is None or Path(record.repository).resolve() == repository]
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _parse_record(line: bytes) -> VerificationRecord | None:

@@ -27,6 +27,7 @@ from trued.protocols import Emit
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.start_command import find_server, with_server
 from trued.run.examination.suites import suites_of
+from trued.support.file_lock import take_lock
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
 from trued.workspace.git import commit_lookup
@@ -296,18 +297,18 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
             (places / f"{name}.lock").unlink(missing_ok=True)
 
 
-def hold_lock(path: Path) -> IO[str]:
+def hold_lock(path: Path) -> IO[bytes]:
     """Create this file, lock it and return it open. Another process may take the file for a leftover, and remove it
     before it is locked. Then the file is created again."""
     while True:
-        lock = path.open("w")
+        lock = path.open("wb")
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _is_at(lock, path):
             return lock
         lock.close()
 
 
-def _is_at(file: IO[str], path: Path) -> bool:
+def _is_at(file: IO[bytes], path: Path) -> bool:
     """Whether the path still leads to this open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
@@ -320,13 +321,11 @@ async def _remove_leftovers(places: Path, own: str) -> None:
         if lock.stem == own:
             continue
         try:
-            file: IO[str] = lock.open("r+")
+            file = lock.open("r+b")
         except FileNotFoundError:
             continue
         with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not take_lock(file):
                 continue  # the other verification still runs
             if not _is_at(file, lock):
                 continue  # removed meanwhile; its verification may have made it again

@@ -16,7 +16,7 @@ from trued.gate.state import Gate, StopHistory
 from trued.gate.turn_work import TurnWork, beginning_now, work_since
 from trued.gate.turns import Beginning
 from trued.model import Value
-from trued.support.plain_text import line_without_controls
+from trued.support.plain_text import plain_line
 from trued.support.plurals import few
 
 SETTINGS_CHANGED = "ConfigChange"
@@ -174,7 +174,7 @@ def _unseen_note(began: Beginning, busy: Collection[str]) -> str:
 
 
 def _named(paths: Sequence[str]) -> str:
-    return few([line_without_controls(path, LONGEST_PATH) for path in paths], NAMED)
+    return few([plain_line(path, LONGEST_PATH) for path in paths], NAMED)
 
 
 def _unjudged_note(inside: Sequence[str]) -> str:

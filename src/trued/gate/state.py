@@ -1,7 +1,6 @@
 """A gate's state, stored outside the repository: its sealed contract, installed files, verdicts and decisions."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from trued.gate.turns import TurnLog, roots_of_others
 from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
 from trued.proof.hashes import contract_hash
 from trued.support import atomic_files
+from trued.support.file_lock import take_lock
 from trued.support.foreign_json import parse_json
 
 Kind = TypeVar("Kind", bound=Value)
@@ -198,12 +198,10 @@ class GateStore:
         """The gate's lock as an open file: closing the file releases the lock. None while another process holds it."""
         self._create_folder(self.folder)
         file = (self.folder / "lock").open("ab")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            return None
-        return file
+        if take_lock(file):
+            return file
+        file.close()
+        return None
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -36,9 +36,7 @@ class Service:
     def safe_message(self, words: object) -> str:
         """The server's message on one line, without control characters and without the token."""
         flat = plain_line(str(words or ""))
-        if self.token:
-            flat = flat.replace(self.token, "[token]")
-        return flat if len(flat) <= WORDS_LIMIT else f"{flat[:WORDS_LIMIT]}…"
+        return plain_line(flat.replace(self.token, "[token]") if self.token else flat, WORDS_LIMIT)
 
 
 def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], user_env: str = "") -> Service:

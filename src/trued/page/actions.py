@@ -39,7 +39,7 @@ from trued.model import Contract, RunRecord
 from trued.model.records import WHOLE_CONTRACT
 from trued.proof.hashes import contract_hash
 from trued.run.examination.no_cases import WITHOUT
-from trued.support.plain_text import plain
+from trued.support.plain_text import plain, plain_line
 
 LONGEST = 4_000  # maximum length of one field, in characters
 MOST = 200  # maximum number of values of one field
@@ -391,7 +391,6 @@ def _decision_words(
     lines = []
     for requested in wanted:
         commit = latest[requested].commit[:10] if requested in latest else "no commit"
-        text = terminal_line(requirements[requested].text)
-        text = text if len(text) <= LINE else f"{text[: LINE - 1]}…"
+        text = plain_line(terminal_line(requirements[requested].text), LINE)
         lines.append(f"{decision.who} {verb} {requested} of {record.id} at {commit}: {decision.why} [{text}]")
     return "\n".join(lines)

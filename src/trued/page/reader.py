@@ -23,7 +23,7 @@ from trued.inputs.settings.hub import hub_address
 from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Grade, RunRecord, Verdict
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
-from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
+from trued.model.step_keys import FINISH, PROOF, is_verdict
 from trued.page.caches import Recent, Stamped
 from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
@@ -212,8 +212,7 @@ class RunSummary:
 
 
 def _claims(seen: Progress) -> Iterator[DoneClaim]:
-    verdicts = (verdict for verdict in seen.verdicts if not is_landing(verdict.key))
-    return done_claims(map(CallEnd.of, seen.calls), verdicts)
+    return done_claims(map(CallEnd.of, seen.calls), seen.verdicts)
 
 
 def _base_runs(contract: Contract | None) -> Iterator[CheckRun]:
@@ -350,7 +349,7 @@ class Reader:
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, with its progress up to the newest event. Raises StillReading if that takes more events than one
         page may read."""
-        watched = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
+        watched = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow)))
         if self._moment and watched.moment == self._moment:
             return watched
         self._read_on(record, watched)
@@ -444,7 +443,7 @@ class Reader:
     def _fold_to_end(self, record: RunRecord) -> Progress:
         """The run's progress up to its newest event. If there are more events than one request may read, raises
         StillReading; the next call continues where this one stopped."""
-        run = self._begun.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
+        run = self._begun.get(record.id, lambda: WatchedRun(Progress((), record.workflow)))
         self._read_on(record, run)
         self._begun.drop(record.id)
         return run.progress

@@ -12,7 +12,13 @@ class CountedTests(Value):
 
     command: str
     figures: Figures
+    base: Figures = Figures()  # of the same command on the base, if tests are skipped
     missing: tuple[str, ...] = ()  # test files that are part of the command, but not of the commit
+
+    @property
+    def good(self) -> bool:
+        """Whether all tests pass, apart from those that the base skips, too."""
+        return self.figures.good_beside(self.base)
 
     @property
     def problem(self) -> str:
@@ -26,7 +32,7 @@ class CountedTests(Value):
     @property
     def gaps(self) -> tuple[Finding, ...]:
         """A gap for the agent that has to fix the tests; none if all pass."""
-        return () if self.figures.good else (Finding(what=self.problem, where=ENGINE),)
+        return () if self.good else (Finding(what=self.problem, where=ENGINE),)
 
     @property
     def gaps_with_output(self) -> tuple[Finding, ...]:

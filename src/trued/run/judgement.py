@@ -420,10 +420,12 @@ class Judgement:
         return Figures.model_validate_json(await steps.once(steps.key("figures"), inputs, step))
 
     async def count_named_tests(self, check: TestsCheck, *, of: Sequence[str] = ()) -> CountedTests:
-        """Run the tests that `check` names on the newest commit, and return how they ended; see `count_tests`."""
+        """Run the tests that `check` names on the newest commit, and return how they ended; see `count_tests`. If some
+        are skipped, also run the tests on the base, to see which are skipped there."""
         figures = await self.count_tests(check, of=of)
         if figures.total:
-            return CountedTests(command=check.command, figures=figures)
+            base = await self.count_tests(check, self._context.workspace.base) if figures.skipped else Figures()
+            return CountedTests(command=check.command, figures=figures, base=base)
         paths = {*await self._context.workspace.blobs(self._steps.state.position.head)}
         return CountedTests(command=check.command, figures=figures, missing=missing_test_files(check.command, paths))
 

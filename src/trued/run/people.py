@@ -8,7 +8,7 @@ from trued.run.judgement import Judgement, subject_name
 from trued.run.questions import ask_or_pause, ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.plain_text import line_without_controls
+from trued.support.plain_text import plain_line
 
 GAP = 600  # characters of one gap in a question
 FINISH = "finish"  # the name of the step that proves the whole plan
@@ -140,6 +140,6 @@ def confirmation(subject: Task, verdict: Verdict, *, stalled: bool = False) -> s
         why = "no progress, the last rounds changed nothing" if stalled else "rounds are used up"
         state, missing = f"⚠ {why}, with gaps:", [gap.what for gap in verdict.gaps]
     # A gap may be an agent's words: on one line they cannot look like the engine's.
-    state += "".join(f"\n  - {line_without_controls(line, GAP)}" for line in missing)
+    state += "".join(f"\n  - {plain_line(line, GAP)}" for line in missing)
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
     return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nContinue?{ways}"

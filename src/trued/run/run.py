@@ -24,7 +24,7 @@ from trued.run.session import BriefContext, Prepare, R, Session, Subject
 from trued.run.state import Position, RunState
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.plain_text import line_without_controls
+from trued.support.plain_text import plain_line
 
 TITLE = 600  # characters of a proposed task in the question whether to continue with a plan
 
@@ -156,7 +156,7 @@ class Run:
             proposed = await session.ask(goal, gaps=verdict.gaps)
             plan = Plan(title=title, tasks=proposed.tasks, context=goal.text, text=goal.text)
             # an agent's words: on one line they cannot look like the engine's
-            listed = "\n".join(f"  {line_without_controls(f'{task.id}: {task.title}', TITLE)}" for task in plan.tasks)
+            listed = "\n".join(f"  {plain_line(f'{task.id}: {task.title}', TITLE)}" for task in plan.tasks)
             answer = await self.people.answer("confirm plan", f"Continue with this plan?\n{listed}")
             if answer is Answer.GO_ON:
                 return plan

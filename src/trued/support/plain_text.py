@@ -2,12 +2,8 @@
 
 | function | removes | use it for |
 | --- | --- | --- |
-| `plain` | escape sequences, control and invisible characters; not line ends, tabs | a text that is stored or shown |
-| `plain_line` | what `plain` removes, and line ends | one line in a terminal, a list or a record |
-| `without_controls` | control characters only, each replaced by a blank | a text that is encoded or written to a file |
-| `line_without_controls` | what `without_controls` removes, and line ends | one line in a message to an agent |
-| `printable` | everything that Python calls unprintable, line ends included | one line of git's output |
-| `printable_line` | what `printable` removes, and repeated blanks | a title or a note in Markdown |
+| `plain` | escape sequences, control and invisible characters; not line ends, tabs | a text of several lines |
+| `plain_line` | what `plain` removes, and line ends | one line in a terminal, a list, a record or a file |
 | `inert` | what a forge acts on: mentions, ticket numbers, CI skips | text inside a commit message |
 | `subject_line` | what `plain_line` and `inert` remove | the first line of a commit message |
 """
@@ -27,7 +23,7 @@ _CONTROL = lazy_regex(
     "|[\U000e0000-\U000e007f\ud800-\udfff]"  # tags that no terminal shows; halves of characters
 )
 
-_CONTROL_CODES = (*range(32), *range(127, 160), 0x2028, 0x2029)  # the last two end a line in browsers and editors
+_LINE_ENDS = str.maketrans("\u2028\u2029", "  ")  # two that only browsers and editors treat as line ends
 _BRACKETS = lazy_regex(r"\[([^\[\]]*)\]")
 SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, as is usual, and of the scope in its parentheses
 _ACTED_ON = lazy_regex(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
@@ -35,36 +31,13 @@ _ACTED_ON = lazy_regex(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 def plain(text: str) -> str:
     """The text without control and invisible characters; newlines and tabs stay."""
-    return _CONTROL.sub("", text)
+    return _CONTROL.sub("", text).translate(_LINE_ENDS)
 
 
 def plain_line(text: str, longest: int = 0) -> str:
     """`plain`, on one line; cut to `longest` characters that end with "…" (0: not cut)."""
     flat = " ".join(plain(text).split())
     return f"{flat[: longest - 1]}…" if 0 < longest < len(flat) else flat
-
-
-def without_controls(text: str, keep: str = "", instead: str = " ") -> str:
-    """The text, fit to be encoded, with `instead` for each control character that is not in `keep`. Invisible
-    characters and the rest of an escape sequence stay."""
-    table = {code: instead for code in _CONTROL_CODES if chr(code) not in keep}
-    return text.translate(table).encode("utf-8", "replace").decode()
-
-
-def line_without_controls(text: str, longest: int) -> str:
-    """`without_controls`, on one line; cut after `longest` characters and marked with `[…]`."""
-    flat = " ".join(without_controls(text).split())
-    return flat if len(flat) <= longest else f"{flat[:longest]} […]"
-
-
-def printable(text: str) -> str:
-    """The text with a blank for each character that Python does not call printable, such as line ends."""
-    return "".join(character if character.isprintable() else " " for character in text)
-
-
-def printable_line(text: str) -> str:
-    """`printable`, on one line."""
-    return " ".join(printable(text).split())
 
 
 def unix_lines(text: str) -> str:

@@ -63,4 +63,4 @@ def test_whatever_was_read_is_written_alike_from_then_on(value: dict[str, object
 
 
 def test_a_state_cannot_draw_on_a_terminal() -> None:
-    assert parse_agent_state('{"run_id": "a\\u001b[2Jb\\nc"}').run == "a [2Jb c"
+    assert parse_agent_state('{"run_id": "a\\u001b[2Jb\\nc"}').run == "ab c"

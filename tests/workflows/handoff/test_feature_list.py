@@ -319,7 +319,7 @@ def test_a_feature_is_a_requirement_in_its_own_words_with_the_check_of_its_metho
 
 @pytest.mark.spec("HAND-9")
 def test_what_a_check_printed_is_trimmed_to_plain_text() -> None:
-    assert trimmed("\x1b[31mred\x1b[0m\r\n\x1b]0;title\x07\x9b2Jend\x00 ") == "red\n2Jend"
+    assert trimmed("\x1b[31mred\x1b[0m\r\n\x1b]0;title\x07\x9b2Jend\x00 ") == "red\nend"
     long = trimmed("begin" + "x" * 10_000 + "\nE   assert 1 == 2")
     assert len(long) < NOTE_LIMIT + 100
     assert long.startswith("begin")

@@ -151,7 +151,7 @@ async def test_a_feature_that_fails_leaves_its_work_aside_and_only_what_needs_it
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"features": [\n {"description": "a", "steps": 7}]}', "features.json:2: steps of a feature"),
+        ('{"features": [\n {"description": "a", "steps": 7}]}', "features.json:2: the feature, steps"),
         (
             '[\n{"description": "a", "id": "x"},\n{"description": "b", "id": "x"}]',
             "features.json:3: feature x appears",

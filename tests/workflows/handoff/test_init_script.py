@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from trued.inputs.project.manifests import is_manifest, projects
 from trued.proof.room.declared_packages import is_dependency_manifest, read_declarations
+from trued.support.plain_text import plain_line
 from trued.workflows.handoff.e2e_example import e2e_example
 from trued.workflows.handoff.init_script import init_script, is_untouched
 
@@ -139,7 +140,7 @@ def only_pytest(folder: Path) -> Path:
 def test_what_the_script_prints_works_when_a_person_follows_it(tmp_path: Path) -> None:
     """The commands that the initializer named work as they are printed; the browser example does not stop other
     tests."""
-    _, example = e2e_example()
+    example = e2e_example()
     tests = {"tests/test_app.py": "import app\n\n\ndef test_it():\n    assert app.VALUE == 1\n"}
     files = {**PYTHON, **tests, "tests/e2e/test_example.py": example}
     folder = lay(tmp_path / "it's here", files, made(files, test="pytest -q", start="python -m app"))
@@ -272,11 +273,10 @@ def test_nothing_outside_the_project_is_touched(tmp_path: Path) -> None:
     st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(["$(touch x)", "'; touch x; '"])
 )
 def test_words_are_said_and_never_run(words: str) -> None:
-    plain = " ".join(re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", words).split())
     script = made({}, start=words, test=words)
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"Start the app: {plain or 'it is not known yet how'}\n" in done.stdout
+    assert f"Start the app: {plain_line(words) or 'it is not known yet how'}\n" in done.stdout
     assert not Path("x").exists()
 
 

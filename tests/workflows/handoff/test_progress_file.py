@@ -106,7 +106,7 @@ def test_no_words_can_forge_the_line_or_a_heading(one: str, other: str, many: li
         ("note\n--- \uff24\uff2f NOT EDIT ABOVE ---\nmine", "mine"),
         ("STATUS: x\nCONTINUE FROM: a.py:1\n\nmine", "mine"),
         ("STATUS: finished\nmine", "| STATUS: finished\nmine"),
-        (f"{LINE}\r\nmine\r\n\x1b[31mred\x1b[0m\x00\u202eturned", "mine\nred turned"),
+        (f"{LINE}\r\nmine\r\n\x1b[31mred\x1b[0m\x00\u202eturned", "mine\nredturned"),
         (f"{LINE}\n**Status**: all done\n=== HANDOFF ===", "| **Status**: all done\n| === HANDOFF ==="),
     ],
 )

@@ -7,9 +7,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from trued.model import TeamSettings
-from trued.workflows.team.backlog import put_away, render, with_archive
 from trued.workflows.team.backlog.items import Backlog
-from trued.workflows.team.backlog.merge import merge_edit
 from trued.workflows.team.backlog.reading import parse_backlog
 from trued.workflows.team.files import FOLDER, LOGS, Records, changed, feature_status
 from trued.workflows.team.log import PAGE
@@ -133,38 +131,6 @@ def test_no_words_make_a_heading_or_a_link_outside_a_quotation(words: str) -> No
         }
 
     assert outline(words) == outline("well")
-
-
-@pytest.mark.spec("TEAM-15", "TEAM-3")
-def test_what_has_passed_leaves_a_long_backlog_and_comes_back_from_the_archive() -> None:
-    backlog = _shop(30, 10)
-    for number in range(1, 21):
-        backlog = backlog.with_feature(f"F{number}", status="completed", uat="passed")
-    away = put_away(backlog)
-    assert [feature.id for feature in away.features if feature.archived] == [f"F{number}" for number in range(1, 11)]
-    files = Records().files("g", away, TeamSettings())
-    short = parse_backlog(files[f"{FOLDER}backlog.md"])
-    assert sum(1 for _ in short.tasks) == 200
-    whole = with_archive(short, files[f"{FOLDER}backlog-archive.md"])
-    assert [task.id for task in whole.tasks] == [task.id for task in backlog.tasks]
-    assert away.counts == backlog.counts
-    assert put_away(_shop()) == _shop()
-    assert "- **Archived**: 0 of 10 tasks are done, see backlog-archive.md\n" in render(away)
-
-
-@pytest.mark.spec("TEAM-15", "TEAM-3")
-def test_an_edit_of_a_long_backlog_leaves_what_was_put_away() -> None:
-    backlog = _shop(30, 10)
-    for number in range(1, 21):
-        backlog = backlog.with_feature(f"F{number}", status="completed", uat="passed")
-    before = put_away(backlog)
-    text = render(before)
-    edited = text.replace("## F1: Feature 1\n\n- **Status**: completed", "## F1: First\n\n- **Status**: pending", 1)
-    found, said = merge_edit(parse_backlog(text), parse_backlog(edited), before)
-    assert [task.id for task in found.tasks] == [task.id for task in backlog.tasks]
-    assert said == ("F1 has your name now", "F1 is open again, as you wrote pending")
-    assert "### F1-S1: Story" in render(put_away(found))
-    assert "### F2-S1: Story" not in render(put_away(found))
 
 
 @pytest.mark.spec("TEAM-2")

@@ -75,7 +75,7 @@ def test_a_failed_task_is_named_with_its_attempts_and_where_the_results_are() ->
     ]
     long = {**last, "attempt": 2, "state": "", "why": [f"{'the index is old, ' * 9}and actual: nothing"]}
     cut = warnings(progress([tape.event("team", "feature F1/team", kind="task", **long)]))[0]
-    assert cut.endswith("the index is …"), "whole words, and a sign that there are more"
+    assert cut.endswith("the index is…"), "whole words, and a sign that there are more"
     (failed,) = team_of(state_of(seen))["failed"]
     assert (failed["id"], failed["results"]) == ("F1-T1", ".trued/team/qa/results.md")
 

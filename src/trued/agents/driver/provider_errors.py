@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from trued.support.lazy_regex import lazy_regex
+from trued.support.plain_text import plain_line
 
 HEAD, TAIL = 4_000, 16_000  # characters at both ends of a long text; only they are searched for the cause
 LONGEST = 300  # characters, at most, of the sentence shown to people
@@ -255,5 +256,4 @@ def _sentence_for_people(flat: str, phrase: str) -> str:
 
 
 def _short(text: str) -> str:
-    bare = text.strip(" \\\"'{}[],")
-    return bare if len(bare) <= LONGEST else f"{bare[: LONGEST - 1]}…"
+    return plain_line(text.strip(" \\\"'{}[],"), LONGEST)

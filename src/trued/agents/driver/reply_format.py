@@ -11,10 +11,12 @@ from typing import Any
 from trued.agents.driver.program import failed_report
 from trued.agents.driver.quick_schema import surely_fits
 from trued.support.lazy_regex import lazy_regex
+from trued.support.plain_text import plain_line
 from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
 SHOWN = 10  # errors that are listed; more do not help
 EXCERPT = 120
+LONGEST_ERROR = 300  # characters of one error
 FENCE = "```"
 FENCED = lazy_regex(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
@@ -160,7 +162,7 @@ def _sentences(errors: list[Any]) -> Iterator[str]:
     for error in errors[:SHOWN]:
         steps = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
         where = "".join(steps).lstrip(".")
-        message = error.message if len(error.message) <= 300 else f"{error.message[:300]}…"
+        message = plain_line(error.message, LONGEST_ERROR)
         yield f"at `{where}`: {message}" if where else message
     if len(errors) > SHOWN:
         yield f"and {len(errors) - SHOWN} more"

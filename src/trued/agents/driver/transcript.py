@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trued.agents.driver.program import Stop
 from trued.support.lazy_regex import lazy_regex
+from trued.support.plain_text import plain_line
 from trued.wire import EmitAgentEvent, Order, Usage, add_usage, with_cost
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ class Transcript:
         also stop the agent, so that a person is asked."""
         self.emit("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
-            shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
-            self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Allow this?"
+            shown = f": {plain_line(what, ASKED)}" if what else ""
+            self.question = f"{self.order.role} wants to use {tool}{shown}. Allow this?"
             self.stop = Stop("question", self.question)
 
     def report_started_agent(self, name: str) -> None:

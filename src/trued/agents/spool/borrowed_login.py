@@ -7,7 +7,6 @@ of the old login, and only agents of this run have changed the user's own file m
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import time
@@ -18,9 +17,11 @@ from typing import Any
 
 from trued.agents import credentials
 from trued.support import atomic_files
+from trued.support.file_lock import file_lock
 from trued.support.hashing import content_hash
 
-NOTE, WROTE, LOCK = "lent.json", "lent.wrote", "lent.lock"
+NOTE, WROTE = "lent.json", "lent.wrote"
+LOCK = "lent.lock"  # of all logins of a run, because several calls can have copies of one login
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 WriteCopy = Callable[[str, bytes], None]
@@ -58,7 +59,7 @@ def sync_login(folder: Path, write_copy: WriteCopy) -> list[LoginEvent]:
     if note is None:
         return []
     events: list[LoginEvent] = []
-    with _exclusive(folder):
+    with file_lock(folder.parent / LOCK):
         for name, known in note.files.items():
             now, new_events, _ = _sync_file(folder, note, name, known, write_copy)
             events += new_events
@@ -75,7 +76,7 @@ def return_login(folder: Path) -> list[LoginEvent]:
         return []
     events: list[LoginEvent] = []
     try:
-        with _exclusive(folder):
+        with file_lock(folder.parent / LOCK):
             for name, known in note.files.items():
                 _, new_events, why = _sync_file(folder, note, name, known, None)
                 events += new_events
@@ -177,14 +178,6 @@ def _open_parent(home: Path, name: str) -> Iterator[int]:
             opened.callback(os.close, handle)
         assert handle is not None  # noqa: S101  (home itself is always opened)
         yield handle
-
-
-@contextlib.contextmanager
-def _exclusive(folder: Path) -> Iterator[None]:
-    """Hold the lock of the run's logins: several calls can have copies of one login."""
-    with (folder.parent / LOCK).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _read_record(folder: Path) -> LoanRecord | None:

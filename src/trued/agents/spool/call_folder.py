@@ -10,7 +10,6 @@ lent.json      copies of the user's login are in HOME
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import signal
 import time
@@ -22,6 +21,7 @@ from typing import Any, BinaryIO
 from trued.agents.spool import borrowed_login
 from trued.errors import BadInput, Diverged, Interrupted, StateFailed
 from trued.support import atomic_files, processes
+from trued.support.file_lock import is_locked, take_lock
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, from_json, to_json
@@ -81,13 +81,10 @@ class CallFolder:
     def locked(self) -> Iterator[BinaryIO | None]:
         """Take the call's lock for one `with` block; yields None if another process holds it."""
         with (self.path / "lock").open("a+b", buffering=0) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield None
-                return
-            file.truncate(0)
-            yield file
+            is_taken = take_lock(file)
+            if is_taken:
+                file.truncate(0)
+            yield file if is_taken else None
 
     async def prepare_start(self) -> bool:
         """With the lock held: end the processes that an earlier start left; return whether to start an agent now. False
@@ -251,14 +248,7 @@ def _usage_in_event(event: dict[str, Any]) -> Usage:
 
 def is_supervised(folder: Path) -> bool:
     """Whether a process holds the lock of this call."""
-    try:
-        with (folder / "lock").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    return is_locked(folder / "lock")
 
 
 def supervisor_identity(folder: Path) -> str:

@@ -7,7 +7,6 @@ ended, and no agent is started.
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -18,6 +17,7 @@ from typing import Any
 from trued.agents.supervisor import call
 from trued.errors import StateFailed
 from trued.support import processes
+from trued.support.file_lock import take_lock
 from trued.support.lease_file import LeaseFile
 
 STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
@@ -89,11 +89,7 @@ async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[
 def _take_lock(folder: Path, handle: int | None) -> int | None:
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if handle is None else handle
     os.set_inheritable(lock, False)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return None
-    return lock
+    return lock if take_lock(lock) else None
 
 
 def _handshake() -> dict[str, Any] | None:

@@ -1,6 +1,5 @@
 """RunLock: only one process of this machine drives a run. The kernel releases the lock however that process ends."""
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from trued.errors import Busy
 from trued.support import processes
+from trued.support.file_lock import take_lock
 
 
 class RunLock:
@@ -21,12 +21,10 @@ class RunLock:
         """Hold the lock. Raises Busy if another process holds it."""
         handle = self._open(os.O_RDWR)
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+            if not take_lock(handle):
                 who = f"process {pid}" if (pid := self.holder()) else "a process that is just starting or ending"
                 what = f"run {self._run} is driven by {who}"
-                raise Busy(f"{what}; follow it with `trued logs -f {self._run}`") from error
+                raise Busy(f"{what}; follow it with `trued logs -f {self._run}`")
             os.ftruncate(handle, 0)
             os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
             yield

@@ -9,7 +9,7 @@ from trued.inputs.plans.outline import TEACH, Draft, DraftCriterion, Outline, Pl
 from trued.model import Criterion, Plan, Source, Task
 from trued.support.located import read_text
 from trued.support.markdown import List, parse, split_lines
-from trued.support.plain_text import printable_line, unix_lines
+from trued.support.plain_text import plain_line, unix_lines
 
 PHASE_LIMIT = 4000  # characters of a phase's own text that each of its chunks gets as context, at most
 OWN_LIMIT = 12000  # characters of a chunk's own lines that its agent gets, at most
@@ -86,7 +86,7 @@ def tick_lines(text: str, done: Mapping[int, str]) -> str:
 
 def _harmless(note: str) -> str:
     """The note on one line, without characters that would close the comment around it."""
-    return printable_line(note).replace("--", "–").replace(">", "").strip("-") or "accepted"
+    return plain_line(note).replace("--", "–").replace(">", "").strip("-") or "accepted"
 
 
 # -- chunks

@@ -7,6 +7,7 @@ from trued.errors import BadInput
 from trued.integrations.github import github_session, web_address
 from trued.integrations.http import Service, missing_token, unexpected_answer
 from trued.protocols import ForgePullRequest, PullRequestProposal
+from trued.support.plain_text import plain_line
 
 if TYPE_CHECKING:
     from github.PullRequest import PullRequest
@@ -133,8 +134,7 @@ class GitHubForge:
 
 
 def title_of(offer: PullRequestProposal) -> str:
-    flat = " ".join(offer.title.split())
-    return flat if len(flat) <= TITLE_LIMIT else f"{flat[: TITLE_LIMIT - 1]}…"
+    return plain_line(offer.title, TITLE_LIMIT)
 
 
 def body_of(offer: PullRequestProposal) -> str:

@@ -2,7 +2,6 @@
 
 from trued.engine.sensitive_files import sensitivity_of
 from trued.errors import BadInput
-from trued.page.diff_colours import coloured
 from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -49,7 +48,7 @@ def diff(reader: Reader, params: Params) -> PageView:
         if name not in names:
             raise BadInput(f"run {record.id} has not changed {name}", then="its diff lists what it changed")
         pieces = {
-            "file": piece("diff/file.html.j2", name=name, parts=coloured(name, file_diff(reader.store, record, name))),
+            "file": piece("diff/file.html.j2", name=name, parts=file_diff(reader.store, record, name)),
             **pieces,
         }
     return run_page(reader, record, "diff", "Diff", pieces)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from trued.model import Event
 from trued.model.events.call import CallAnswered, CallAsked, CallWaits
 from trued.model.history import claim_of
-from trued.model.step_keys import is_landing
 from trued.reporting.html.format import agent_name, clock, cut, facts_line, moment
 from trued.reporting.html.material import Material, ProofSummary, Spooled
 from trued.reporting.views.claims import CallEnd, VerdictFact, claims_done, done_claims
@@ -282,6 +281,6 @@ def _event_text(stored: Event) -> str:
 def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:
     """Key of a call that claimed to be done → the requirements that the engine's next check of the same task or feature
     refuted."""
-    verdicts = (VerdictFact(proof.key, proof.at, proof.grades) for proof in proofs if not is_landing(proof.key))
+    verdicts = (VerdictFact(proof.key, proof.at, proof.grades) for proof in proofs)
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
     return {claim.key: ", ".join(claim.refuted) for claim in claims if claim.refuted}

@@ -57,6 +57,13 @@ class Proved:
         return scope_of(self.key)
 
 
+# the fields of stored evidence that a CheckRun is read from
+CHECK_RUN_FIELDS = {
+    *("id", "requirement", "side", "turn", "began", "seconds", "tried", "pictures"),
+    *("why_void", "held_out", "tainted"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class CheckRun:
     """One run of a check by the engine, without its output."""
@@ -94,19 +101,7 @@ class CheckRun:
 
     @classmethod
     def of(cls, evidence: Evidence) -> "CheckRun":
-        return cls(
-            id=evidence.id,
-            requirement=evidence.requirement,
-            side=evidence.side,
-            turn=evidence.turn,
-            began=evidence.began,
-            seconds=evidence.seconds,
-            tried=len(evidence.tried),
-            passed=sum(tried.outcome is Outcomes.PASSED for tried in evidence.tried),
-            is_void=bool(evidence.why_void),
-            may_quote_held_out=evidence.may_quote_held_out,
-            pictures=tuple(shot.sha256 for shot in evidence.pictures),
-        )
+        return cls.read(evidence.model_dump(mode="json", include=CHECK_RUN_FIELDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +123,9 @@ class ProofSummary:
 
     @classmethod
     def of(cls, proved: Proved) -> "ProofSummary":
-        verdict = proved.verdict
-        grades = {row.id: str(row.grade) for row in verdict.requirements}
-        suites = tuple(suite.id for suite in verdict.suites)
-        return cls(proved.key, proved.at, grades, suites, tuple(map(CheckRun.of, verdict.evidence)))
+        parts = {"requirements": {"id", "grade"}, "suites": {"id"}, "evidence": CHECK_RUN_FIELDS}
+        include = {name: {"__all__": fields} for name, fields in parts.items()}
+        return cls.read(proved.key, proved.at, proved.verdict.model_dump(mode="json", include=include))
 
     def is_about(self, name: str) -> bool:
         """Whether the verdict judges the requirement or the suite of existing tests that has this name."""

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from trued.support.foreign_json import parse_json
-from trued.support.hashing import folder_name
 
 TAIL_BYTES = 32_000  # this much of the end of a transcript is read, which is enough for its last event
 # fields that say what a tool works on, the most telling first
@@ -57,14 +56,15 @@ class RunActivity:
 
     def of_call(self, key: str) -> str:
         """The last activity of the call with this key; "" if nothing is known."""
+        from trued.agents.spool.call_folder import attempts_of  # imported here, because only a running call needs it
+
         try:
-            attempts = [path for path in self._spool.glob(f"{folder_name(key)}.*") if path.suffix[1:].isdigit()]
-            file = max(attempts, key=lambda path: int(path.suffix[1:])) / "events.jsonl"
+            file = attempts_of(self._spool, key)[-1][1] / "events.jsonl"
             size = file.stat().st_size
             if self._known.get(key, (None, -1))[:2] != (file, size):
                 before = self._known.get(key, (None, 0, ""))[2]
                 self._known[key] = (file, size, _last_activity(file, size) or before)
-        except (OSError, ValueError):  # the transcript does not exist yet or was just removed
+        except (OSError, IndexError):  # the transcript does not exist yet or was just removed
             return ""
         return self._known[key][2]
 

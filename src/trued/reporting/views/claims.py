@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.model.history import claim_of
-from trued.model.step_keys import scope_of
+from trued.model.step_keys import is_landing, scope_of
 from trued.reporting.views.rows import Call
 
 FIRST = ("impl-agent",)  # roles that build before the first round: the next verdict of any scope is about their work
@@ -73,8 +73,10 @@ def claims_done(role: str, state: str, reply: Mapping[str, Any]) -> bool:
 
 
 def done_claims(calls: Iterable[CallEnd], verdicts: Iterable[VerdictFact]) -> Iterator[DoneClaim]:
-    """A run's claims that all is well. Each says whether the next check refuted it."""
-    in_order = sorted(verdicts, key=lambda verdict: verdict.at)
+    """A run's claims that all is well. Each says whether the next check refuted it. A landing's checks do not count:
+    they judge another commit."""
+    about_work = (verdict for verdict in verdicts if not is_landing(verdict.key))
+    in_order = sorted(about_work, key=lambda verdict: verdict.at)
     by_scope: dict[str, list[VerdictFact]] = defaultdict(list)
     for verdict in in_order:
         by_scope[scope_of(verdict.key)].append(verdict)

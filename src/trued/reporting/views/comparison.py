@@ -15,7 +15,9 @@ from trued.reporting.views.ledger import ledger
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call
 from trued.reporting.views.run_rows import as_seen
+from trued.support.durations import duration
 from trued.support.hashing import digest
+from trued.support.money import money
 from trued.support.plurals import counted
 from trued.support.token_count import token_count
 from trued.workflows.registry import find_descriptor
@@ -36,6 +38,7 @@ BEGINNING = {
 }
 PAUSES = (run.RunResumed.KIND, run.RunEnded.KIND, people.QuestionAsked.KIND)
 STARTS = (run.RunResumed.KIND, people.QuestionAnswered.KIND)
+NONE = "–"
 ROLES = 8  # the peak context is listed for at most this many roles
 
 
@@ -115,6 +118,29 @@ def _shared(contracts: Iterable[Contract | None]) -> list[str]:
     """The requirements that all contracts ask for in the same way."""
     first, *others = map(_requirement_hashes, contracts)
     return [name for name, fingerprint in first.items() if all(hashes.get(name) == fingerprint for hashes in others)]
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def cells(data: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, str]:
+    """Name of a row → its cell for this run, in the table that the terminal, the report and the page show. `data`: the
+    whole comparison."""
+    tokens, gaps, shared = run["tokens"], run["gaps"], run["asked_alike"]
+    has_shared = bool(data["asked_alike"]) and not data["same_contract"]
+    least = "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else ""  # some calls reported no cost
+    return {
+        "proven": f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE,
+        **({"proven (shared)": f"{shared['proven']}/{shared['requirements']}"} if has_shared else {}),
+        "gaps found": f"{gaps['found']}, {gaps['left']} left" if gaps["left"] else str(gaps["found"]),
+        "rounds": NONE if run["rounds"] is None else str(run["rounds"]),
+        "calls": f"{run['calls']:,}",
+        "tokens": token_count(tokens["all"], estimated=tokens["estimated"]),
+        "peak context": token_count(run["peak"]["tokens"], estimated=tokens["estimated"]),
+        "cost": f"{least}{money(run['cost_usd'], run['cost'])}" if run["cost"] or run["cost_usd"] else NONE,
+        "time": duration(run["time_s"]),
+        "agents' time": duration(run["agents_s"]),
+    }
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------

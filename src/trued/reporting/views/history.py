@@ -33,9 +33,7 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
         run_verdicts = verdicts.get(run.id, [])
         grades = (run.id in approved and grades_with_approvals(store, run)) or _last_grades(run_verdicts)
         met = met_of(grades, accepts.get(run.id, Grade.ATTESTED))
-        claims = tuple(
-            done_claims(answers.get(run.id, ()), (verdict for verdict in run_verdicts if not is_landing(verdict.key)))
-        )
+        claims = tuple(done_claims(answers.get(run.id, ()), run_verdicts))
         total = max(len(grades), sealed.get(run.id, 0))
         facts.append(RunFacts(run, met, total, spends.get(run.id, ()), claims, estimated.get(run.id, frozenset())))
     return [part for run_facts in facts if (part := wanted.part_of(run_facts)) is not None]

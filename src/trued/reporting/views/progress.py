@@ -40,10 +40,8 @@ INCIDENTS = {  # kind of a call's event → what readers see
 class Progress:
     """The state of a run after the events so far. The same events give the same state."""
 
-    def __init__(self, events: Iterable[Event] = (), workflow: str = "", *, is_lean: bool = False) -> None:
-        """`workflow`: the run's workflow, if known before the first event. `is_lean`: drop empty fields of replies, for
-        callers that do not show whole replies."""
-        self._is_lean = is_lean
+    def __init__(self, events: Iterable[Event] = (), workflow: str = "") -> None:
+        """`workflow`: the run's workflow, if known before the first event."""
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
         self.accept = Grade.ATTESTED  # the lowest grade with which a requirement is met
@@ -281,7 +279,7 @@ class Progress:
             case call.CallWaited():
                 self.set_row(row._replace(waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
             case call.CallAnswered():
-                self.set_row(_answered_call(row, stored.at, event, is_lean=self._is_lean))
+                self.set_row(_answered_call(row, stored.at, event))
             case call.QuotaReported():
                 self.quotas[event.agent.partition(":")[0]] = event
             case _:
@@ -375,7 +373,7 @@ def _with_remark(row: Call, text: str) -> Call:
     return row._replace(remarks=tuple(dict.fromkeys((*row.remarks, text))))
 
 
-def _answered_call(row: Call, answered_at: float, event: call.CallAnswered, *, is_lean: bool) -> Call:
+def _answered_call(row: Call, answered_at: float, event: call.CallAnswered) -> Call:
     remarks = [*row.remarks]
     remarks += ["asked twice for a valid reply"] if event.asks > 1 else []
     remarks += [f"shortened its context {counted(event.compactions, 'time')}"] if event.compactions else []
@@ -387,7 +385,7 @@ def _answered_call(row: Call, answered_at: float, event: call.CallAnswered, *, i
         attempts=event.attempts or row.attempts,
         began=row.began if row.waited else event.began or row.began,
         ended=event.ended or answered_at,
-        answer=CallOutcome.lean(event) if is_lean else CallOutcome.of(event),
+        answer=CallOutcome.of(event),
         remarks=tuple(dict.fromkeys(remarks)),
         waits_until=0.0,
         waits_for="",

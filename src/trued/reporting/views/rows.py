@@ -27,7 +27,8 @@ class TokenSum(NamedTuple):
 
 
 class CallOutcome(NamedTuple):
-    """How a call ended: the fields of the event `CallAnswered` that views need. They take a fifth of the memory."""
+    """How a call ended: what views need of the event `CallAnswered`, without empty fields of its reply. This takes a
+    fifth of the memory; short strings are interned, so that all calls share them."""
 
     state: str
     kind: str  # kind of failure
@@ -49,11 +50,12 @@ class CallOutcome(NamedTuple):
     @classmethod
     def of(cls, event: "CallAnswered") -> "CallOutcome":
         used = event.tokens
+        reply = {name: _intern(value) for name, value in (event.reply or {}).items() if value or value is False}
         return cls(
             state=intern(event.state),
             kind=intern(event.kind),
             why=event.why,
-            reply=event.reply,
+            reply=reply or None,
             asks=event.asks,
             resumed=event.resumed,
             reaped=event.reaped,
@@ -67,12 +69,6 @@ class CallOutcome(NamedTuple):
             began=event.began,
             claim=intern(event.claim),
         )
-
-    @classmethod
-    def lean(cls, event: "CallAnswered") -> "CallOutcome":
-        """Like `of`, without empty fields of the reply; short strings are interned, so that all calls share them."""
-        reply = {name: _intern(value) for name, value in (event.reply or {}).items() if value or value is False}
-        return cls.of(event)._replace(reply=reply or None)
 
 
 def _intern(value: object) -> object:

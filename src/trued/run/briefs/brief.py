@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from pydantic import BaseModel
 
 from trued.model import Comment, Goal, Plan, Role, Task
-from trued.support.plain_text import printable_line
+from trued.support.plain_text import plain_line
 
 SUBJECT_LIMIT = 60_000  # characters of a brief's subject; the rest is cut
 CONTEXT_LIMIT = 20_000  # characters of every other quoted text
@@ -56,9 +56,9 @@ def brief(
         role=role.prompt.strip(),
         kind=type(subject).__name__.lower(),
         id=subject.id if isinstance(subject, Task) else "",
-        title=printable_line(subject.title) if isinstance(subject, Plan | Task) else "",
+        title=plain_line(subject.title) if isinstance(subject, Plan | Task) else "",
         source=str(subject.source),
-        files=[printable_line(name) for name in subject.files] if isinstance(subject, Task) else [],
+        files=[plain_line(name) for name in subject.files] if isinstance(subject, Task) else [],
         verbatim=not isinstance(subject, Task) or bool(str(subject.source)),
         words=quoted(_subject_text(subject), SUBJECT_LIMIT),
         known=known,
@@ -75,7 +75,7 @@ def brief_after_stop(comments: Sequence[Comment]) -> str:
 
 def _quoted_comments(comments: Sequence[Comment]) -> list[dict[str, str]]:
     return [
-        {"who": printable_line(comment.who) or "A person", "words": quoted(comment.text, CONTEXT_LIMIT)}
+        {"who": plain_line(comment.who) or "A person", "words": quoted(comment.text, CONTEXT_LIMIT)}
         for comment in comments
     ]
 

@@ -46,7 +46,7 @@ from trued.run.examination.start_command import FoundServer, server_finder
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.plain_text import line_without_controls
+from trued.support.plain_text import plain_line
 from trued.support.plurals import counted
 
 EXAMINER, SECOND = EXAMINERS
@@ -482,7 +482,7 @@ def proposal_text(proposal: Proposal, run: str) -> str:
             f"--supersedes {shlex.quote(f'{proposal.requirement}={name}')}" for name in proposal.tests
         ),
     }[proposal.what]
-    why = f" (its reason: “{line_without_controls(proposal.why, REASON).replace('”', '’')}”)" if proposal.why else ""
+    why = f" (its reason: “{plain_line(proposal.why, REASON).replace('”', '’')}”)" if proposal.why else ""
     return (
         f"{proposal.requirement}: the examiner proposes {proposal.what}; if you agree: trued amend {run} {options}{why}"
     )

@@ -10,7 +10,7 @@ from trued.run.examination.examiner import Examination, ExaminerConversation, ex
 from trued.run.questions import ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.plain_text import line_without_controls
+from trued.support.plain_text import plain_line
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
 REASON = 300  # characters of one reason
@@ -68,7 +68,7 @@ async def _decision(steps: Steps, requirements: Requirements, examination: Exami
         requirement.id for requirement in requirements.requirements if is_open(requirement) and not requirement.parts
     ]
     why = "; ".join(
-        line_without_controls(note, REASON) for note in examination.undecided[:REASONS]
+        plain_line(note, REASON) for note in examination.undecided[:REASONS]
     )  # an agent's words, on one line
     agent = _next_agent(steps, examination)
     is_known = agent in examination.examiners

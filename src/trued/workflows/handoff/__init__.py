@@ -16,7 +16,7 @@ def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
     from trued.workflows.handoff.init_script import SCRIPT
     from trued.workflows.handoff.progress_file import PROGRESS
 
-    return feature_list.NAME, agent_state.NAME, *PROGRESS, settings.progress, SCRIPT, e2e_example.PATH
+    return feature_list.NAME, agent_state.NAME, *PROGRESS, settings.progress, SCRIPT, e2e_example.EXAMPLE
 
 
 HANDOFF = WorkflowDescriptor(

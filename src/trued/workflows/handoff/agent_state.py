@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from trued.model import Value
-from trued.support.lazy_regex import lazy_regex
+from trued.support.plain_text import plain
 
 NAME = "agent_state.json"
 VERSION = 1
@@ -19,7 +19,6 @@ TEXTS = ("run", "feature", "last_agent", "specification", "digest", "base")
 KEYS = {"run": "run_id", "feature": "current_feature", "specification": "specification_file", "base": "base_commit"}
 KEYS |= {"digest": "specification_sha256", "start": "start_command", "test": "test_command"}
 KEYS |= {"set_up": "set_up_commands"}
-_UNPRINTED = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class AgentState(Value):
@@ -73,7 +72,7 @@ def _finite_number(digits: str) -> float | None:
 
 
 def _clean_text(value: Any) -> str:
-    return _UNPRINTED.sub(" ", value[:TEXT_LIMIT]).strip() if isinstance(value, str) else ""
+    return plain(value[:TEXT_LIMIT]).replace("\n", " ").strip() if isinstance(value, str) else ""
 
 
 def _command(value: Any) -> str:

@@ -10,7 +10,7 @@ from trued.model import Value
 from trued.run.claims import names_any, normal_path, unchanged_files
 from trued.support.foreign_json import parse_json
 from trued.support.lazy_regex import lazy_regex
-from trued.support.plain_text import line_without_controls
+from trued.support.plain_text import plain_line
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
 
 ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]
@@ -48,7 +48,7 @@ class EngineCounts(Value):
 
 
 def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
-    return Mode(name=name, feature=feature, evidence=line_without_controls(evidence, EVIDENCE_LIMIT))
+    return Mode(name=name, feature=feature, evidence=plain_line(evidence, EVIDENCE_LIMIT))
 
 
 # -- meddling
@@ -114,8 +114,7 @@ def _entries(value: Any) -> list[dict[str, Any]] | None:
 
 
 def _short(value: Any) -> str:
-    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= VALUE_LIMIT else f"{text[:VALUE_LIMIT]}…"
+    return "nothing" if value is None else plain_line(json.dumps(value, ensure_ascii=False), VALUE_LIMIT)
 
 
 # -- premature victory

@@ -4,22 +4,22 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, ValidationError
+from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt
 
 from trued.errors import BadInput
+from trued.inputs.validation import rule, validate
 from trued.model import Check, ManualCheck, Requirement, Source, TestsCheck, Value
 from trued.support.foreign_json import parse_json
 from trued.support.lazy_regex import lazy_regex
 from trued.support.located import Located, nearest, read_json
-from trued.support.plain_text import unix_lines, without_controls
+from trued.support.located.spots import Spot
+from trued.support.plain_text import plain, unix_lines
 
 NAME = "feature_list.json"
 Method: TypeAlias = Literal["automated", "e2e", "manual"]
 FeatureStatus: TypeAlias = Literal["not_started", "in_progress", "completed", "failed"]
-METHODS = ("automated", "e2e", "manual")
-FEATURE_STATES = ("not_started", "in_progress", "completed", "failed")
 TOTALS = ("total_features", "completed", "in_progress", "failed", "not_started")
 # Fields that only the engine writes.
 STATUS = (
@@ -40,7 +40,6 @@ NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as n
 ID_LIMIT = 80
 NOTE_LIMIT = 4000  # characters of a failed check's output: every coder reads them first
 _ID = lazy_regex(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
-_COLOURS = lazy_regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def _number_as_text(value: Any) -> Any:
@@ -49,6 +48,9 @@ def _number_as_text(value: Any) -> Any:
 
 
 Name: TypeAlias = Annotated[str, BeforeValidator(_number_as_text, json_schema_input_type=str | int)]
+CommandLine: TypeAlias = Annotated[
+    str, rule(lambda command: "\0" not in command, "it has a NUL character in it", "leave it out")
+]
 Count: TypeAlias = Annotated[int, Field(ge=0, le=10**9)]
 
 
@@ -73,7 +75,7 @@ class Feature(Value):
     started_at: str = Field(default="", description="when work on it began")
     last_tested: str = Field(default="", description="when its checks were run last")
     agent_notes: str = Field(default="", description="what the last failed check reported, for the next agent")
-    test_command: str = Field(default="", description="the command that runs the feature's tests")
+    test_command: CommandLine = Field(default="", description="the command that runs the feature's tests")
     verification_method: Method = Field(
         default="automated", description="counted tests, tests in a real browser, or a named person"
     )
@@ -138,7 +140,7 @@ def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
     """Parse a feature list in any form: an object with or without totals, or a bare list. Missing ids are generated.
     Raises `BadInput`, with the line of the mistake."""
     located = read_json(text, file)
-    value, spot = located.value, tuple[str | int, ...]()
+    value, spot = located.value, Spot()
     if isinstance(value, dict):
         if "features" not in value:
             raise BadInput("there is no list of features", located.where(), 'write {"features": […]}')
@@ -150,7 +152,7 @@ def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
         raise BadInput("`features` is not a list", located.where(*spot), "write a list of features")
     if not value:
         raise BadInput("the list of features is empty", located.where(*spot), "name at least one feature")
-    parsed = [_feature(located, (*spot, number), entry) for number, entry in enumerate(value)]
+    parsed = [_feature(located, spot, value, number) for number in range(len(value))]
     features = _with_ids(parsed, located, spot)
     _check_dependencies(features, located, spot)
     return FeatureList(features=tuple(features), more=more)
@@ -166,29 +168,19 @@ def is_feature_list(text: str) -> bool:
 _KNOWN = tuple(name for name in Feature.model_fields if name not in ("more", "line"))
 
 
-def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Feature:
+def _feature(located: Located, spot: Spot, entries: list[Any], number: int) -> Feature:
+    """The feature `entries[number]`. Keys that are not known are kept in `more`; a null counts as a missing key."""
+    entry, where = entries[number], (*spot, number)
     if not isinstance(entry, dict):
-        raise BadInput("a feature is not an object", located.where(*spot), 'write {"description": …, "steps": […]}')
+        raise BadInput("a feature is not an object", located.where(*where), 'write {"description": …, "steps": […]}')
+    if not str(entry.get("description") or "").strip():
+        raise BadInput("a feature has no description", located.where(*where, "description"), "write what must be true")
     more = {key: part for key, part in entry.items() if key not in _KNOWN}
-    field_values = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in NOT_NULL)}
-    for key, known in (("verification_method", METHODS), ("status", FEATURE_STATES)):
-        if isinstance(word := field_values.get(key), str) and word not in known:
-            raise BadInput(f"{key}: {word!r} is not known", located.where(*spot, key), nearest(word, known))
-    try:
-        made = Feature.model_validate_json(json.dumps(field_values), strict=True)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        position = tuple(part for part in problem["loc"] if part in field_values or isinstance(part, int))
-        key = str(problem["loc"][0])
-        if problem["type"] in ("missing", "string_pattern_mismatch"):
-            where = located.where(*spot, "description")
-            raise BadInput("a feature has no description", where, "write what must be true") from error
-        what = problem["msg"].replace("Input should be", "it should be")
-        raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *position), "fix the value") from error
-    if "\0" in made.test_command:
-        where = located.where(*spot, "test_command")
-        raise BadInput("test_command has a NUL character in it", where, "leave it out")
-    return made.model_copy(update={"more": more, "line": located.line(*spot)})
+    entries[number] = {
+        key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in NOT_NULL)
+    }
+    made = validate(Feature, located, where, subjects={Feature: "the feature"})
+    return made.model_copy(update={"more": more, "line": located.line(*where)})
 
 
 def is_id(name: str) -> bool:
@@ -197,7 +189,7 @@ def is_id(name: str) -> bool:
     return sound and len(name) <= ID_LIMIT
 
 
-def _with_ids(parsed: list[Feature], located: Located, spot: tuple[str | int, ...]) -> list[Feature]:
+def _with_ids(parsed: list[Feature], located: Located, spot: Spot) -> list[Feature]:
     first: dict[str, Feature] = {}
     for number, feature in enumerate(parsed):
         where = located.where(*spot, number, "id")
@@ -226,7 +218,7 @@ def _id_candidates(number: int) -> Iterator[str]:
         turn += 1
 
 
-def _check_dependencies(features: list[Feature], located: Located, spot: tuple[str | int, ...]) -> None:
+def _check_dependencies(features: list[Feature], located: Located, spot: Spot) -> None:
     names = {feature.id: number for number, feature in enumerate(features)}
     for number, feature in enumerate(features):
         for position, name in enumerate(feature.depends_on):
@@ -271,11 +263,11 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 def trimmed(output: str) -> str:
     """A check's output for `agent_notes`, as plain text. A long output is cut in the middle, and more of its end is
     kept than of its beginning."""
-    plain = without_controls(_COLOURS.sub("", unix_lines(output)), keep="\n\t", instead="").strip()
-    if len(plain) <= NOTE_LIMIT:
-        return plain
-    begin, end = plain[: NOTE_LIMIT // 4], plain[-(NOTE_LIMIT - NOTE_LIMIT // 4) :]
-    return f"{begin.rstrip()}\n[… {len(plain) - NOTE_LIMIT} characters left out …]\n{end.lstrip()}"
+    text = plain(unix_lines(output)).strip()
+    if len(text) <= NOTE_LIMIT:
+        return text
+    begin, end = text[: NOTE_LIMIT // 4], text[-(NOTE_LIMIT - NOTE_LIMIT // 4) :]
+    return f"{begin.rstrip()}\n[… {len(text) - NOTE_LIMIT} characters left out …]\n{end.lstrip()}"
 
 
 # -- publishing
@@ -285,7 +277,7 @@ def schema() -> dict[str, Any]:
     """JSON Schema of the file in all its forms, for editors and other tools."""
     feature = Feature.model_json_schema()
     properties = {name: feature["properties"][name] for name in _KNOWN}
-    properties["status"] = {**properties["status"], "enum": list(FEATURE_STATES)}
+    properties["status"] = {**properties["status"], "enum": list(get_args(FeatureStatus))}
     for name, schema in properties.items():
         kinds = schema.pop("anyOf", None)
         if kinds is not None:

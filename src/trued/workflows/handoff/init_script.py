@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from importlib.resources import files
 
 from trued.inputs.project.manifests import Project, Read, projects
-from trued.support.plain_text import line_without_controls, without_controls
+from trued.support.plain_text import plain, plain_line, unix_lines
 
 SCRIPT = "init.sh"
 COMMAND_LIMIT = 8000  # characters; a longer command line is dropped: it is a program and belongs in a file
@@ -169,10 +169,10 @@ def _print_statement(text: str) -> str:
 
 
 def _short_line(text: str) -> str:
-    return line_without_controls(text, COMMAND_LIMIT)
+    return plain_line(text, COMMAND_LIMIT)
 
 
 def _command(text: str) -> str:
     """A command line without invisible characters; "" if it is longer than COMMAND_LIMIT."""
-    plain = without_controls(text.replace("\r\n", "\n"), keep="\n\t").strip()
-    return plain if len(plain) <= COMMAND_LIMIT else ""
+    command = plain(unix_lines(text)).strip()
+    return command if len(command) <= COMMAND_LIMIT else ""

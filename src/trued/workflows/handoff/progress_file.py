@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from trued.model import Value
 from trued.support.lazy_regex import lazy_regex
-from trued.support.plain_text import unix_lines, without_controls
+from trued.support.plain_text import plain, plain_line, unix_lines
 
 PROGRESS = ("progress.txt", "claude-progress.txt")
 LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"
@@ -19,11 +19,6 @@ TEXT_LIMIT = 600  # characters in one entry: the next coder reads all entries
 ENTRY_LIMIT = 40
 BELOW_LIMIT = 20_000  # this many characters of agents' notes are kept, the newest
 LEFT_OUT = "[… earlier notes left out …]"
-# Invisible characters, and those that reverse text: with them, an agent's line could look like the engine's.
-_UNSEEN = {
-    code: None for code in (0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
-}
-_ESCAPES = lazy_regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _ALTERED = lazy_regex(r"\s*(?:[-=*#_–—]{2,}\s*)?do\s+not\s+edit\b.{0,20}\babove\b.*", re.IGNORECASE)
 LOG = "RUNNING LOG"
 HEADINGS = (
@@ -45,13 +40,11 @@ HEADINGS = (
 
 
 def _clean_text(text: str) -> str:
-    text = _ESCAPES.sub("", unix_lines(text)).expandtabs(4)
-    return without_controls(text, keep="\n").translate(_UNSEEN)
+    return plain(unix_lines(text)).expandtabs(4)
 
 
 def _one_line(text: str) -> str:
-    plain = " ".join(_clean_text(text).split())
-    return plain if len(plain) <= TEXT_LIMIT else f"{plain[:TEXT_LIMIT].rstrip()} […]"
+    return plain_line(text, TEXT_LIMIT)
 
 
 def _limited_lines(texts: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from trued.inputs.sentences import sentence_criteria
 from trued.model import Figures, Finding, Goal, Grade, Judged, Plan, Source, Task, Value, Verdict
 from trued.model.titles import cut_title
 from trued.proof.verdict.for_agents import reason_for_agents
-from trued.support.plain_text import printable_line
+from trued.support.plain_text import plain_line
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress
@@ -384,7 +384,7 @@ def task_of(feature: Feature) -> Task:
 def message_of(feature: Feature, run: str) -> str:
     """The commit message of a feature, with its id and the run in trailers."""
     kind = "fix" if feature.category.strip().lower() in ("bug", "bugfix", "fix") else "feat"
-    title = printable_line(feature.description)
+    title = plain_line(feature.description)
     return f"{kind}: {cut_title(title).rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
 
 

@@ -32,7 +32,7 @@ from trued.run.session import Session
 from trued.support.path_sets import paths_outside
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff.agent_state import AgentState
-from trued.workflows.handoff.e2e_example import e2e_example
+from trued.workflows.handoff.e2e_example import EXAMPLE, e2e_example
 from trued.workflows.handoff.events import FAILURE_MODES, FeatureProposed, FinishedFeatureBroken, PassUndone
 from trued.workflows.handoff.failure_modes import (
     CoderClaims,
@@ -214,16 +214,15 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
     needs one. The work is still compared with the user's commit, not with the commit of these files."""
     run.branch.own(*project.owned)
     run.branch.allow_notes(project.note)
-    example, text = e2e_example(project.state.start)
-    run.branch.set_background(SCRIPT, example)
+    run.branch.set_background(SCRIPT, EXAMPLE)
     before = await run.branch.read(SCRIPT)
     if before is not None and not is_untouched(before):
         run.branch.count_as_work(SCRIPT)  # the script is the user's own
     listed = project.unproven  # nothing passes before it is proven
     files = {**listed.files, **await _new_script(run, project)}
     if any(feature.verification_method == "e2e" for feature in project.features.features):
-        tests = [path for path in await run.branch.paths() if path.startswith(example.rpartition("/")[0])]
-        files |= {} if tests else {example: text}
+        tests = [path for path in await run.branch.paths() if path.startswith(EXAMPLE.rpartition("/")[0])]
+        files |= {} if tests else {EXAMPLE: e2e_example(project.state.start)}
     await run.branch.write(
         files, "docs: the features to build, and how to set up the project", event=listed.list_event()
     )
@@ -534,13 +533,12 @@ async def count_what_may_install(run: Run, project: HandoffProject) -> None:
     checks = [check for requirement in run.judgement.contract().requirements for check in requirement.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return
-    example, text = e2e_example(project.state.start)
-    texts = await run.branch.texts((SCRIPT, example))
+    texts = await run.branch.texts((SCRIPT, EXAMPLE))
     script = texts[SCRIPT]
     if project.state.set_up or (script is not None and not is_untouched(script)):
         run.branch.count_as_work(SCRIPT)
-    if texts[example] not in (None, text):
-        run.branch.count_as_work(example)
+    if texts[EXAMPLE] not in (None, e2e_example(project.state.start)):
+        run.branch.count_as_work(EXAMPLE)
 
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:

@@ -200,14 +200,8 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
         if not await is_countable(lead.run.branch, command):  # only a warning: no implementer could fix the command
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
             continue
-        check = TestsCheck(command=command)
-        tests = await lead.run.judgement.count_named_tests(check)
-        figures = tests.figures
-        if figures.good or (
-            figures.skipped and figures.good_beside(await lead.run.judgement.count_tests(check, lead.run.branch.base))
-        ):
-            continue
-        gaps += [Finding(what=f"{work.id}: {tests.problem}", where="run by the engine") for work in works]
+        tests = await lead.run.judgement.count_named_tests(TestsCheck(command=command))
+        gaps += [Finding(what=f"{work.id}: {gap.what}", where=gap.where) for gap in tests.gaps for work in works]
     lead.run.judgement.set_unverified("tests", unsure)
     return tuple(gaps)
 

@@ -14,7 +14,7 @@ from trued.proof.verdict.for_agents import reason_for_agents
 from trued.support.lazy_regex import lazy_regex
 from trued.support.markdown import Heading, split_lines
 from trued.support.markdown import parse as parse_markdown
-from trued.support.plain_text import unix_lines, without_controls
+from trued.support.plain_text import plain, unix_lines
 
 TITLE = "## Implementation Log"
 NONE = "None"
@@ -50,7 +50,7 @@ AT_LINE_START = (
 
 def _tidy(text: str) -> str:
     """Remove control characters and surrounding space, and cut to size."""
-    text = without_controls(unix_lines(text).expandtabs(4), keep="\n")
+    text = plain(unix_lines(text)).expandtabs(4)
     return (text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]} […]").strip()
 
 

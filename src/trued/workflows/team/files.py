@@ -9,8 +9,8 @@ from trued.model import TeamSettings, Value
 from trued.support.lazy_regex import lazy_regex
 from trued.support.plurals import counted
 from trued.support.timestamps import utc_timestamp
-from trued.workflows.team.backlog import archive, put_away, render
-from trued.workflows.team.backlog.items import ARCHIVE, Backlog, BacklogFeature, Priority, unescaped
+from trued.workflows.team.backlog import render
+from trued.workflows.team.backlog.items import Backlog, BacklogFeature, Priority, unescaped
 from trued.workflows.team.backlog.reading import NAME
 from trued.workflows.team.inbox import Inbox, MessageKind
 from trued.workflows.team.log import Log
@@ -53,7 +53,7 @@ class Records(Value):
                 stem, _, ending = path.rpartition(".")
                 pages = sum(re.fullmatch(rf"{re.escape(stem)}-\d{{3,}}\.{ending}", path) is not None for path in texts)
                 numbers = [int(number) for number in _NUMBERS[name].findall(text)] if name in _NUMBERS else []
-                logs[name] = Log.continued(text, title, pages=pages, given=max(numbers, default=0))
+                logs[name] = Log.continued(text, title, pages=pages, count=max(numbers, default=0))
         return self.model_copy(update={"logs": logs})
 
     def tail(self, name: str, entries: int) -> str:
@@ -203,7 +203,6 @@ class Records(Value):
 
     def files(self, goal: str, backlog: Backlog, settings: TeamSettings) -> dict[str, str]:
         """All files, by path. For a log, only the last full page and the current one are included."""
-        backlog = put_away(backlog)
         files = {
             "goal.md": goal if goal.endswith("\n") else f"{goal}\n",
             NAME: render(backlog),
@@ -213,7 +212,6 @@ class Records(Value):
             "dev/progress.md": _progress(self.working.values()),
             "qa/results.md": _results(self.results, self.logs.get("tests", Log()).count),
         }
-        files |= {ARCHIVE: archived} if (archived := archive(backlog)) else {}
         for name, (path, title) in LOGS.items():
             files |= self.logs.get(name, Log()).files(path, title)
         for role in ROLES:

@@ -13,32 +13,26 @@ class Log(Value):
     full: tuple[str, ...] = ()  # the entries of the last full page
     pages: int = 0  # how many pages are full, with those of earlier runs
     earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
-    first: int = 0  # how many pages earlier runs filled
-    # The number of the last entry of earlier runs; PAGE less if `count` adds PAGE for a page that they had filled.
-    given: int = 0
+    count: int = 0  # the number of the last entry; entries of earlier runs count if they are numbered
 
     @classmethod
-    def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":
+    def continued(cls, text: str, title: str, *, pages: int, count: int) -> "Log":
         """A log that continues the log of an earlier run. `text`: the earlier log's current page. `pages`: how many
-        full pages the earlier log has. `given`: the number of its last entry, or 0 if entries are not numbered."""
+        full pages the earlier log has. `count`: the number of its last entry, or 0 if entries are not numbered."""
         lines = text.split("\n")
         head = 1 if title and lines[:1] == [f"# {title}"] else 0
         entries = [line for line in lines[head:] if line != NOTHING and not _is_earlier_note(line)]
         body = "\n".join(entries).strip("\n")
         page = f"{body}\n" if body else ""
         if sum(entry.startswith(("## ", "- 2", "{")) for entry in entries) < PAGE:
-            return cls(pages=pages, first=pages, given=given, earlier=page)
-        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # `count` adds PAGE for this page
+            return cls(pages=pages, earlier=page, count=count)
+        return cls(full=(page,), pages=pages + 1, count=count)
 
     def with_entry(self, text: str) -> "Log":
         if len(self.entries) < PAGE:
-            return self.model_copy(update={"entries": (*self.entries, text)})
+            return self.model_copy(update={"entries": (*self.entries, text), "count": self.count + 1})
         full = (self.earlier, *self.entries) if self.earlier else self.entries
-        return Log(entries=(text,), full=full, pages=self.pages + 1, first=self.first, given=self.given)
-
-    @property
-    def count(self) -> int:
-        return self.given + (self.pages - self.first) * PAGE + len(self.entries)
+        return Log(entries=(text,), full=full, pages=self.pages + 1, count=self.count + 1)
 
     def files(self, path: str, title: str = "") -> dict[str, str]:
         """The current page under the log's own name, and the last full page beside it."""
@@ -46,7 +40,7 @@ class Log(Value):
             (self.earlier if title else self.earlier.rstrip("\n"), *self.entries) if self.earlier else self.entries
         )
         pages = {path: _page(title, entries, _earlier(path, self.pages) if title and self.pages else "")}
-        if self.pages > self.first:
+        if self.full:
             pages[_numbered(path, self.pages)] = _page(f"{title}, page {self.pages}" if title else "", self.full)
         return pages
 

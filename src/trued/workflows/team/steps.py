@@ -14,8 +14,7 @@ from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.plurals import counted
-from trued.workflows.team.backlog import put_away, with_archive
-from trued.workflows.team.backlog.items import ARCHIVE, BacklogTask
+from trued.workflows.team.backlog.items import BacklogTask
 from trued.workflows.team.backlog.merge import merge_edit
 from trued.workflows.team.backlog.reading import NAME, parse_backlog
 from trued.workflows.team.briefs import for_pm
@@ -77,7 +76,7 @@ def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
     """Continue the backlog of earlier goals, and keep the text of these goals. A backlog that cannot be parsed is
     ignored."""
     try:
-        backlog = with_archive(parse_backlog(texts.get(NAME, "")), texts.get(ARCHIVE, ""))
+        backlog = parse_backlog(texts.get(NAME, ""))
     except BadInput:
         return crew
     if crew.backlog.features:  # the backlog is an older list of tasks: its completed features belong to an earlier goal
@@ -212,7 +211,7 @@ async def _with_edit(run: Run, crew: Crew, edit: Edit) -> Crew:
     except BadInput as error:
         await run.record(EditNotUnderstood(path=BACKLOG, why=str(error)))
         return crew
-    backlog, notes = merge_edit(before, after, put_away(crew.backlog), crew.sealed)
+    backlog, notes = merge_edit(before, after, crew.backlog, crew.sealed)
     await run.record(EditApplied(path=BACKLOG, said=tuple(notes)))
     return await write_files(run, crew.with_edits(backlog), "docs: what a person changed in the backlog")
 

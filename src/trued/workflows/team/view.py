@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from trued.model import Event
 from trued.model.events import JournalEvent, of_kind
 from trued.model.step_keys import inner_scope, scope_of
+from trued.model.titles import cut_title
 from trued.support.plurals import counted, few
 from trued.workflows.team.events import (
     EVENTS,
@@ -289,12 +290,7 @@ def _why(event: TeamReported) -> str:
     """The first thing that was found, and how many more."""
     reasons = [reason for reason in event.why if reason]
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-    return f": {_cut(reasons[0])}{more}" if reasons else ""
-
-
-def _cut(text: str) -> str:
-    """The text cut after a whole word, with a sign that there is more."""
-    return text if len(text) <= WHY else f"{text[:WHY].rpartition(' ')[0] or text[:WHY]} …"
+    return f": {cut_title(reasons[0], WHY)}{more}" if reasons else ""
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from trued.support.lazy_regex import lazy_regex
-from trued.support.plain_text import printable
+from trued.support.plain_text import plain_line
 from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
 
@@ -60,7 +60,7 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
     arguments = ("rev-list", f"--max-count={SUBJECTS}", "--no-commit-header", "--format=%s", mine, "--not", head)
     code, out, _ = await store.git.attempt(*arguments, variables=_agent_objects(git), within_s=WITHIN_S)
     text = out.decode(errors="replace") if code == 0 else ""
-    return tuple(printable(line)[:200] for line in text.splitlines())
+    return tuple(plain_line(line, 200) for line in text.splitlines())
 
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:

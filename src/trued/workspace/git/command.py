@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trued.errors import Busy, StateFailed
+from trued.support.file_lock import take_lock
 from trued.workspace.sandbox.process_start import start_process
 
 SETTINGS = (
@@ -99,15 +100,10 @@ class Git:
         self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.lock.open("ab") as file:
             until = asyncio.get_running_loop().time() + within_s
-            while True:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    if asyncio.get_running_loop().time() > until:
-                        raise Busy(f"a git process of an earlier engine still works in {self.folder}") from None
-                    await asyncio.sleep(0.02)
-                else:
-                    return
+            while not take_lock(file):
+                if asyncio.get_running_loop().time() > until:
+                    raise Busy(f"a git process of an earlier engine still works in {self.folder}")
+                await asyncio.sleep(0.02)
 
     async def __call__(
         self,

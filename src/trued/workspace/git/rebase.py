@@ -8,7 +8,7 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.support.lazy_regex import lazy_regex
 from trued.support.path_sets import includes_path
-from trued.support.plain_text import printable
+from trued.support.plain_text import plain_line
 from trued.workspace.git.command import GitFailed
 from trued.workspace.git.store import CommitAuthor, Store
 
@@ -149,4 +149,4 @@ async def _rewrite_commit(store: Store, commit: str, tree: str, parent: str) -> 
 
 async def _subject(store: Store, commit: str) -> str:
     text = (await store.git("log", "-1", "--format=%s", commit)).decode(errors="replace").strip()
-    return printable(text)[:100]
+    return plain_line(text, 100)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflows.pipeline.lint.somebodys import FILES, agent
 from trued.agents.roles.places import packaged_files
-from trued.workflows.pipeline.lint.findings import RULES, Violation
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.select import Kind, LintResult, lint_sets, named_sets, packaged_sets, repository_sets
 
 pytestmark = pytest.mark.spec("PIPE-13")
@@ -111,9 +111,3 @@ def test_hostile_files_are_judged_in_no_time(tmp_path: Path) -> None:
     text = agent("v-build", role=deep, contract="- `DONE" + ", x" * 5000, anchor="memory.md " * 3000)
     put(tmp_path, {**FILES, "v-build.agent.md": text})
     assert lint_sets(named_sets([tmp_path])).found
-
-
-def test_the_guide_has_every_rule_in_its_words() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "guide" / "lint.md").read_text()
-    rows = [line.split(" | ", 1) for line in page.splitlines() if line.startswith(("| `TS-", "| `ROLE-"))]
-    assert {rule.strip("| `"): words.removesuffix(" |") for rule, words in rows} == RULES

@@ -1,5 +1,6 @@
 """Every seeded defect is found by its rule, at its file and line; the files that we ship have none."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.workflows.pipeline.lint.defects_in_lead import AROUND, STEPS
 from trued.agents.roles.other_tools import FORMS
 from trued.agents.roles.places import packaged_files
 from trued.workflows.pipeline.handbook import texts
-from trued.workflows.pipeline.lint.findings import RULES, Violation
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import apply_rules
 from trued.workflows.pipeline.lint.sets import LintSet, page
@@ -61,6 +62,7 @@ def test_a_seeded_defect_is_found(defect: Defect) -> None:
     assert all(one.wrong and one.says for one in found)
 
 
-def test_every_rule_has_its_defects() -> None:
-    assert {one.rule for one in DEFECTS} == {rule for rule in RULES if rule.startswith("TS-")}
+def test_every_rule_of_the_guide_has_its_defects() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "guide" / "lint.md").read_text()
+    assert {one.rule for one in DEFECTS} == set(re.findall(r"^\| `(TS-[\d.]+)` \|", page, re.MULTILINE))
     assert len(DEFECTS) >= 40

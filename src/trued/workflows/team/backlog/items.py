@@ -28,7 +28,6 @@ new line needs no id. `[ ]` is open, `[x]` is done, `[!]` has failed; a tick of 
 proves nothing.
 """
 MARKS = {"open": "[ ]", "done": "[x]", "failed": "[!]"}
-ARCHIVE = "backlog-archive.md"
 BULLET = "- "
 ADDED = "(not in the contract)"
 CODE = lazy_regex(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)")
@@ -167,18 +166,12 @@ class BacklogFeature(Part):
     depends_on: Ids = ()  # ids of features
     criteria: tuple[AcceptanceItem, ...] = ()
     stories: tuple[Story, ...] = ()
-    archived: bool = False  # its stories are in the archive
     # The highest numbers of removed criteria, stories and tasks: no id is used twice.
     given: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def tasks(self) -> Iterator[BacklogTask]:
         return (task for story in self.stories for task in story.tasks)
-
-    @property
-    def is_away(self) -> bool:
-        """Whether the feature's stories are in the archive. The stories of a reopened feature are not."""
-        return self.archived and self.status == "completed"
 
     @cached_property
     def counts(self) -> tuple[int, int, int]:
@@ -190,21 +183,6 @@ class BacklogFeature(Part):
     def text(self) -> str:
         """The feature's part of the file; cached, so that writing a long backlog only joins these texts."""
         return written(self)
-
-    @cached_property
-    def whole_text(self) -> str:
-        """The feature's text with its stories, for the archive."""
-        return written(self.changed(archived=False, kept=()))
-
-    @cached_property
-    def away(self) -> "BacklogFeature":
-        """This feature after its stories were moved to the archive."""
-        if self.archived:
-            return self
-        away = self.changed(archived=True)
-        if not self.kept:
-            away.__dict__["whole_text"] = self.text  # the archive needs the same text: do not make it twice
-        return away
 
     @cached_property
     def row(self) -> tuple[str, str]:
@@ -416,7 +394,6 @@ def _item_heading(level: int, kind: str, name: str, title: str) -> str:
 
 
 def _feature(feature: "BacklogFeature", name: str) -> str:
-    done, _, tasks = feature.counts
     given = " ".join(f"{kind}{last}" for kind, last in zip("CST", feature.given, strict=True) if last)
     rows = {
         "heading": _item_heading(2, "Feature", feature.id, feature.name),
@@ -424,7 +401,6 @@ def _feature(feature: "BacklogFeature", name: str) -> str:
         "priority": f"- **Priority**: {feature.priority}\n",
         "uat": f"- **UAT**: {feature.uat}\n",
         "depends_on": f"- **Needs**: {', '.join(feature.depends_on)}\n" if feature.depends_on else "",
-        "archived": f"- **Archived**: {done} of {tasks} tasks are done, see {ARCHIVE}\n" if feature.is_away else "",
         "given": f"<!-- ids given so far: {given} -->\n" if given else "",
         "criteria": "\n### Acceptance criteria\n\n" if feature.criteria else "",
     }
@@ -474,7 +450,7 @@ _LINES: dict[str, Callable[..., str]] = {
 }
 _NAMES: dict[str, tuple[str, ...]] = {
     "Backlog": ("title", "given"),
-    "BacklogFeature": ("heading", "status", "priority", "uat", "depends_on", "archived", "given", "criteria"),
+    "BacklogFeature": ("heading", "status", "priority", "uat", "depends_on", "given", "criteria"),
     "AcceptanceItem": ("line",),
     "Story": ("heading", "status", "feature", "tasks"),
     "BacklogTask": ("line", "depends_on", "files", "note", "by_person"),
@@ -487,11 +463,7 @@ _CHILDREN = {"BacklogFeature": ("criteria", "stories"), "Story": ("tasks",)}
 
 def children(part: "Part") -> "dict[str, Part]":
     """The parts directly inside `part`. Each key is "+" and the id of an inner part, as in `Piece.name`."""
-    held = [
-        name
-        for name in _CHILDREN.get(type(part).__name__, ())
-        if not getattr(part, "is_away", False) or name != "stories"
-    ]
+    held = _CHILDREN.get(type(part).__name__, ())
     return {f"+{child.id}": child for name in held for child in getattr(part, name)}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from trued.support.plain_text import plain_line
 from trued.workflows.team.backlog.items import (
     ATTEMPTS,
     AcceptanceItem,
@@ -168,15 +169,15 @@ class _Merge:
         if before is None or now is None:
             return self._new_feature(after)
         fields: dict[str, Any] = self._theirs(before, after, now, ("name", "priority", "depends_on"))
-        fields |= {"archived": now.archived, "status": now.status, "uat": now.uat}
+        fields |= {"status": now.status, "uat": now.uat}
         fields["criteria"] = self._criteria(after, now)
-        fields["stories"] = now.stories if now.archived and not after.stories else self._stories(after, now)
+        fields["stories"] = self._stories(after, now)
         return self._with_status(before, after, self._with_final_names(after.changed(**fields)))
 
     def _new_feature(self, after: BacklogFeature) -> BacklogFeature:
         name = self._next("F")
-        self.said.append(f'{name} is new: "{_short(after.name)}"')
-        feature = after.changed(id=name, status="pending", uat="pending", archived=False, given=(0, 0, 0))
+        self.said.append(f'{name} is new: "{plain_line(after.name, SHOWN)}"')
+        feature = after.changed(id=name, status="pending", uat="pending", given=(0, 0, 0))
         bare = BacklogFeature(id=name, name=after.name)
         return self._with_final_names(
             feature.changed(criteria=self._criteria(feature, bare), stories=self._stories(feature, bare))
@@ -190,7 +191,7 @@ class _Merge:
                 feature = self._closed(feature, after.status)
             else:
                 self.said.append(f"{feature.id} is open again, as you wrote {after.status}")
-                feature = feature.changed(status="pending", uat="pending", archived=False)
+                feature = feature.changed(status="pending", uat="pending")
         if after.uat != before.uat and after.uat != feature.uat:
             if after.uat == "passed":
                 self.said.append(f"the UAT of {feature.id} stays {feature.uat}: an edit cannot mark it as passed")
@@ -270,7 +271,7 @@ class _Merge:
                 self.said.append(f"your status for {after.id} was ignored: it is computed from its tasks")
         elif after.name:
             fields = {"id": self._next(f"{feature}-S", after)}
-            self.said.append(f'{fields["id"]} is new: "{_short(after.name)}"')
+            self.said.append(f'{fields["id"]} is new: "{plain_line(after.name, SHOWN)}"')
         parts = self._in_place("tasks", now.tasks if now else (), after.tasks, self.before.tasks)
         tasks = tuple(self._task(part, feature) for part in parts)
         fields |= {"feature": feature, "tasks": tasks, "status": now.status if now else "pending"}
@@ -283,7 +284,7 @@ class _Merge:
         if before is None or now is None:
             name = self._next(f"{feature}-T", after)
             ticked = "" if after.is_open else ", and not worked on, as you marked it"
-            self.said.append(f'{name} is new: "{_short(after.description)}"{ticked}')
+            self.said.append(f'{name} is new: "{plain_line(after.description, SHOWN)}"{ticked}')
             limit = after.limit if after.limit != ATTEMPTS else self.limit
             return after.changed(id=name, limit=limit, by_person=not after.is_open)
         fields = self._theirs(before, after, now, ("description", "depends_on", "files", "note", "limit"))
@@ -372,10 +373,6 @@ class _Index:
 
 
 _WORDS = {"depends_on": "needs", "limit": "limit of attempts"}
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -51,7 +51,6 @@ _FIELDS = {
     "needs": "depends_on",
     "depends on": "depends_on",
     "feature": "feature",
-    "archived": "archived",
 }
 _SUBS = {"needs": "depends_on", "depends on": "depends_on", "files": "files", "note": "note", "by": "by_person"}
 _WORDS = {"status": get_args(WorkStatus), "priority": get_args(Priority), "uat": get_args(Accepted)}
@@ -241,8 +240,6 @@ class _BacklogReading:
             draft.fields[name] = value
         elif name == "depends_on":
             draft.fields[name] = _ids(text)
-        elif name == "archived":
-            draft.fields[name] = True
         else:
             draft.fields[name] = unescaped(text)
         self._mark(draft, name, item.line, item.words_end, lead)
