@@ -86,7 +86,7 @@ LIARS: dict[str, tuple[Files, Files]] = {
     ),
     "no manifest any more": (base(requirements_txt="richer\n"), {**WORK, "requirements.txt": None}),
     "for developers only": (base(pyproject_toml=NONE + FOR_DEVELOPERS), WORK),
-    "what another package needs": (DECLARED, {"kit.py": THREE.replace("richest", "under")}),
+    "what another package needs only for an extra": (DECLARED, {"kit.py": THREE.replace("richest", "extra_module")}),
     "an empty list": (base(requirements_txt="# nothing\n"), WORK),
     "all new": ({"README.md": "x\n"}, {"pyproject.toml": NONE, **WORK}),
     "a part of a shared name": (
@@ -133,6 +133,7 @@ HONEST: dict[str, tuple[Files, Files]] = {
     "a list that the manifest names": (base(pyproject_toml=DYNAMIC, needs_txt="richer\n"), WORK),
     "poetry": (base(pyproject_toml=POETRY), WORK),
     "an extra for users": (base(pyproject_toml=OPTIONAL), {"kit.py": LATE}),
+    "what a declared package needs": (DECLARED, {"kit.py": THREE.replace("richest", "under")}),
     "what an extra asks for": (
         base(pyproject_toml=PROJECT.format('["richer[more]"]')),
         {"kit.py": THREE.replace("richest", "extra_module")},

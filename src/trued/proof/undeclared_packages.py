@@ -1,8 +1,8 @@
 """Finds packages that code of a change imports, that are installed where its checks run, and that no manifest of the
 change declares.
 
-A check finds such a package by chance: another package needs it, or somebody has installed it by hand. A user who
-installs the project as its manifests say may not have it.
+A check finds such a package by chance: only developers need it, or somebody has installed it by hand. A user who
+installs the project as its manifests say does not have it.
 """
 
 import ast
@@ -290,18 +290,19 @@ class InstalledPackages:
         packages = {name for name, modules in self._modules.items() if wanted & modules}
         return packages or {name for name in self._packages if module in self.modules_of([name])}
 
-    def needed_by(self, package: str, extra: str) -> set[str]:
-        """The packages that this package needs only with this extra."""
-        found, waiting = set[str](), [extra]
-        requires = self._packages[package].requires if package in self._packages else None
-        for wanted in waiting:  # grows: an extra may name other extras of its own package
+    def brought_with(self, declared: Iterable[str]) -> set[str]:
+        """These packages (`name`, or `name[extra]`), and all that are installed with them because they need them."""
+        waiting = [*declared]
+        for wanted in waiting:  # grows: what a package needs may need others
+            package, _, extra = wanted.removesuffix("]").partition("[")
+            requires = self._packages[package].requires if package in self._packages else None
             for requirement in filter(None, map(parse_requirement, requires or ())):
+                if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+                    continue
                 name = normal_package_name(requirement.name)
-                if re.search(rf"extra == .{re.escape(wanted)}.", str(requirement.marker or "")):
-                    found.add(name)
-                    own = requirement.extras if name == package else ()
-                    waiting += [another for another in own if another not in waiting]
-        return found
+                needed = [name, *(f"{name}[{normal_package_name(more)}]" for more in requirement.extras)]
+                waiting += [one for one in needed if one not in waiting]
+        return {*waiting}
 
 
 def _modules_of(distribution: metadata.Distribution) -> Iterator[str]:
@@ -359,18 +360,15 @@ class _Manifests:
         return max(sorted(depth), key=lambda one: (depth[one], PurePosixPath(one).name in _PLACES), default="")
 
     def declared_for(self, path: str, installed: InstalledPackages, *, everybody: bool = False) -> set[str] | None:
-        """The packages that are declared for the users of this file, or for `everybody` who works on the project. None
-        if a manifest cannot be read, so that nobody knows."""
+        """The packages that the users of this file get by its manifests, or that `everybody` who works on the project
+        gets, with all that these packages need. None if a manifest cannot be read, so that nobody knows."""
         governing = self._governing(path)
         if not all(self._is_readable(manifest) for manifest in governing):
             return None
         names = self.names(Reach.DEVELOPERS) if everybody else {*self._given}
         for manifest in governing:
             names |= self._consumers.packages(PYTHON, folder_of_manifest(manifest), Reach.EXTRA)
-        for name in [name for name in names if name.endswith("]")]:
-            package, _, extra = name[:-1].partition("[")
-            names |= installed.needed_by(package, extra)
-        return names
+        return installed.brought_with(names)
 
     def _is_readable(self, manifest: str) -> bool:
         """Whether the engine finds all packages that this manifest declares."""
