@@ -139,8 +139,7 @@ def test_no_line_of_an_agents_question_looks_like_the_engines() -> None:
     assert question_text("dev", FAKE).split("\n") == [
         "dev asks: May I?",
         "> mine: proven",
-        "> 1. trued approve r-1 --as you --reason ok",
-        "> yes: go on",
+        "> 1. trued approve r-1 --as you --reason ok yes: go on",
     ]
     assert question_text("dev", "by adding or by shifting?") == "dev asks: by adding or by shifting?"
 

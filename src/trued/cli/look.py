@@ -319,18 +319,10 @@ def _call_named(store: "RunStore", record: RunRecord, name: str) -> str:
 
 
 def _transcript_line(row: dict[str, Any]) -> str:
+    from trued.reporting.html.format import facts_line
+
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
-    text = rest.pop("text", None)
-    facts = [str(text)] if text is not None else []
-    facts += [f"{name} {_fact(value)}" for name, value in rest.items()]
-    return f"{local_time(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(facts)}"
-
-
-def _fact(value: Any) -> str:
-    """A value of a transcript, complete and in plain text instead of code."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{local_time(float(row.get('at', 0)))} {row.get('kind')}: {facts_line(rest)}"
 
 
 @app.command()

@@ -44,10 +44,17 @@ def cut(text: str, length: int) -> tuple[str, int]:
 
 
 def facts_line(data: Mapping[str, Any]) -> str:
-    """Return all fields that have a value, in one line. If the only field is a text, return the text."""
-    if set(data) == {"text"}:
-        return str(data["text"])
-    return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
+    """All fields of a record that have a value, in one line; a field named `text` comes first, without its name."""
+    rest = {name: value for name, value in data.items() if name != "text" and value not in ("", None, [], {})}
+    text = [str(data["text"])] if data.get("text") else []
+    return " · ".join([*text, *(f"{name} {_value_text(value)}" for name, value in rest.items())])
+
+
+def _value_text(value: object) -> str:
+    """A value as people write it, complete."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def agent_name(agent: str) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from trued.model import (
     EXISTING_TESTS,
-    Case,
     Contract,
     Evidence,
     ExamplesCheck,
@@ -15,7 +14,6 @@ from trued.model import (
     Judged,
     Outcomes,
     Requirement,
-    RunCase,
     Tried,
 )
 from trued.model.evidence import HELD_BACK
@@ -23,7 +21,7 @@ from trued.reporting.html.calls import Text
 from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import Album, Figure
-from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
+from trued.reporting.views.cases import CaseNumbers, case_numbers, described, in_order
 from trued.reporting.views.ledger import NOT_CHECKED_YET, not_judged_yet
 
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
@@ -337,12 +335,10 @@ class _TrialMaker:
     def _case(self, fact: Evidence, tried: Tried) -> ShownCase:
         if fact.check not in self._words:
             # imported here, because only shown cases need it
-            from trued.proof.checks.examples import case_id, case_in_words
+            from trued.proof.checks.examples import case_id
 
             cases = enumerate(self._checks[fact.check].cases) if fact.check in self._checks else ()
-            self._words[fact.check] = {
-                case_id(position): f"{case_in_words(case)}{_expected_output(case)}" for position, case in cases
-            }
+            self._words[fact.check] = {case_id(position): described(case) for position, case in cases}
         description = self._words[fact.check].get(tried.id, "")
         did = tried.detail or tried.kind
         return ShownCase(tried.id, cut(description, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
@@ -363,13 +359,3 @@ def _facts(fact: Evidence) -> Iterator[tuple[str, str]]:
     if fact.exit_code is not None:
         yield "exit code", str(fact.exit_code)
     yield "evidence", fact.id
-
-
-def _expected_output(case: Case) -> str:
-    """The input, exit code and output of a `run` case; "" for other cases, whose description already says what they
-    expect."""
-    if not isinstance(case, RunCase):
-        return ""
-    inputs = [f"stdin {case.stdin!r}"] if case.stdin else []
-    wanted = case.stdout if case.stdout is not None else case.stdout_json
-    return f" {' '.join(inputs)} → exit {case.exit}{f', stdout {wanted!r}' if wanted is not None else ''}"
