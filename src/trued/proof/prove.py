@@ -14,6 +14,7 @@ from trued.model import (
 )
 from trued.model.events.proof import RequirementJudged
 from trued.proof.advice import places_of_modules, with_advice
+from trued.proof.dependencies.undeclared_packages import InstalledPackages, undeclared_in_node, undeclared_packages
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.git_conversions import converted_files, unconverted_files
 from trued.proof.modules_of_checks import modules_of_checks
@@ -25,7 +26,6 @@ from trued.proof.scanner import Scanner
 from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitChange, CommitTrial
-from trued.proof.undeclared_packages import InstalledPackages, undeclared_in_node, undeclared_packages
 from trued.proof.unguarded.change.tried_change import TriedChange
 from trued.proof.unguarded.first_imports_from_top import first_imports_from_top
 from trued.proof.unguarded.hidden_from_tests import hidden_from_tests

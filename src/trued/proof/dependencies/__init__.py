@@ -1,1 +1,1 @@
-"""Whether a change needs a package that the base does not have: what its manifests declare, and what its files load."""
+"""Which packages a change needs: what its manifests declare, what its files load, and what the base has already."""
