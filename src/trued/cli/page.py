@@ -57,7 +57,10 @@ def page(
         ),
     ] = "",
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Do not open a browser; print the path of the file to open.")
+        bool,
+        typer.Option(
+            "--no-open", help="Do not open a browser; print the address of the file that logs your browser in."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -56,8 +56,8 @@ class RunStore:
     verdicts, approvals, amendments.
 
     `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
-    `watches`: the caller reads the same runs again and again. To save memory, contracts and the newest verdicts then
-    have their evidence as a `StoredEvidence`.
+    `watches`: the caller reads the same runs again and again. To save memory, the evidence of contracts and of
+    the newest verdicts is then parsed only when it is used (`StoredEvidence`).
     """
 
     def __init__(

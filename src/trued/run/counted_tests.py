@@ -1,4 +1,4 @@
-"""CountedTests: how many tests of a command pass, counted by the engine; an agent or a user named the command."""
+"""CountedTests: how many of the tests that a command runs pass. An agent or a user names the command; the engine counts."""
 
 from trued.model import Figures, Finding, Value
 

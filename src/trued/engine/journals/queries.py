@@ -223,7 +223,8 @@ Store = TypeVar("Store", bound=JournalQueries)
 
 
 class RunQueries(Generic[Store]):
-    """The reads of one run's journal. `listen` is called with every event that is written."""
+    """The reads of one run's journal that are the same for all databases. A journal that inherits from this class calls
+    `listen` with every event that it writes."""
 
     def __init__(self, journal: Store, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen

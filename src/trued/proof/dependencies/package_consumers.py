@@ -241,9 +241,9 @@ def _is_optional(data: Mapping[str, Any], entry: str, path: str, text: str) -> b
 
 
 def _tables_of_cargo(data: Mapping[str, Any]) -> Iterator[tuple[str, Reach, dict[str, Any]]]:
-    """The parts of a Cargo.toml that declare packages: the systems on which each counts (as a condition to append, or
-    "" for all systems), its reach, and its packages. Packages that a workspace shares are left out, because its members
-    have to ask for them."""
+    """Yields for each table of packages in a Cargo.toml: the condition of the table, to append to its entries ("" for
+    all systems), who gets its packages, and the packages. `[workspace.dependencies]` is left out, because members have
+    to ask for those."""
     tables = [("", data), *((f"; {systems}", table) for systems, table in table_at(data, "target").items())]
     for condition, table in tables:
         for key in ("dependencies", "build-dependencies", "dev-dependencies") if isinstance(table, Mapping) else ():

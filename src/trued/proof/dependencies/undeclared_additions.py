@@ -282,9 +282,9 @@ def _roots_of_short_name(name: str, files: Collection[str]) -> set[str]:
 
 
 def _is_read_at_target(path: str, target: str, files: Collection[str]) -> bool:
-    """Whether a symbolic link adds nothing, because it leads to files of the commit that are read anyway. It must lead
-    to a folder, or to a file with the same suffix, because the suffix decides how a file is read. A link with a name
-    from `INERT`, such as `LICENSE`, may lead to any file of the commit."""
+    """Whether this symbolic link can be ignored, because what it leads to is read anyway: a folder of the commit, or a
+    file of the commit with the link's suffix, because the suffix decides how a file is read. A link with a name from
+    `INERT`, such as `LICENSE`, may lead to any file of the commit."""
     leads_to = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     same_kind = PurePosixPath(leads_to).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
     return (leads_to in files and same_kind) or any(file.startswith(f"{leads_to}/") for file in files)

@@ -137,7 +137,8 @@ async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
 
 
 async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
-    """Whether the module on the base lacks names that the script uses; False if that is unclear."""
+    """Whether the base's version of the module `path` lacks a name that a script beside it uses. False if that is
+    unclear."""
     used_names = base.beside[path]
     if not path.endswith(NODE):
         return python_names.lacks(await _text_on_base(bench, path), used_names)

@@ -26,8 +26,8 @@ def is_held_out(contract: Contract, check: Check) -> bool:
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
     """`from` folder → the contract's files that belong to the checks with this `from`.
 
-    If all of these checks list files, only the listed files belong to them. If one of them lists none, all files of the
-    contract belong to them, except for files that checks with another `from` list.
+    Those are the files that these checks list. If one of these checks lists none, all further files that no check with
+    another `from` lists belong to them, too.
     """
     checks = [
         check

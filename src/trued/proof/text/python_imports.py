@@ -15,7 +15,7 @@ def parse(text: str) -> ast.Module | None:
 
 
 def nodes_in(text: str) -> list[ast.AST]:
-    """All parts of a Python text; none if it cannot be read."""
+    """All nodes of a Python text's syntax tree; none if the text cannot be read."""
     module = parse(text)
     return list(ast.walk(module)) if module else []
 
