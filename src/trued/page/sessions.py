@@ -54,8 +54,8 @@ class Guesses:
 
 @dataclass
 class Sessions:
-    """The browsers that have logged in to this page, and the codes with which they may log in. `warn` prints to the person's
-    terminal."""
+    """The browsers that have logged in to this page, and the codes with which they may log in. `warn` prints to the
+    person's terminal."""
 
     warn: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic

@@ -56,8 +56,8 @@ class Returned(Generic[R]):
 
     @property
     def undone(self) -> dict[str, str | None]:
-        """The files that the agent was not allowed to write → what it wrote into them in its last such try; None if it removed
-        the file."""
+        """File that the agent was not allowed to write → what it wrote into it in its last such try; None if it
+        removed the file."""
         return {path: text for answer in self.answers for path, text in answer.undone.items()}
 
     @property

@@ -1,4 +1,4 @@
-"""CountedTests: how many of the tests that a command runs pass. An agent or a user names the command; the engine counts."""
+"""CountedTests: how many tests pass in a command that an agent or a user names. The engine counts them."""
 
 from trued.model import Figures, Finding, Value
 
