@@ -325,6 +325,8 @@ SPECS = {
         ({"CHECKLIST.md": BOTH["CHECKLIST.md"]}, {"docs/DONE.md": "Done.\n"}),
         (OWN_FILES, {".trued/requirements/b.json": OWN_FILES[".trued/requirements/b.json"] + "\n"}),
         (SPECS, {"specs/003-c/spec.md": "# C\n"}),
+        # a file of the base without requirements hides no list in another format
+        ({**BOTH, "specs/000-notes/spec.md": "# Notes\n"}, {"specs/001-a/spec.md": "- **FR-001**: all tests pass\n"}),
         (SPECS, {"specs/002-b/spec.md": SPECS["specs/002-b/spec.md"] + "\n"}),
     ],
 )

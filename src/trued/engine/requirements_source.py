@@ -90,7 +90,7 @@ async def find_requirements(
     base = workspace.base
     blobs = {side: await workspace.blobs(side) for side in (base, head)}
     below = {side: [path for path in blobs[side] if path.startswith(within)] for side in blobs}
-    taken = _specification_files(below[base], below[head])
+    taken = await _specification_files(workspace, below[base], below[head])
     if not taken and within:
         raise BadInput(f"no file below {within} holds requirements", then="name another folder, or a file")
     if not taken:
@@ -143,15 +143,24 @@ def _remark_on_files(due: Iterable[Requirement], touched: set[str]) -> list[str]
     ]
 
 
-def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
+async def _specification_files(
+    workspace: GitWorkspace, on_base: Iterable[str], here: Iterable[str]
+) -> "dict[str, SpecificationFormat]":
     """Path → format of each file with requirements. If the base has such files, a file of the head counts only if its
-    format is the format of a file on the base."""
+    format is the format of a file on the base.
+
+    Files of the base in which no requirement is found do not count, so they hide no files of other formats.
+    """
     from trued.inputs import specifications as sources
 
-    if not (taken := sources.find_specifications(on_base)):
-        return sources.find_specifications(here)
-    kinds = set(taken.values())
-    return taken | {path: source for source in kinds for path in source.matching_paths(sorted(here))}
+    left = {path: "" for path in on_base}
+    while taken := sources.find_specifications(left):
+        texts = await _read_specification_texts(workspace, workspace.base, taken, left)
+        if sources.read_specifications(taken, texts).requirements:
+            kinds = set(taken.values())
+            return taken | {path: source for source in kinds for path in source.matching_paths(sorted(here))}
+        left = {path: "" for path in left if path not in taken}
+    return sources.find_specifications(here)
 
 
 async def _read_specification_texts(

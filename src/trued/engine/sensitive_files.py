@@ -31,7 +31,9 @@ REQUIREMENTS = "trued takes it for your requirements"  # another reason: what an
 # these files are sensitive in any folder, and so is everything in FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
-VIEWS = (".trued/team/",)  # not sensitive, although in .trued: a team's files are views that no tool trusts or runs
+# not sensitive, although in .trued: a team's files are views. A later team reads from them which tasks are left, and no
+# requirement.
+VIEWS = (".trued/team/",)
 MANIFEST = "pyproject.toml"
 MOST_LINKS = 40  # at most this many symbolic links are followed for one path, as in Linux
 
@@ -108,11 +110,13 @@ async def sensitive_changes(
         for path, kind in (await _tests(workspace, before, after, changed, contract)).items()
         if not found[path]
     }
-    asked = [path for path, kind in found.items() if kind == REQUIREMENTS]
+    old, new = [await workspace.blobs(commit) for commit in (before, after)]
+    # A new or removed file counts even without requirements, because later commands may then read other files. So does
+    # a file that is read only through a link.
+    asked = [path for path in found if found[path] == REQUIREMENTS and _formats(path) and path in old and path in new]
     texts = [await workspace.read_all(commit, asked) for commit in (before, after)]
     alike = {path for path in asked if _required(path, texts[0]) == _required(path, texts[1])}
     named = {path: kind for path, kind in found.items() if kind and path not in alike}
-    old, new = [await workspace.blobs(commit) for commit in (before, after)]
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
     if MANIFEST in changed:
         read = [await workspace.read(commit, MANIFEST) for commit in (before, after)]

@@ -278,6 +278,7 @@ ASKED = {"requirements": [{"id": "all", "text": "All tests pass.", "supersedes":
         ("openspec/specs/double/spec.md", "### Requirement: double(x) doubles\n"),
         ("CHECKLIST.md", "- [ ] No new dependencies.\n"),
         ("trued.requirements.toml", "what nobody can read ["),
+        ("specs/000-notes/spec.md", "# Notes\n\nNothing is asked here.\n"),
     ],
 )
 async def test_what_later_commands_take_for_the_users_requirements_asks_for_consent(
@@ -301,6 +302,15 @@ async def test_requirements_of_the_user_that_the_work_changes_or_removes_ask_for
     place.committed({"TODO.md": before})
     record = await place.run({"tiny.py": DOUBLE, "TODO.md": after})
     assert (await place.land(record)).asks == {"TODO.md": REQUIREMENTS}
+
+
+@pytest.mark.spec("LAW-3", "USE-11")
+async def test_a_list_of_the_user_that_is_read_through_a_link_asks_for_consent(place: Landable) -> None:
+    place.committed({"docs/list.md": "- [ ] it doubles\n- [ ] it halves\n"})
+    (place.repository / "CHECKLIST.md").symlink_to("docs/list.md")
+    place.committed({})
+    record = await place.run({"tiny.py": DOUBLE, "docs/list.md": "- [ ] it doubles\n"})
+    assert (await place.land(record)).asks == {"docs/list.md": REQUIREMENTS}
 
 
 @pytest.mark.spec("LAW-3", "USE-11")

@@ -1,5 +1,6 @@
 """Everyday teams: each task needs a change of its own, and criteria that nothing checks are reported to a person."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -305,6 +306,34 @@ async def test_a_backlog_and_a_context_of_an_older_tool_reach_the_pm(teams: Team
     copy = editable_copy(engine.store, record)
     assert copy is not None
     assert "double" in copy.read_text()
+
+
+@pytest.mark.spec("LAW-3", "LAW-12", "DAY-7")
+async def test_a_backlog_that_anybody_may_have_written_removes_no_criterion_of_the_users_list(teams: Teams) -> None:
+    text = "# Numbers\n\n- [x] write the module\n- [ ] write double\n\n## Success criteria\n\n- `half(x)` returns half of its argument.\n"
+    settled = "# Backlog\n\n## F1: Numbers [completed]\n"
+    for folder in (".sheen", ".trued/team"):
+        (teams.repository / folder).mkdir(parents=True)
+    teams.write(".sheen/plan.md", text)
+    teams.write(".trued/team/plan.md.original", text)
+    teams.write(".trued/team/backlog.md", settled)
+    teams.commit()
+    engine = teams.played(Members(planned("double")))
+    record = await teams.teamed(engine, DOUBLE, plan_only=True, required=False)
+    contract = engine.store.sealed_contract(record.id)
+    assert any("half of its argument" in requirement.text for requirement in contract.requirements)
+
+
+@pytest.mark.spec("TEAM-5", "DAY-4")
+async def test_tasks_for_which_nothing_is_ever_changed_end_the_run(teams: Teams) -> None:
+    """The first task is put off, the second fails, and then the first is tried again until it fails, too."""
+    tasks = [{"title": "write double"}, {"title": "write triple"}]
+    members = Members({**planned("double"), "stories": [{"name": "numbers", "tasks": tasks}]})
+    members.play("dev", lambda _: {"summary": "it was there already"})
+    engine = teams.played(members)
+    record = await asyncio.wait_for(teams.teamed(engine, DOUBLE), 120)
+    assert record.code == 1
+    assert {state.split()[0] for state in teams.states(record).values()} == {"failed"}
 
 
 @pytest.mark.spec("DAY-4", "DAY-7")

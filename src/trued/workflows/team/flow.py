@@ -101,6 +101,7 @@ async def work_on_wave(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) 
     a row change nothing, or until the attempts are used up.
     """
     in_progress = [TaskInProgress.open(run, crew, task) for task in wave]
+    crew = crew.without_idle(wave)
     while active := [work for work in in_progress if crew.is_open(work.task)]:
         crew = await develop(run, crew, active)
         for work in active:

@@ -298,8 +298,11 @@ class Crew(Value):
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
-        idle = tuple(name for name in self.idle if name not in {*tasks})
-        return self.model_copy(update={"backlog": backlog, "idle": idle})
+        return self.without_idle(tasks).model_copy(update={"backlog": backlog})
+
+    def without_idle(self, tasks: Sequence[str]) -> "Crew":
+        """A copy in which these tasks are no longer idle: they are tried again."""
+        return self.model_copy(update={"idle": tuple(name for name in self.idle if name not in tasks)})
 
     def with_idle(self, name: str) -> "Crew":
         """A copy in which the task is idle: nothing was changed for it, so it waits for its feature's other tasks."""

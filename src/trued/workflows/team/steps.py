@@ -1,6 +1,7 @@
 """Steps of the team workflow: each records what happened as events, in the crew's state and in the team's files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -119,17 +120,16 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
     text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
     if not flat and not is_flat_plan(text):
         return crew
-    original = f"{FOLDER}{ORIGINAL}"
+    original, old = f"{FOLDER}{ORIGINAL}", migrate(text, file, crew.attempts)
+    # Criteria are the user's, so they come from the list itself: anybody may have written the backlog.
+    criteria = () if flat else old.criteria
     if await run.branch.read(original, run.branch.base) == text:
         # An earlier run has already taken the list over, so the backlog that it left has the current state.
-        try:
+        with suppress(BadInput):
             earlier = parse_backlog(await run.branch.read(BACKLOG, run.branch.base) or "")
-            return crew.with_old_plan(earlier, {}).model_copy(update={"planned_before": flat})
-        except BadInput:
-            return crew
-    old = migrate(text, file, crew.attempts)
+            return crew.with_old_plan(earlier, {}, criteria).model_copy(update={"planned_before": flat})
     await run.record(FileTakenOver(file=file, said=tuple(old.said)))
-    crew = crew.with_old_plan(old.backlog, {original: text}, () if flat else old.criteria)
+    crew = crew.with_old_plan(old.backlog, {original: text}, criteria)
     crew = crew.model_copy(update={"planned_before": flat})
     notes = (*(known or crew.kind.why), *old.said, *filter(None, old.context.splitlines()))
     return crew.with_records(crew.records.with_project(crew.kind.name, crew.kind.commands, notes))
