@@ -474,6 +474,17 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
     assert done.verdict.undecided[0].startswith("no requirements were given")
 
 
+@pytest.mark.spec("USE-5", "LAW-8")
+@pytest.mark.parametrize(("work", "grade"), [(DOUBLE, Grade.SELF_TESTED), (WRONG, Grade.REFUTED)])
+async def test_tests_that_a_change_adds_to_the_bases_test_module_are_its_own(
+    work: str, grade: Grade, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", {"tiny.py": ONE, "test.py": TESTS})
+    committed(tmp_path / "repo", {"tiny.py": work, "test.py": f"{TESTS}\n\n{OWN}"})
+    (judged,) = (await verdict(tmp_path / "repo", "HEAD~1", "")).verdict.requirements
+    assert judged.grade is grade, judged.why
+
+
 JOB = "def job():\n    return 1\n"
 JOBS: dict[str, str | None] = {
     "api/requirements.txt": "",

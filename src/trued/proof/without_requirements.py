@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from trued.model import (
     Check,
@@ -23,7 +24,13 @@ from trued.proof.checks.tests import runner_on_base
 from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.room.bench import WHOLE_CHECK, CaseSelection
 from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test, is_named_like_a_test, is_test
+from trued.proof.room.frozen_files import (
+    TESTS_MODULES,
+    is_below,
+    is_named_like_a_script_test,
+    is_named_like_a_test,
+    is_test,
+)
 from trued.proof.run_check import run_check
 from trued.proof.text.command_parser import RunnerCall, package_folder
 from trued.proof.verdict.caps import lower_for_existing_tests
@@ -43,8 +50,9 @@ async def judge_without_requirements(
     """The verdict with one requirement: that the head's own tests fail on the base and pass on the head."""
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
-    changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
-    tests = [path for path in changed if is_named_like_a_test(path)]
+    modules = _passing_test_modules(contract)
+    changed = [path for path in here if before.get(path) != here[path] and (is_test(path) or path in modules)]
+    tests = [path for path in changed if is_named_like_a_test(path) or path in modules]
     by_suite, fail_anyway = list[ResultsOnBothSides](), set[str]()
     for check, runnable in await _tests_by_suite(workspace, contract, suites, tests):
         results, failing_before = await _try_tests(workspace, contract, check, commit, changed, runnable)
@@ -60,6 +68,18 @@ async def judge_without_requirements(
             "undecided": (NOTHING_ASKED, *verdict.undecided),
         }
     )
+
+
+def _passing_test_modules(contract: Contract) -> set[str]:
+    """The files `test.py` and `tests.py` in which an existing test passes on the base. Only there is it known that the
+    suite can run the file: the tests of a Django app, for example, need more than pytest."""
+    passed = {
+        result.id.split("::")[0]
+        for fact in contract.base_facts
+        for result in fact.tried
+        if result.outcome is Outcomes.PASSED
+    }
+    return {path for path in passed if PurePosixPath(path).name in TESTS_MODULES}
 
 
 async def _tests_by_suite(
