@@ -449,6 +449,9 @@ async def test_files_beside_a_requirements_file_in_the_repository_are_left_out_w
 OWN = "from tiny import double\n\n\ndef test_double():\n    assert double(4) == 8\n"
 
 
+OWN_LATE = "import tiny\n\n\ndef test_double():\n    assert tiny.double(4) == 8\n"
+
+
 @pytest.mark.spec("USE-5", "LAW-2", "LAW-8")
 @pytest.mark.many(2)
 @pytest.mark.parametrize(
@@ -474,6 +477,60 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
     done = await verdict(repo, "HEAD~1", "")
     assert (done.verdict.grade, done.code) == (grade, code), done.verdict.requirements
     assert done.verdict.undecided[0].startswith("no requirements were given")
+
+
+@pytest.mark.spec("USE-5", "LAW-8")
+@pytest.mark.parametrize(("work", "grade"), [(DOUBLE, Grade.SELF_TESTED), (WRONG, Grade.REFUTED)])
+async def test_tests_that_a_change_adds_to_the_bases_test_module_are_its_own(
+    work: str, grade: Grade, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", {"tiny.py": ONE, "test.py": TESTS})
+    committed(tmp_path / "repo", {"tiny.py": work, "test.py": f"{TESTS}\n\n{OWN}"})
+    (judged,) = (await verdict(tmp_path / "repo", "HEAD~1", "")).verdict.requirements
+    assert judged.grade is grade, judged.why
+
+
+FLAKY = (
+    "import pathlib\n\nimport tiny\n\nPLACE = pathlib.Path('/tmp/seen')\n\n\ndef test_flaky():\n"
+    "    known = PLACE.exists()\n    PLACE.touch()\n    assert known\n"
+)
+
+
+@pytest.mark.spec("USE-5", "LAW-5", "LAW-8")
+@pytest.mark.parametrize(
+    ("red", "head", "grade", "named"),
+    [
+        (OWN_LATE, {"tiny.py": DOUBLE}, Grade.SELF_TESTED, True),
+        (OWN_LATE, {"tiny.py": WRONG}, Grade.UNPROVEN, False),
+        (OWN_LATE, {"test_late.py": "def test_double():\n    pass\n"}, Grade.UNPROVEN, False),
+        (OWN_LATE, {"tiny.py": DOUBLE, "test_own.py": "def test_no():\n    assert 0\n"}, Grade.REFUTED, False),
+        (OWN_LATE, {"tiny.py": DOUBLE.replace("return 1", "return 0")}, Grade.REFUTED, True),
+        (FLAKY, {"tiny.py": DOUBLE}, Grade.UNPROVEN, False),
+        (OWN_LATE, {"tiny.py": DOUBLE, "requirements.txt": "no-such-package-anywhere\n"}, Grade.UNPROVEN, False),
+    ],
+    ids=["fixed", "not fixed", "emptied", "an own test fails", "breaks one", "chance", "another package"],
+)
+async def test_a_red_test_of_the_base_that_a_change_turns_shows_as_much_as_a_test_of_its_own(
+    red: str, head: dict[str, str | None], grade: Grade, *, named: bool, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", {"tiny.py": ONE, "test_tiny.py": TESTS, "test_late.py": red})
+    committed(tmp_path / "repo", head)
+    (judged,) = (await verdict(tmp_path / "repo", "HEAD~1", "")).verdict.requirements
+    assert judged.grade is grade, judged.why
+    assert any("test_late.py::test_double" in reason for reason in judged.why) is named, judged.why
+
+
+@pytest.mark.spec("USE-5", "LAW-2")
+async def test_own_tests_that_cannot_be_run_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    script = "import test from 'node:test';\ntest('one', () => {});\n"
+    package = '{"type": "module", "scripts": {"test": "no-such-linter && node --test"}}'
+    committed(tmp_path / "repo", {"package.json": package, "one.js": "", "one.test.js": script})
+    committed(
+        tmp_path / "repo", {"one.js": "export const one = 1;\n", "one.test.js": f"{script}test('two', () => {{}});\n"}
+    )
+    (judged,) = (await verdict(tmp_path / "repo", "HEAD~1", "")).verdict.requirements
+    assert judged.grade is Grade.UNJUDGED, judged.why
+    assert "no-such-linter" in judged.why[0]
 
 
 JOB = "def job():\n    return 1\n"

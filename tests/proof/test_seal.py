@@ -175,6 +175,14 @@ async def test_a_failed_preparation_leaves_everything_unjudged(tmp_path: Path) -
     assert stands(await fine.seal()) == {"command": Base.GUARD}
 
 
+@pytest.mark.spec("LAW-11")
+async def test_what_a_command_printed_first_is_no_reason_why_it_guards_nothing(tmp_path: Path) -> None:
+    package = '{"scripts": {"test": "for i in $(seq 99); do echo a warning of a linter; done; exit 1"}}'
+    trial = Trial(tmp_path, {"package.json": package, "a.js": ""}, [])
+    (why,) = (await trial.seal_with_existing_tests()).unguarded
+    assert "warning" not in why, why
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 async def test_an_error_that_all_tests_share_is_the_reason_why_they_guard_nothing(tmp_path: Path) -> None:

@@ -11,8 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
-from trued.proof.reach.uncollected_tests import TESTS_MODULE
-from trued.proof.room.frozen_files import has_tests, holds_python_tests, is_among_tests, is_compiled, is_test
+from trued.proof.room.frozen_files import (
+    TESTS_MODULES,
+    has_tests,
+    is_among_tests,
+    is_compiled,
+    is_test,
+    is_tests_module,
+)
 from trued.proof.text.commit_texts import is_unread
 from trued.proof.text.languages import is_script
 from trued.proof.text.python_imports import parse
@@ -38,7 +44,7 @@ _SOURCE = lazy_regex(r"^(?:import|export|const|let|var)\b.*[\"'`]([^\"'`]+)[\"'`
 
 def may_be_file_of_tests(path: str) -> bool:
     """Whether the file's name suggests that it holds tests, or helpers or data for tests."""
-    is_named = is_test(path) or PurePosixPath(path).name in (TESTS_MODULE, "conftest.py")
+    is_named = is_test(path) or PurePosixPath(path).name in (*TESTS_MODULES, "conftest.py")
     return is_named and not is_compiled(path) and not path.endswith(DOCUMENTS)
 
 
@@ -47,7 +53,7 @@ def is_file_of_tests(path: str, content: bytes, collected: Collection[str]) -> b
     test does not count. `collected`: the files in which checks found tests."""
     name = PurePosixPath(path).name
     is_by_name = is_among_tests(path) or name == "conftest.py" or has_tests(path, content)
-    return is_by_name or path in collected or (name == TESTS_MODULE and holds_python_tests(content))
+    return is_by_name or path in collected or is_tests_module(path, content)
 
 
 def altered_tests(before: Mapping[str, str], after: Mapping[str, str], superseded: Collection[str]) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Advice for a missing program or module that is the project's own, so that nothing has to be downloaded."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TypeAlias
 
 from trued.model import (
     CallCase,
@@ -23,6 +24,7 @@ from trued.protocols import Workspace
 from trued.support.tables import table_at, toml_table
 
 MANIFEST = "pyproject.toml"
+_Advised: TypeAlias = Mapping[MissingFromEnvironment, MissingFromEnvironment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +111,28 @@ async def places_of_modules(
 
 
 async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
-    """The verdict, with advice in its reasons if a missing program or module is the project's own."""
+    """The verdict, with advice in its reasons and notes if a missing program or module is the project's own."""
     if not verdict.missing_from_environment:
         return verdict
     files = await project_files(workspace, verdict.commit)
-    several = {
-        name: tuple(_advised(judged, files) for judged in getattr(verdict, name)) for name in ("requirements", "suites")
-    }
-    return verdict.model_copy(update=several)
+    parts = {part: None for judged in (*verdict.requirements, *verdict.suites) for part in judged.missing}
+    advised = {part: files.advise(part) for part in parts}
+    return verdict.model_copy(
+        update={
+            "requirements": tuple(_advised(judged, advised) for judged in verdict.requirements),
+            "suites": tuple(_advised(judged, advised) for judged in verdict.suites),
+            "undecided": _reworded(verdict.undecided, advised),
+        }
+    )
 
 
-def _advised(judged: Judged, files: ProjectFiles) -> Judged:
-    advised = {part: files.advise(part) for part in judged.missing}
-    why = judged.why
+def _advised(judged: Judged, advised: _Advised) -> Judged:
+    missing = tuple(advised[part] for part in judged.missing)
+    return judged.model_copy(update={"why": _reworded(judged.why, advised), "missing": missing})
+
+
+def _reworded(texts: Iterable[str], advised: _Advised) -> tuple[str, ...]:
+    """The texts, with the advice in place of each missing part."""
     for part, advice in advised.items():
-        why = tuple(text.replace(str(part), str(advice)) for text in why)
-    return judged.model_copy(update={"why": why, "missing": tuple(advised.values())})
+        texts = [text.replace(str(part), str(advice)) for text in texts]
+    return tuple(texts)

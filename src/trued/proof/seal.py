@@ -213,8 +213,11 @@ def _why_test_not_run(result: Tried) -> str:
 
 
 def _error_of_failed_test(result: Tried) -> str:
-    """The error of a failed test on one line, without the place where it was raised; "" if the runner shows none."""
+    """The error of a failed test on one line, without the place where it was raised; "" if the runner shows none. What
+    a whole command printed first is no error: it may be anything."""
     errors = _errors_of_pytest(result.detail)
+    if not errors and "::" not in result.id:
+        return ""
     return " ".join(" ".join(errors or result.detail.splitlines()[:1]).split())
 
 

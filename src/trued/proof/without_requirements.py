@@ -1,8 +1,11 @@
-"""`verify` without requirements: it can judge only the change's own tests, run on base and head."""
+"""`verify` without requirements: it can judge only the change's own tests, run on base and head, and the tests of the
+base that the change turns from failing to passing."""
 
 import base64
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from trued.model import (
     Check,
@@ -20,16 +23,31 @@ from trued.model import (
 )
 from trued.proof.base_runs import run_and_repeat_failures
 from trued.proof.checks.tests import runner_on_base
+from trued.proof.dependencies.check import newly_declared
+from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import BothSides, ResultsOnBothSides, run_on_both_sides
 from trued.proof.room.bench import WHOLE_CHECK, CaseSelection
 from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test, is_named_like_a_test, is_test
+from trued.proof.room.frozen_files import (
+    TESTS_MODULES,
+    is_below,
+    is_named_like_a_script_test,
+    is_named_like_a_test,
+    is_test,
+)
 from trued.proof.run_check import run_check
 from trued.proof.text.command_parser import RunnerCall, package_folder
 from trued.proof.verdict.caps import lower_for_existing_tests
-from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_head
+from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_base, on_head
 from trued.proof.verdict.missing import each_once
-from trued.proof.verdict.reasons import EMPTY_DIFF, fail_before, not_judged, own_tests_fail, own_tests_turned
+from trued.proof.verdict.reasons import (
+    EMPTY_DIFF,
+    base_tests_turned,
+    fail_before,
+    not_judged,
+    own_tests_fail,
+    own_tests_turned,
+)
 from trued.protocols import Workspace
 
 OWN_TESTS = "own tests"  # no requirement can have this id, because it contains a space
@@ -40,18 +58,21 @@ NOTHING_ASKED = "no requirements were given, and neither commit contains any (na
 async def judge_without_requirements(
     workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]
 ) -> Verdict:
-    """The verdict with one requirement: that the head's own tests fail on the base and pass on the head."""
+    """The verdict with one requirement: that the head's own tests, or tests of the base, fail on the base and pass on
+    the head."""
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
-    changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
-    tests = [path for path in changed if is_named_like_a_test(path)]
+    modules = _passing_test_modules(contract)
+    changed = [path for path in here if before.get(path) != here[path] and (is_test(path) or path in modules)]
+    tests = [path for path in changed if is_named_like_a_test(path) or path in modules]
     by_suite, fail_anyway = list[ResultsOnBothSides](), set[str]()
     for check, runnable in await _tests_by_suite(workspace, contract, suites, tests):
         results, failing_before = await _try_tests(workspace, contract, check, commit, changed, runnable)
         by_suite.append(results)
         fail_anyway |= failing_before
     facts = [fact for results in by_suite for fact in results.facts]
-    judged = _judge_results(by_suite, changed=before != here, fail_anyway=fail_anyway)
+    turned = await _turned_by_change(workspace, contract, verdict)
+    judged = _judge_results(by_suite, changed=before != here, fail_anyway=fail_anyway, turned=turned)
     judged = lower_for_existing_tests(judged, verdict.suites)
     return verdict.model_copy(
         update={
@@ -60,6 +81,34 @@ async def judge_without_requirements(
             "undecided": (NOTHING_ASKED, *verdict.undecided),
         }
     )
+
+
+async def _turned_by_change(workspace: Workspace, contract: Contract, verdict: Verdict) -> dict[str, list[Evidence]]:
+    """Each existing test that failed on the base and passes on the head, with the evidence of its suite. None counts
+    if the head declares further packages: on the base, a test may have lacked nothing but such a package."""
+    if await newly_declared(workspace, contract.base, verdict.commit):
+        return {}
+    turned: dict[str, list[Evidence]] = {}
+    for name in {check_hash(check) for suite in contract.suites for check in suite.checks}:
+        every = {fact.id: fact for fact in (*contract.base_facts, *verdict.evidence) if fact.check == name}
+        here = [fact for fact in every.values() if fact.side == "head"]
+        before = [fact for fact in every.values() if fact.side == "base"]
+        states = on_base(before)
+        red = [test for test, state in states.items() if state is Base.RED]
+        turned |= {test: [*every.values()] for test in red if on_head(test, here)[0] is Head.PASSED}
+    return turned
+
+
+def _passing_test_modules(contract: Contract) -> set[str]:
+    """The files `test.py` and `tests.py` in which an existing test passes on the base. Only there is it known that the
+    suite can run the file: the tests of a Django app, for example, need more than pytest."""
+    passed = {
+        result.id.split("::")[0]
+        for fact in contract.base_facts
+        for result in fact.tried
+        if result.outcome is Outcomes.PASSED
+    }
+    return {path for path in passed if PurePosixPath(path).name in TESTS_MODULES}
 
 
 async def _tests_by_suite(
@@ -159,11 +208,27 @@ def _without_results(fact: Evidence, ids: Collection[str]) -> Evidence:
     return fact.model_copy(update={"tried": tuple(result for result in fact.tried if result.id not in ids)})
 
 
+def _why_not_run_on_base(results: ResultsOnBothSides) -> list[MissingFromEnvironment]:
+    """Why no own test of this suite could be run on the base; nothing if one was run, or if there are none."""
+    if any(name != WHOLE_CHECK for name in results.base_states):
+        return []
+    tried = [result for fact in results.facts if fact.side == "base" for result in fact.tried]
+    return [results.missing(result) for result in tried if result.kind != "nothing collected"]
+
+
 def _judge_results(
-    by_suite: Sequence[ResultsOnBothSides], *, changed: bool, fail_anyway: Collection[str] = ()
+    by_suite: Sequence[ResultsOnBothSides],
+    *,
+    changed: bool,
+    fail_anyway: Collection[str] = (),
+    turned: Mapping[str, Sequence[Evidence]] = MappingProxyType({}),
 ) -> Judged:
     """The verdict on the change's own tests, from the results of each suite. `fail_anyway`: tests that fail without the
-    change, too. Such tests are not counted, whatever they show: perhaps the change did not even touch them."""
+    change, too. Such tests are not counted, whatever they show: perhaps the change did not even touch them.
+
+    `turned`: existing tests that failed on the base and pass now, with their evidence. They show no more than own
+    tests, because the implementer may have committed them first, and nobody said what else the change had to do.
+    """
     by_suite = [
         replace(results, facts=[_without_results(fact, fail_anyway) for fact in results.facts]) for results in by_suite
     ]
@@ -183,6 +248,7 @@ def _judge_results(
     states = {name: state for name, (state, _) in shown.items()}
     failed = [name for name, state in states.items() if state is Head.FAILED]
     green = [name for name, state in states.items() if state is Head.PASSED and before[name] is Base.RED]
+    not_run = each_once(part for results in by_suite for part in _why_not_run_on_base(results))
     grade, why, lacks = (
         Grade.UNPROVEN,
         ["no requirements were given, and the change brings no test that fails without it"],
@@ -194,16 +260,21 @@ def _judge_results(
         gaps = (Finding(what=why[0], requirement=OWN_TESTS),)
     elif missing:
         grade, lacks, why = Grade.UNJUDGED, "", [not_judged(str(part)) for part in missing]
-    elif green:
+    elif green or turned:
         grade = Grade.SELF_TESTED
         number = sum(number_of_tests(name, here) for name in green)
-        why = [own_tests_turned(number), "no requirements were given"]
+        why = [own_tests_turned(number)] if green else []
+        why += [base_tests_turned(sorted(turned))] if turned else []
+        why += ["no requirements were given"]
+    elif not_run:
+        missing, grade, lacks = not_run, Grade.UNJUDGED, ""
+        why = [not_judged(f"the change's own tests: {part}") for part in not_run]
     elif not changed:
         why, lacks = [EMPTY_DIFF], ""
     if fail_anyway:
         why.append(fail_before(sorted(fail_anyway)))
     holds = not gaps and not missing and changed
-    ids = tuple(fact.id for fact in facts)
+    ids = tuple(dict.fromkeys(fact.id for fact in (*facts, *(fact for several in turned.values() for fact in several))))
     return Judged(
         id=OWN_TESTS,
         text=TEXT,
@@ -213,6 +284,6 @@ def _judge_results(
         gaps=gaps,
         holds=holds,
         lacks=lacks if holds else "",
-        rests_on="the change's own tests" if facts else "",
+        rests_on="the change's own tests" if facts else "tests of the base" if turned else "",
         missing=() if failed else missing,
     )

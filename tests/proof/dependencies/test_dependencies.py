@@ -552,6 +552,55 @@ async def test_a_package_is_found_wherever_manifests_declare_it(head: dict[str, 
     assert (await read(head, BASE)).startswith("declares ")
 
 
+STEPS = """steps:
+  - uses: actions/checkout@v3
+  - uses: actions/setup-python@v5.1
+    image: python:3.11
+  - run: npx tool@1.2.3 && pip install kit==1
+"""
+
+
+def steps(before: str, after: str) -> dict[str, str | None]:
+    assert before in STEPS
+    return {"ci.yml": STEPS.replace(before, after)}
+
+
+OTHER_VERSION: Heads = {
+    "of an action": steps("checkout@v3", "checkout@v4"),
+    "of an action, more exact": steps("@v5.1", "@v5.1.2"),
+    "of an image": steps("python:3.11", "python:3.12"),
+    "of a tool": steps("tool@1.2.3", "tool@1.3.0"),
+}
+OTHER_NAME: Heads = {
+    "another action": steps("actions/checkout@v3", "evil/checkout@v3"),
+    "another action, also of another version": steps("actions/checkout@v3", "evil/checkout@v4"),
+    "a file": steps("tool@1.2.3", "tool@file:evil"),
+    "another package under the name": steps("tool@1.2.3", "tool@npm:evil@1"),
+    "another package under the name, at the old version": steps("tool@1.2.3", "tool@npm:evil@1.2.3"),
+    "an address": steps("tool@1.2.3", "https://evil.example/tool@1.2.3"),
+    "a port": steps("python:3.11", "evil.example:80/python:3.11"),
+    "a commit": steps("checkout@v3", "checkout@8ade135a41bc03ea155e62e844d188df1ea18608"),
+    "a commit of digits": steps("checkout@v3", "checkout@1234567890123456789012345678901234567890"),
+    "a short commit of digits": steps("checkout@v3", "checkout@1234567"),
+    "a branch": steps("checkout@v3", "checkout@evil"),
+    "the name without its version": steps("tool@1.2.3", "tool"),
+    "a version of a name that had none": steps("kit==1", "kit==1 steps@1"),
+    "a name that stood before a colon": steps("kit==1", "kit==1 image:1"),
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@each(OTHER_VERSION)
+async def test_another_version_of_what_a_tools_file_names_is_no_new_name(head: dict[str, str | None]) -> None:
+    assert await read(head, {"ci.yml": STEPS}) == "proven"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@each(OTHER_NAME)
+async def test_what_stands_before_or_after_the_sign_of_a_version_hides_no_new_name(head: dict[str, str | None]) -> None:
+    assert await read(head, {"ci.yml": STEPS}) == "unread ci.yml"
+
+
 SETUP_PY = (
     "import os\nfrom setuptools import setup\n\nNEEDS = ['flask']\nVERSION = '1'\n"
     "setup(name='a', version=VERSION, description='x', packages=['kit'], install_requires=NEEDS,\n"

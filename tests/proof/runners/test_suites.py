@@ -38,6 +38,8 @@ def manifest(**fields: object) -> str:
         ({"tox.ini": "[pytest]\npython_files = a/*.py\n", "a/b.py": PYTHON}, ["python -m pytest -q"], 0),
         ({"pyproject.toml": NAMED_OTHERWISE, "a_spec.py": PYTHON}, ["python -m pytest -q"], 0),
         ({"tests.py": PYTHON, "my app/tests.py": PYTHON}, ["python -m pytest -q 'my app/tests.py' tests.py"], 0),
+        ({"test.py": PYTHON}, ["python -m pytest -q test.py"], 0),
+        ({"kit/commands/test.py": "def test(kit):\n    kit.start()\n"}, [], 0),
         (
             {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "check_a.py": "a = 1\n", "tests.py": "a = 1\n"},
             [],
@@ -217,6 +219,7 @@ async def test_a_long_path_in_the_settings_of_a_ci_is_passed_over_at_once(tmp_pa
             {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_kit.py": ""}, id="own names"
         ),
         pytest.param({"tests.py": ""}, id="tests.py"),
+        pytest.param({"test.py": ""}, id="test.py"),
         pytest.param(
             {
                 "setup.cfg": "[tool:pytest]\npython_functions = check\n",

@@ -310,7 +310,8 @@ async def test_a_backlog_and_a_context_of_an_older_tool_reach_the_pm(teams: Team
 
 @pytest.mark.spec("LAW-3", "LAW-12", "DAY-7")
 async def test_a_backlog_that_anybody_may_have_written_removes_no_criterion_of_the_users_list(teams: Teams) -> None:
-    text = "# Numbers\n\n- [x] write the module\n- [ ] write double\n\n## Success criteria\n\n- `half(x)` returns half of its argument.\n"
+    tasks = "# Numbers\n\n- [x] write the module\n- [ ] write double\n"
+    text = f"{tasks}\n## Success criteria\n\n- `half(x)` returns half of its argument.\n"
     settled = "# Backlog\n\n## F1: Numbers [completed]\n"
     for folder in (".sheen", ".trued/team"):
         (teams.repository / folder).mkdir(parents=True)

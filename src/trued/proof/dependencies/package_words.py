@@ -43,6 +43,9 @@ COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # here, as in makefiles,
 _RULE = lazy_regex(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
 _OPTION = lazy_regex(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = lazy_regex(r"v?\d+(?:\.\d+)*")
+# A name before its version: `actions/checkout@v4`, `python:3.12`. A long number is a commit, no version; a name with a
+# further @ or : leads elsewhere (`tool@npm:other@1`, an address).
+_VERSIONED = lazy_regex(r"(@?[\w./-]+[@:])v?\d{1,4}(?:\.\d{1,4})*")
 _COMMENT = lazy_regex(r"(?:^|\s)#")
 _PUNCTUATION_AROUND = "\"'`()[]{},;:"
 _IN_WORD = r"[^\s\"'`,;|&<>=]"
@@ -53,10 +56,12 @@ def new_words(
     path: str, before: str, added: Iterable[str], *, known_paths: Collection[str], exact: bool = False
 ) -> list[str]:
     """Words of the added lines that are new in the file and are no path of the project (`known_paths`). Any of them
-    may be the name of a package. `exact`: numbers count, too, because they may be versions."""
+    may be the name of a package. `exact`: numbers count, too, because they may be versions; otherwise another version
+    behind a name that the file had with a version is no new word."""
     # A word that the file had only in a comment counts as new, because a comment installs nothing.
     uncommented = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())
     old_words = {written for word in uncommented.split() for written in (word, word.strip(_PUNCTUATION_AROUND))}
+    had_versions = set[str]() if exact else {_name_of_versioned(word) for word in old_words} - {""}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
     words_found = []
@@ -67,8 +72,15 @@ def new_words(
             continue
         words = [(word, word.strip(_PUNCTUATION_AROUND)) for word in line.split()]
         words = [(word, bare) for word, bare in words if not _names_nothing(bare, known_paths, exact=exact)]
+        words = [(word, bare) for word, bare in words if _name_of_versioned(bare) not in had_versions]
         words_found += [bare for word, bare in words if word not in old_words and bare not in old_words]
     return words_found
+
+
+def _name_of_versioned(word: str) -> str:
+    """The name before a version, with the sign between them (`actions/checkout@`); "" if the word has no version."""
+    versioned = _VERSIONED.fullmatch(word)
+    return versioned[1] if versioned else ""
 
 
 def _names_nothing(bare: str, known_paths: Collection[str], *, exact: bool) -> bool:

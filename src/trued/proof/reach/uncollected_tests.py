@@ -37,7 +37,6 @@ from trued.support.lazy_regex import lazy_regex
 # hold tests as well.
 DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))
 FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
-TESTS_MODULE = "tests.py"
 DOCUMENTS_WITH_EXAMPLES = (".md", ".rst", ".txt")
 _MAY_TEST = lazy_regex(rb"\bdef test|TestCase\b|doctest|^assert\b", re.MULTILINE)
 _GO_TEST = lazy_regex(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
@@ -78,7 +77,7 @@ class _Habits:
         name = PurePosixPath(path).name
         return (
             is_named_like_a_test(path)
-            or name == TESTS_MODULE
+            or name == "tests.py"
             or any(fnmatchcase(name, pattern) for pattern in self.files)
         )
 

@@ -69,6 +69,8 @@ _SCRIPT_TESTING = lazy_regex(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)
 # head broke the script. The script is still a driver, so the command must also pass with the base's version.
 _NOT_FREEZING = ("nodejs", "tsx", "ts-node", "deno", "php")
 _TESTING = lazy_regex(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
+TESTS_MODULES = ("test.py", "tests.py")  # unittest finds them by these names, pytest only if it is given their paths
+_ASSERTING = lazy_regex(rb"\bassert|\bunittest\b|\bpytest\b")
 _DEFINED = lazy_regex(rb"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
@@ -138,6 +140,16 @@ def holds_python_tests(content: bytes, functions: Collection[str] = ()) -> bool:
         {definition.decode("utf-8", "replace") for definition in _DEFINED.findall(content)} if functions else set()
     )
     return any(fnmatchcase(name, f"{pattern}*") for name in defined for pattern in functions)
+
+
+def is_tests_module(path: str, content: bytes, functions: Collection[str] = ()) -> bool:
+    """Whether the file is one of the `TESTS_MODULES` by name and by content. A `test.py` must assert something or
+    import a test framework, because it may also be the product's command `test`. `functions`: see
+    `holds_python_tests`."""
+    name = PurePosixPath(path).name
+    if name not in TESTS_MODULES or not holds_python_tests(content, functions):
+        return False
+    return name == "tests.py" or bool(_ASSERTING.search(content))
 
 
 def configured_test_names(path: str, text: str) -> list[str]:

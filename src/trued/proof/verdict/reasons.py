@@ -83,6 +83,11 @@ def own_tests_turned(tests: int) -> str:
     return f"the change's own {'test' if tests == 1 else f'{tests} tests'}: {_red_then_green(tests)}"
 
 
+def base_tests_turned(ids: Sequence[str]) -> str:
+    """The sentence `2 tests of the base: failed before, pass now (test_a.py::test_b, test_c.py::test_d)`."""
+    return f"{counted(len(ids), 'test')} of the base: {_red_then_green(len(ids))} ({listed(ids)})"
+
+
 def own_commands_turned(commands: int) -> str:
     """The sentence `1 command: failed before, passes now, but through build files, scripts or settings of the change
     itself`."""

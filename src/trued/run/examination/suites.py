@@ -14,9 +14,9 @@ from typing import TypeAlias
 from trued.inputs.project.manifests import PackageManifest, make_targets, makefile_of
 from trued.model import Check, CommandCheck, DependenciesCheck, TestsCheck
 from trued.proof.dependencies.package_manifests import is_package_manifest
-from trued.proof.reach.uncollected_tests import TESTS_MODULE
 from trued.proof.room.frozen_files import (
     CONFIGURED,
+    TESTS_MODULES,
     configured_test_functions,
     configured_test_names,
     configures_pytest,
@@ -24,6 +24,7 @@ from trued.proof.room.frozen_files import (
     holds_python_tests,
     is_named_like_a_script_test,
     is_named_like_a_test,
+    is_tests_module,
 )
 from trued.proof.room.project_folders import project_folders
 from trued.proof.runners.node import node_test_files
@@ -121,16 +122,21 @@ async def _suites_in(
     apart: Collection[str] = (),
 ) -> list[str]:
     """The commands of at most two suites, both run by pytest: the test files that pytest finds by name (default or
-    configured), and modules named `tests.py`, which pytest runs only if it is given their paths.
+    configured), and modules named `test.py` or `tests.py`, which pytest runs only if it is given their
+    paths.
 
     `apart`: folders whose tests other suites run.
     """
     python = [path for path in _own_paths(blobs, folder, folders) if path.endswith(".py")]
     patterns, functions = await _test_names(workspace, commit, blobs, folder)
     matching = [path for path in python if any(_matches_pattern(path, pattern) for pattern in patterns)]
-    modules = [path for path in python if PurePosixPath(path).name == TESTS_MODULE and path not in matching]
+    modules = [path for path in python if PurePosixPath(path).name in TESTS_MODULES and path not in matching]
     texts = await workspace.read_all(commit, [*matching, *modules])
-    with_tests = {path for path, text in texts.items() if holds_python_tests(text, functions)}
+    with_tests = {
+        path
+        for path, text in texts.items()
+        if holds_python_tests(text, functions) and (path in matching or is_tests_module(path, text, functions))
+    }
     commands: list[str] = []
     if not with_tests.isdisjoint(matching) or await _has_tests(workspace, commit, python):
         left_out = "".join(f" {shlex.quote(f'--ignore={other}')}" for other in apart)
