@@ -24,6 +24,7 @@ from trued.proof.runners.counting import (
     counted_fact,
     file_text,
     nothing_collected,
+    plausible_s,
     worst_outcomes,
 )
 from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, as_seconds, id_in_file, read_report
@@ -466,7 +467,7 @@ def _jest_file(file_report: dict[str, Any]) -> Iterator[ReportedTest]:
         text = "\n".join(map(str, test.get("failureMessages") or ()))[:4000]
         seconds = test.get("duration") or 0
         title = " > ".join(map(str, [*test.get("ancestorTitles", ()), test["title"]]))
-        yield ReportedTest(name=title, file=file, outcome=outcome, text=text, seconds=float(seconds) / 1000)
+        yield ReportedTest(name=title, file=file, outcome=outcome, text=text, seconds=plausible_s(seconds) / 1000)
 
 
 def _mocha(data: bytes) -> list[ReportedTest]:
