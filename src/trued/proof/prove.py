@@ -14,9 +14,11 @@ from trued.model import (
 )
 from trued.model.events.proof import RequirementJudged
 from trued.proof.advice import places_of_modules, with_advice
+from trued.proof.checks.command import BY_SUPERSEDED
 from trued.proof.dependencies.undeclared_packages import InstalledPackages, undeclared_in_node, undeclared_packages
 from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.git_conversions import converted_files, unconverted_files
+from trued.proof.hashes import check_hash
 from trued.proof.modules_of_checks import modules_of_checks
 from trued.proof.room.additions import packages_behind
 from trued.proof.room.declared_packages import package_name
@@ -207,6 +209,7 @@ async def _lower_for_change(
     converted = await converted_files(tried.workspace, sides.base, sides.head, tried.files.every)
     verdicts = _cap_each(verdicts, reasons.not_run_by_any_check, await not_run_by_any_check(tried))
     verdicts = _cap_each(verdicts, reasons.known_by_exit_code_only, await known_by_exit_code_only(tried))
+    verdicts = _cap_all(verdicts, reasons.passes_with_superseded_tests, _passing_with_superseded_tests(tried.trial))
     verdicts = _cap_all(verdicts, reasons.not_loaded_by_tests, tried.trial.room.not_loaded)
     verdicts = _cap_each(verdicts, reasons.reached_by_failing_tests, await reached_by_failing_tests(tried))
     if not quick and _is_any_above(Grade.TESTED, verdicts):
@@ -225,6 +228,15 @@ async def _lower_for_change(
     verdicts = _cap_all(verdicts, reasons.hiding_from_tests, await hiding_from_tests(tried))
     verdicts = _cap_each(verdicts, reasons.hidden_from_tests, await hidden_from_tests(tried))
     return _cap_all(verdicts, reasons.tests_vanished, await tests_vanished(tried))
+
+
+def _passing_with_superseded_tests(trial: CommitTrial) -> list[str]:
+    """The commands among the existing tests that pass only with the change's version of superseded tests."""
+    commands = {check_hash(check): check for suite in trial.contract.suites for check in suite.checks}
+    marked = {
+        fact.check: fact.command for fact in trial.evidence if any(one.kind == BY_SUPERSEDED for one in fact.tried)
+    }
+    return sorted(command for check, command in marked.items() if check in commands)
 
 
 def _cap_all(

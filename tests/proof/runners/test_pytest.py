@@ -195,6 +195,39 @@ async def test_a_plugin_that_decides_and_is_missing_is_named(tmp_path: Path) -> 
     assert "pytest-rerunfailures" in contract.base_facts[0].tried[0].detail
 
 
+# Like freezegun, the fixture replaces the clock in every module that has it, pytest's own included.
+FROZEN_CLOCK = """import sys
+import time
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def frozen():
+    real = time.perf_counter
+    modules = [each for each in list(sys.modules.values()) if getattr(each, "perf_counter", None) is real]
+    for module in modules:
+        module.perf_counter = lambda: {0}
+    yield
+    for module in modules:
+        module.perf_counter = real
+"""
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("now", ["-1e12", "1e12", "float('nan')"])
+async def test_a_clock_that_a_fixture_freezes_decides_nothing(tmp_path: Path, now: str) -> None:
+    trial = Trial(tmp_path, {**BASE, "tests/conftest.py": FROZEN_CLOCK.format(now)}, requirement())
+    contract = await trial.seal()
+    assert Base.GUARD in stands(contract).values(), [one.output for one in contract.base_facts]
+    verdict = await trial.prove(contract, await trial.head({"calc/core.py": HONEST}))
+    assert only(verdict).grade is Grade.TESTED, only(verdict).why
+    seconds = [one.seconds for fact in verdict.evidence for one in fact.tried]
+    assert all(0 <= each < 1e9 for each in seconds)
+    liar = await trial.prove(contract, await trial.head({"calc/core.py": FORGING["assertions of unittest"]}))
+    assert only(liar).grade is Grade.REFUTED, only(liar).why
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_a_plugin_of_the_projects_own_is_frozen(tmp_path: Path) -> None:

@@ -138,7 +138,10 @@ PLAIN_SETTINGS: dict[str, dict[str, str | None]] = {
     "jest": {
         "conf/unit.config.js": "module.exports = { rootDir: '..', bail: true, moduleNameMapper: "
         "{ '^@/(.*)$': '<rootDir>/src/$1' } };\n",
-        "test/core.test.js": PLAIN_TESTS.replace("../src/", "@/"),
+        # Code under test may read `process.argv`, which must be that of the user's command.
+        "test/core.test.js": PLAIN_TESTS.replace("../src/", "@/").replace(
+            "assert.ok(true)", "assert.equal(process.argv.slice(2, 4).join(), '--config,conf/unit.config.js')"
+        ),
     },
     "mocha": {
         "setup.js": "const strict = { get: (_, key) => { throw new Error(`no ${String(key)}`); } };\n"

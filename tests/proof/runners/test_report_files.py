@@ -332,3 +332,15 @@ async def test_honest_work_with_a_better_script_is_as_good_as_without(driven: Se
         },
     )
     assert (plain.grade, plain.holds) == (better.grade, better.holds) == (Grade.TESTED, True), (plain.why, better.why)
+
+
+@pytest.mark.spec("LAW-1")
+async def test_the_end_of_the_output_says_why_there_is_no_report(tmp_path: Path) -> None:
+    check = {"kind": "tests", "command": "sh run.sh", "report": "out.xml", "files": ["run.sh"]}
+    asked = [{"id": "one", "text": "It works.", "checks": [check]}]
+    contract = await Trial(tmp_path, {"run.sh": "echo unknown option --ci\nexit 3\n"}, asked).seal()
+    result = contract.base_facts[0].tried[0]
+    assert result.kind == "report"
+    assert "exit code 3" in result.detail
+    assert "unknown option --ci" in result.detail
+    assert "unknown option" not in contract.base_facts[0].why_void

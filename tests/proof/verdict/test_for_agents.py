@@ -32,6 +32,7 @@ CHOSEN = [f"src/{SECRET}.py"]  # a name that code under proof can choose
 SENTENCES = (
     reasons.not_run_by_any_check(CHOSEN),
     reasons.known_by_exit_code_only(CHOSEN),
+    reasons.passes_with_superseded_tests(CHOSEN),
     reasons.reached_by_failing_tests(CHOSEN),
     reasons.not_loaded_by_tests(CHOSEN),
     reasons.hiding_from_tests(CHOSEN),

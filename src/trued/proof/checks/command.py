@@ -7,7 +7,11 @@ from dataclasses import replace
 from trued.model import CommandCheck, FactNote, Outcomes, Tried
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output
 from trued.proof.room.changed_drivers import as_on_base, changed_drivers, drivers_of_change
-from trued.proof.room.files_of_checks import changed_frozen_files
+from trued.proof.room.files_of_checks import (
+    changed_frozen_files,
+    restore_frozen_files,
+    write_superseded_files,
+)
 from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
@@ -17,6 +21,7 @@ ID = "command"
 # files, the command is also run with the head's version of that one file and the base's version of all other drivers.
 MOST_SETTINGS = 4
 BY_OWN_DRIVERS = "own drivers"  # kind of a pass that depends on drivers that the change wrote (see `command_drivers`)
+BY_SUPERSEDED = "superseded tests"  # kind of a pass that depends on the change's version of superseded tests
 NOT_FOUND = 127  # a shell's exit code if there is no such program
 
 
@@ -26,6 +31,27 @@ async def run_command(check: CommandCheck, bench: Bench, selection: CaseSelectio
     A command that passed on the base must also pass with the base's drivers (build files, scripts, settings); otherwise
     the result is a failure. A command that failed on the base may need drivers that the change wrote. If it passes only
     with them, the pass is marked as `BY_OWN_DRIVERS`, and counts only as much as the implementer's own tests.
+
+    A command has no ids that could be left out. So a command that passed on the base and fails with the base's version
+    of superseded tests runs again with the change's version of their files. If it passes then, the pass is marked as
+    `BY_SUPERSEDED`: the change's version of a test could keep the command from checking anything.
+    """
+    fact = await _run(check, bench, selection)
+    if not bench.superseded or fact.tried[0].outcome is not Outcomes.FAILED or selection.red:
+        return fact
+    await restore_frozen_files(bench)
+    with write_superseded_files(bench) as with_own_tests:
+        again = await _run(check, with_own_tests, selection, base_tests=bench)
+    if again.tried[0].outcome is not Outcomes.PASSED:
+        return again
+    return replace(again, tried=(again.tried[0].model_copy(update={"kind": BY_SUPERSEDED}),))
+
+
+async def _run(check: CommandCheck, bench: Bench, selection: CaseSelection, *, base_tests: Bench | None = None) -> Fact:
+    """Run the command with the head's drivers and with the base's.
+
+    `base_tests`: the same room as it is with the base's version of superseded tests, if `bench` has the change's. With
+    the base's drivers, either version may pass: if a driver is the product, the changed tests need the changed product.
     """
     fact = await _once(check, bench)
     if fact.tried[0].outcome is not Outcomes.PASSED or bench.commit == bench.base:
@@ -38,6 +64,9 @@ async def run_command(check: CommandCheck, bench: Bench, selection: CaseSelectio
     for restored in filter(None, dict.fromkeys(restorations)):
         async with as_on_base(bench, restored):
             again = await _once(check, bench)
+        if base_tests and again.tried[0].outcome is not Outcomes.PASSED:
+            async with as_on_base(bench, restored.union(bench.superseded)):
+                again = await _once(check, base_tests)
         if (tried := again.tried[0]).outcome is not Outcomes.PASSED:
             why = f"it passes only with the change's own {', '.join(sorted(restored)[:5])}, and fails with the base's"
             failed = tried.model_copy(update={"detail": f"{why}\n{tried.detail}"})

@@ -165,6 +165,7 @@ class Counting:
         self.altered: list[Any] = []
         self.seconds = 0.0  # how long all tests took
         self.altering = 0.0  # how long the tests with another expected value took
+        self.clock = time.monotonic  # bound before any test can replace it
         self.current: Any = None
         self.collectors: dict[str, set[str]] = {}
         self.modules = TestModules()
@@ -294,7 +295,13 @@ class Counting:
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
         self.current = item
         self.present(item)
+        began = self.clock()
         yield
+        spent = self.clock() - began
+        if any(item is altered_item for altered_item in self.altered):
+            self.altering += spent
+        elif not any(item is copy for copy in self.copies):
+            self.seconds += spent
 
     def pytest_collectstart(self, collector: Any) -> None:
         self.collectors.setdefault(collector.nodeid, set()).add(type(collector).__name__)
@@ -329,10 +336,8 @@ class Counting:
             self.channel.say(copy=report.nodeid, when=report.when, outcome=outcome)
             return
         if any(self.current is altered_item for altered_item in self.altered):
-            self.altering += report.duration
             self.channel.say(altered=report.nodeid, when=report.when, outcome=outcome)
             return
-        self.seconds += report.duration
         self.channel.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
 
 

@@ -98,6 +98,7 @@ class Bench:
     # pages get.
     replaced: tuple[str, ...] = ()
     committed: Path = Path()
+    superseded: tuple[str, ...] = ()  # those of `replaced` that the user's `supersedes` names
     words: frozenset[str] = frozenset()  # words of the requirements' texts
     folder: str = ""  # the folder of the room in which `execute` starts commands; "" is the room itself
 

@@ -21,7 +21,12 @@ from trued.proof.room.files_in_room import (
     set_aside,
     write_carried,
 )
-from trued.proof.room.files_of_checks import configuration_files, guarded_files, restore_frozen_files
+from trued.proof.room.files_of_checks import (
+    configuration_files,
+    guarded_files,
+    restore_frozen_files,
+    superseded_files,
+)
 from trued.proof.room.frozen_files import (
     commands_of_suites,
     has_tests,
@@ -178,6 +183,7 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             replaced=tuple(
                 sorted(path for path in replaced_files if not any(is_below(path, folder) for folder in linked))
             ),
+            superseded=tuple(sorted(replaced_files & superseded_files(contract))),
             held_out_files={} if as_committed else held_out_files,
             folders=files_by_folder(contract) if held_out_files else {},
             node_modules=packages.readable,

@@ -66,12 +66,32 @@ def write_files_of_commit(bench: Bench) -> Iterator[None]:
     if not replaced:
         yield
         return
-    committed = bench.committed
     with places_cleared(bench.room, replaced):
-        for path in replaced:
-            if (committed / path).is_symlink() or (committed / path).is_file():
-                copy_into(committed, bench.room, path)
+        _copy_committed(bench, replaced)
         yield
+
+
+@contextmanager
+def write_superseded_files(bench: Bench) -> Iterator[Bench]:
+    """Write the files of superseded tests as the commit has them while a command runs. Afterwards the base's version is
+    back. Yields the bench, in which these files may not change, either."""
+    with places_cleared(bench.room, bench.superseded):
+        _copy_committed(bench, bench.superseded)
+        digests = {path: file_digest(bench.room / path) for path in bench.superseded}
+        yield replace(bench, frozen={**bench.frozen, **digests})
+
+
+def _copy_committed(bench: Bench, paths: Iterable[str]) -> None:
+    for path in paths:
+        if (bench.committed / path).is_symlink() or (bench.committed / path).is_file():
+            copy_into(bench.committed, bench.room, path)
+
+
+def superseded_files(contract: Contract) -> frozenset[str]:
+    """The frozen files whose tests, or some of them, the user's `supersedes` names. What agents propose does not
+    count."""
+    named = {test for requirement in contract.requirements for test in requirement.supersedes}
+    return frozenset(test.partition("::")[0] for test in named) & contract.frozen.keys()
 
 
 def _is_loaded_at_start(bench: Bench, path: str) -> bool:

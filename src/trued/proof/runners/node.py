@@ -30,6 +30,7 @@ from trued.proof.runners.counting import (
     counted_fact,
     file_text,
     nothing_collected,
+    plausible_s,
     worst_outcomes,
 )
 from trued.proof.runners.made_to_fail import FAILS, FailingFile, failing_javascript, is_es_module, is_set_aside
@@ -359,7 +360,7 @@ def _seen(record: dict[str, Any], texts: dict[str, str]) -> CountedTest:
     if outcome in ("skipped", "todo"):
         aside = any(is_set_aside(content, str(title)) for title in way)
         outcome = "marked" if aside else "skipped"
-    return CountedTest(outcome, text=keepable_text(str(record["text"])), seconds=float(record["seconds"]))
+    return CountedTest(outcome, text=keepable_text(str(record["text"])), seconds=plausible_s(record["seconds"]))
 
 
 def _canary_outcome(records: list[dict[str, Any]], canary: _NodeCanary) -> str:

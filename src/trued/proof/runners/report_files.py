@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trued.model import Outcomes, TestsCheck
+from trued.model import Outcomes, TestsCheck, Tried
 from trued.proof.room import node
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_output, nonce, void_fact
 from trued.proof.room.files_in_room import plant_file, replace_files, scratch_folder
@@ -24,12 +24,19 @@ from trued.proof.runners.counting import (
     counted_fact,
     file_text,
     nothing_collected,
+    plausible_s,
     worst_outcomes,
 )
 from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, as_seconds, id_in_file, read_report
 from trued.proof.runners.made_to_fail import failing_javascript, is_es_module
 from trued.proof.runners.sample_files import files_to_copy
-from trued.proof.runners.script_runner_options import NEWEST, REPORT_VARIABLE, runner_arguments
+from trued.proof.runners.script_runner_options import (
+    JEST_START,
+    JEST_VARIABLE,
+    NEWEST,
+    REPORT_VARIABLE,
+    runner_arguments,
+)
 from trued.proof.text.command_parser import RunnerCall
 from trued.proof.text.languages import is_script
 from trued.protocols import CommandResult
@@ -162,10 +169,12 @@ async def _execute(room: _Room, report: Path, paths: Sequence[str] = ()) -> Comm
         program = str(_packages(room) / ".bin" / call.runner)
         paths = [bench.from_folder(path) for path in paths]
         second, major = room.selection.second, _major_version(room)
-        argv = [
-            program,
-            *runner_arguments(call.runner, call.arguments, str(report), paths, second=second, major=major),
-        ]
+        options = runner_arguments(call.runner, call.arguments, str(report), paths, second=second, major=major)
+        argv = [program, *options]
+        if call.runner == "jest" and _is_script_of_package(program):
+            argv = ["node", str(JEST_START)]
+            start = {"program": program, "own": list(call.arguments), "options": options}
+            variables |= {JEST_VARIABLE: json.dumps(start)}
 
     async def run(*more: str) -> CommandResult:
         within_s, network = room.check.within_s, room.check.network
@@ -175,6 +184,12 @@ async def _execute(room: _Room, report: Path, paths: Sequence[str] = ()) -> Comm
     if room.runner == "vitest" and _UNWRITABLE in ran.stdout + ran.stderr and not _exists(report):
         return await run("--configLoader=runner")
     return ran
+
+
+def _is_script_of_package(program: str) -> bool:
+    """Whether the program is a link to `bin/NAME.js` in a package, as npm makes it, and not a script for a shell."""
+    script = Path(os.path.realpath(program))
+    return script.suffix == ".js" and (script.parents[1] / "package.json").is_file()
 
 
 def _packages(room: _Room) -> Path:
@@ -262,7 +277,9 @@ def _without_report(room: _Room, result: CommandResult) -> Fact:
     if result.timed_out or result.flooded:
         return fact
     why = f"the command ended with exit code {result.exit_code} and wrote no report"
-    return replace(void_fact(why, Outcomes.FAILED, "report", room.check.command), output=fact.output)
+    detail = f"{why}: {fact.output[-600:]}" if fact.output else why
+    tried = (Tried(id=WHOLE_CHECK, outcome=Outcomes.FAILED, kind="report", detail=detail),)
+    return replace(void_fact(why, Outcomes.FAILED, "report", room.check.command), tried=tried, output=fact.output)
 
 
 # -- tests that must fail ----------------------------------------------------------------------------------------------
@@ -466,7 +483,7 @@ def _jest_file(file_report: dict[str, Any]) -> Iterator[ReportedTest]:
         text = "\n".join(map(str, test.get("failureMessages") or ()))[:4000]
         seconds = test.get("duration") or 0
         title = " > ".join(map(str, [*test.get("ancestorTitles", ()), test["title"]]))
-        yield ReportedTest(name=title, file=file, outcome=outcome, text=text, seconds=float(seconds) / 1000)
+        yield ReportedTest(name=title, file=file, outcome=outcome, text=text, seconds=plausible_s(seconds) / 1000)
 
 
 def _mocha(data: bytes) -> list[ReportedTest]:

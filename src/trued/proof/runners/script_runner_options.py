@@ -8,6 +8,8 @@ from trued.support.lazy_regex import lazy_regex
 MOCHA_REPORTER = Path(__file__).parents[1] / "probes" / "mocha_reporter.cjs"
 NEWEST = 1000  # for a version that is not known
 NEGATES = 6  # since this version mocha has options like `--no-bail`; before, it ends with an error because of them
+JEST_START = MOCHA_REPORTER.with_name("jest_start.cjs")
+JEST_VARIABLE = "TRUED_JEST"  # tells `JEST_START` what to start, and with which options
 REPORT_VARIABLE = "TRUED_REPORT"  # tells `MOCHA_REPORTER` the path of the report
 # Options for a reporter, coverage or watching. They are dropped, because the engine has its own reporter and counts
 # every test.

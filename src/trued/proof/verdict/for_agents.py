@@ -54,6 +54,7 @@ _FIXED = (
 _WITH_NAMES = (
     reasons.not_run_by_any_check,
     reasons.known_by_exit_code_only,
+    reasons.passes_with_superseded_tests,
     reasons.not_loaded_by_tests,
     reasons.reached_by_failing_tests,
     reasons.hiding_from_tests,

@@ -200,6 +200,15 @@ def known_by_exit_code_only(paths: Sequence[str]) -> str:
     )
 
 
+def passes_with_superseded_tests(commands: Sequence[str]) -> str:
+    """A sentence saying that existing commands pass only with the change's version of superseded tests, which could end
+    them early."""
+    return (
+        f"{listed(commands)} passes only with the change's own version of tests that a requirement supersedes, which "
+        "could keep it from checking anything else"
+    )
+
+
 def not_loaded_by_tests(paths: Sequence[str]) -> str:
     """A sentence saying that existing tests ran without these files: compiled code, or modules that shadow others."""
     return f"existing tests ran without {listed(paths)}, which Python loads in an ordinary checkout"
