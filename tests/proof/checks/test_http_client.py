@@ -217,6 +217,28 @@ async def test_an_answer_without_a_body_has_none(case: HttpCase, head: bytes, *,
 
 
 @pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize(
+    ("case", "head", "deserved"),
+    [
+        (EMPTY, CHUNKED.replace(b"Transfer", b"Connection: close\r\nTransfer"), Outcomes.PASSED),
+        (EMPTY, b"HTTP/1.0 200 OK\r\n\r\n", Outcomes.PASSED),
+        (NONE, b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", Outcomes.PASSED),
+        (SAME, b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n", Outcomes.PASSED),
+        (EMPTY, CHUNKED, Outcomes.FAILED),
+        (EMPTY, b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", Outcomes.FAILED),
+        (FOUR, OK + b"Connection: close\r\nContent-Length: 4\r\n\r\nfour", Outcomes.FAILED),
+    ],
+)
+async def test_what_follows_an_answer_without_a_body_counts_unless_the_answer_ends_its_connection(
+    case: HttpCase, head: bytes, deserved: Outcomes, *, second: bool
+) -> None:
+    with talking(lambda *_: head + b"0\r\n\r\n" + Talking.END, second=second) as (client, _):
+        tried = await try_exchange("case 1", case, client)
+    assert tried.outcome is deserved, tried.detail
+
+
+@pytest.mark.spec("LAW-7")
 async def test_informational_answers_are_not_the_answer() -> None:
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
     more = b"HTTP/1.1 100 Continue\r\n\r\n" + b"HTTP/1.1 102 Processing\r\n\r\n"
