@@ -292,6 +292,19 @@ async def test_a_connection_is_used_again_in_the_second_turn_if_the_server_offer
         assert server.requests == [1, 1, 1, 1]
 
 
+@pytest.mark.parametrize("said", [LONG + b"\r\nfo", LONG + b"\r\nfour and more"])
+async def test_a_server_whose_answers_have_a_wrong_length_is_up_and_its_case_says_what_is_wrong(said: bytes) -> None:
+    with talking(lambda *_: said + Talking.END) as (client, server):
+        assert not await wait_until_up(cast(Server, server), Ready(within_s=1), client)
+        assert (await try_exchange("case 1", FOUR, client)).kind in ("no answer", "framing")
+
+
+async def test_a_server_that_ends_connections_without_an_answer_is_not_up() -> None:
+    with talking(lambda connection, *_: LONG + b"\r\nfour" if connection > 2 else None) as (client, server):
+        assert not await wait_until_up(cast(Server, server), Ready(within_s=20), client)
+        assert len(server.requests) == 3
+
+
 async def test_a_request_that_closes_its_connection_is_the_last_on_it() -> None:
     closing = FOUR.model_copy(update={"http": HttpRequest(path="/", headers={"connection": "Close"})})
     with talking(_told(b"1 200 OK"), second=True) as (client, server):

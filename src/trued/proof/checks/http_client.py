@@ -75,7 +75,7 @@ class InvalidAnswer(NoAnswer):
     """The answer is not valid HTTP, so clients may read different things from it."""
 
 
-class _Unanswered(NoAnswer):
+class Unanswered(NoAnswer):
     """The connection ended before the first byte of an answer."""
 
 
@@ -104,7 +104,7 @@ class HttpClient:
         until = asyncio.get_running_loop().time() + within_s
         connection, self._kept = self._kept, None
         if connection is not None and not _has_ended(connection):
-            with contextlib.suppress(_Unanswered):  # every client sends such a request again, on a new connection
+            with contextlib.suppress(Unanswered):  # every client sends such a request again, on a new connection
                 return await self._send_over(connection, request, until)
         return await self._send_over(self._serving.connect(), request, until)
 
@@ -166,7 +166,7 @@ def _exchange(connection: socket.socket, message: bytes, request: HttpRequest) -
         connection.sendall(message)
         answer = reader.read()
     except OSError as error:
-        raise (NoAnswer if reader.has_begun else _Unanswered)(f"{type(error).__name__}: {error}") from error
+        raise (NoAnswer if reader.has_begun else Unanswered)(f"{type(error).__name__}: {error}") from error
     return decoded(answer), reader
 
 
@@ -244,7 +244,7 @@ class _AnswerReader:
                 break
             received = self._connection.recv(PIECE_BYTES)
             if not received and not self.has_begun:
-                raise _Unanswered("the connection ended without an answer")
+                raise Unanswered("the connection ended without an answer")
             self.has_begun, self._has_ended = True, not received
             self._unread += received
             self._parser.receive_data(received)
