@@ -1,13 +1,17 @@
 """Whoever catches an error or asks for a class gets the class itself, whatever another one calls itself."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from tests.proof.trial import Trial
 from trued.model import Contract, ExamplesCheck, Outcomes
 from trued.proof.checks.examples import run_examples
+from trued.proof.probes.answer import lineage_of
 from trued.proof.room.bench import CaseSelection
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.interpreter import find_interpreter
@@ -19,7 +23,14 @@ FILES: dict[str, str | None] = {
     "Made = type('Made', (Exception,), {})\n",
     "honest.py": "import decimal, json, kit\nfrom kit.errors import Worse\n\n"
     "def worse(): raise Worse\n\ndef made(): raise kit.Made\n\ndef no_json(): json.loads('{')\n\n"
-    "def no_number(): decimal.Decimal('x')\n\ndef number(): return decimal.Decimal(1)\n",
+    "def no_number(): decimal.Decimal('x')\n\ndef number(): return decimal.Decimal(1)\n\n"
+    "async def late():\n    import asyncio\n    raise asyncio.TimeoutError\n\n"
+    "def no_zone():\n    import zoneinfo\n    zoneinfo.ZoneInfo('No/Where')\n",
+    "planted.py": "import json, zoneinfo\n\nclass JSONDecodeError(ValueError): pass\n\n"
+    "class ZoneInfoNotFoundError(KeyError): __module__ = 'zoneinfo._common'\n\n"
+    "json.JSONDecodeError, zoneinfo.ZoneInfoNotFoundError = JSONDecodeError, ZoneInfoNotFoundError\n\n"
+    "class Loud(KeyError):\n    __module__ = 'zoneinfo'\n    def __str__(self): return 'x'\n\nzoneinfo.Loud = Loud\n\n"
+    "def no_json(): raise JSONDecodeError\n\ndef no_zone(): raise ZoneInfoNotFoundError\n\ndef loud(): raise Loud\n",
     "liar.py": "import decimal, http, json.decoder, kit.errors\n\n"
     "class Bad(Exception): __module__ = 'kit.errors'\n\ndef bad(): raise Bad\n\n"
     "class Unloaded(Exception): __module__ = 'kit.other'\n\ndef unloaded(): raise Unloaded\n\n"
@@ -37,6 +48,9 @@ HONEST: list[dict[str, Any]] = [
     *({"call": "honest:worse", "raises": name} for name in ("kit.errors:Bad", "kit:Bad", "Bad", "Worse", "Exception")),
     *({"call": "honest:made", "raises": name} for name in ("kit:Made", "Made", "kit._made:Made")),
     *({"call": "honest:no_json", "raises": name} for name in ("json.decoder:JSONDecodeError", "ValueError")),
+    *({"call": "honest:no_json", "raises": name} for name in ("json:JSONDecodeError", "json.JSONDecodeError")),
+    *({"call": "honest:late", "raises": name} for name in ("asyncio.TimeoutError", "TimeoutError")),
+    {"call": "honest:no_zone", "raises": "zoneinfo.ZoneInfoNotFoundError"},
     *({"call": "honest:no_number", "raises": name} for name in ("decimal:InvalidOperation", "ArithmeticError")),
     {"call": "honest:number", "returns": {"$object": "decimal.Decimal"}},
 ]
@@ -44,6 +58,12 @@ FALSE: list[dict[str, Any]] = [
     *({"call": "liar:bad", "raises": name} for name in ("kit.errors:Bad", "kit:Bad")),
     *({"call": "liar:unloaded", "raises": name} for name in ("kit.other:Unloaded",)),
     *({"call": "liar:local", "raises": name} for name in ("kit.errors:Bad", "Bad")),
+    *({"call": "planted:no_json", "raises": name} for name in ("json.JSONDecodeError", "json.decoder:JSONDecodeError")),
+    *(
+        {"call": "planted:no_zone", "raises": f"{name}.ZoneInfoNotFoundError"}
+        for name in ("zoneinfo", "zoneinfo._common")
+    ),
+    {"call": "planted:loud", "raises": "zoneinfo.Loud"},
     {"call": "liar:value", "raises": "ValueError"},
     {"call": "liar:status", "returns": 200},
     {"call": "liar:number", "returns": {"$object": "decimal.Decimal"}},
@@ -61,3 +81,17 @@ async def test_a_class_is_known_by_itself_and_not_by_its_name(tmp_path: Path) ->
         fact = await run_examples(check, bench, CaseSelection())
     passed = [one.outcome is Outcomes.PASSED for one in fact.tried]
     assert passed == [True] * len(HONEST) + [False] * len(FALSE), fact.tried
+
+
+@pytest.mark.parametrize(
+    ("fails", "names"),
+    [
+        (lambda: click.UUID.convert("x", None, None), {"click.UsageError", "click.exceptions.UsageError"}),
+        (lambda: TypeAdapter(int).validate_python("x"), {"pydantic.ValidationError", "pydantic_core.ValidationError"}),
+    ],
+    ids=["imported", "imported on demand"],
+)
+def test_an_error_of_a_package_has_the_names_that_the_package_offers(fails: Callable[[], Any], names: set[str]) -> None:
+    with pytest.raises((click.UsageError, ValidationError)) as caught:
+        fails()
+    assert names <= {*lineage_of(caught.value)}

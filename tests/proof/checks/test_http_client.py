@@ -217,6 +217,28 @@ async def test_an_answer_without_a_body_has_none(case: HttpCase, head: bytes, *,
 
 
 @pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize(
+    ("case", "head", "deserved"),
+    [
+        (EMPTY, CHUNKED.replace(b"Transfer", b"Connection: close\r\nTransfer"), Outcomes.PASSED),
+        (EMPTY, b"HTTP/1.0 200 OK\r\n\r\n", Outcomes.PASSED),
+        (NONE, b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", Outcomes.PASSED),
+        (SAME, b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n", Outcomes.PASSED),
+        (EMPTY, CHUNKED, Outcomes.FAILED),
+        (EMPTY, b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", Outcomes.FAILED),
+        (FOUR, OK + b"Connection: close\r\nContent-Length: 4\r\n\r\nfour", Outcomes.FAILED),
+    ],
+)
+async def test_what_follows_an_answer_without_a_body_counts_unless_the_answer_ends_its_connection(
+    case: HttpCase, head: bytes, deserved: Outcomes, *, second: bool
+) -> None:
+    with talking(lambda *_: head + b"0\r\n\r\n" + Talking.END, second=second) as (client, _):
+        tried = await try_exchange("case 1", case, client)
+    assert tried.outcome is deserved, tried.detail
+
+
+@pytest.mark.spec("LAW-7")
 async def test_informational_answers_are_not_the_answer() -> None:
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
     more = b"HTTP/1.1 100 Continue\r\n\r\n" + b"HTTP/1.1 102 Processing\r\n\r\n"
@@ -268,6 +290,19 @@ async def test_a_connection_is_used_again_in_the_second_turn_if_the_server_offer
         for _ in range(3):
             assert (await try_exchange("case 1", FOUR, client)).outcome is Outcomes.PASSED
         assert server.requests == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("said", [LONG + b"\r\nfo", LONG + b"\r\nfour and more"])
+async def test_a_server_whose_answers_have_a_wrong_length_is_up_and_its_case_says_what_is_wrong(said: bytes) -> None:
+    with talking(lambda *_: said + Talking.END) as (client, server):
+        assert not await wait_until_up(cast(Server, server), Ready(within_s=1), client)
+        assert (await try_exchange("case 1", FOUR, client)).kind in ("no answer", "framing")
+
+
+async def test_a_server_that_ends_connections_without_an_answer_is_not_up() -> None:
+    with talking(lambda connection, *_: LONG + b"\r\nfour" if connection > 2 else None) as (client, server):
+        assert not await wait_until_up(cast(Server, server), Ready(within_s=20), client)
+        assert len(server.requests) == 3
 
 
 async def test_a_request_that_closes_its_connection_is_the_last_on_it() -> None:

@@ -13,7 +13,7 @@ from email.message import Message
 from pathlib import Path
 
 from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
-from trued.proof.checks.http_client import HttpAnswer, HttpClient, InvalidAnswer, NoAnswer
+from trued.proof.checks.http_client import HttpAnswer, HttpClient, InvalidAnswer, NoAnswer, Unanswered
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
 from trued.proof.checks.values import matches_json, size_flaw, value_flaw
 from trued.proof.room.bench import Bench, keepable_text
@@ -98,7 +98,8 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
 
 async def wait_until_up(serving: Server, ready: Ready, client: HttpClient | None = None) -> str:
     """Wait until the server answers as `ready` says. Returns "" if it does, "gone" if its process ended, "time" if it
-    never answered, and otherwise what it answered instead. An invalid answer is enough: the checks will refuse it."""
+    never answered, and otherwise what it answered instead. An invalid or incomplete answer is enough: the checks will
+    refuse it."""
     until, insisting = time.monotonic() + ready.within_s, 0.0
     request = HttpRequest(path=ready.path)
     why = "time"
@@ -106,11 +107,11 @@ async def wait_until_up(serving: Server, ready: Ready, client: HttpClient | None
     while time.monotonic() < until and not serving.has_ended():
         try:
             answer = await client.send(request, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
-        except InvalidAnswer:
-            return ""
-        except (NoAnswer, TimeoutError):
+        except (Unanswered, TimeoutError):
             await asyncio.sleep(LOOK_S)
             continue
+        except NoAnswer:
+            return ""
         if ready.status in (None, answer.status):
             return ""
         insisting = insisting or time.monotonic()

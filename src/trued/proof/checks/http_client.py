@@ -48,6 +48,7 @@ MOST_HEADER_BYTES = 256 << 10  # as in Chromium; other clients accept less or mo
 PIECE_BYTES = 1 << 16
 PARTING_S = 0.25  # seconds in which a server ends a connection after its client did; most do so at once
 CONNECTION = "connection"
+BODILESS = (http.HTTPStatus.NO_CONTENT, http.HTTPStatus.NOT_MODIFIED)
 MORE = "more bytes follow the answer"
 TOO_LONG = f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared"
 
@@ -74,7 +75,7 @@ class InvalidAnswer(NoAnswer):
     """The answer is not valid HTTP, so clients may read different things from it."""
 
 
-class _Unanswered(NoAnswer):
+class Unanswered(NoAnswer):
     """The connection ended before the first byte of an answer."""
 
 
@@ -103,7 +104,7 @@ class HttpClient:
         until = asyncio.get_running_loop().time() + within_s
         connection, self._kept = self._kept, None
         if connection is not None and not _has_ended(connection):
-            with contextlib.suppress(_Unanswered):  # every client sends such a request again, on a new connection
+            with contextlib.suppress(Unanswered):  # every client sends such a request again, on a new connection
                 return await self._send_over(connection, request, until)
         return await self._send_over(self._serving.connect(), request, until)
 
@@ -112,9 +113,9 @@ class HttpClient:
         connection.setblocking(True)
         try:
             async with asyncio.timeout_at(until):
-                answer, may_be_kept = await asyncio.to_thread(_exchange, connection, message, request)
-            is_kept = may_be_kept and self._keeps
-            if not is_kept and answer.status != http.HTTPStatus.SWITCHING_PROTOCOLS:
+                answer, reader = await asyncio.to_thread(_exchange, connection, message, request)
+            is_kept = reader.is_kept and self._keeps
+            if not is_kept and not reader.may_be_followed:
                 await asyncio.to_thread(_await_end, connection)
         finally:
             if is_kept:
@@ -158,15 +159,15 @@ def _as_bytes(request: HttpRequest, host: str, usual: Mapping[str, str]) -> byte
     return "".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1") + body
 
 
-def _exchange(connection: socket.socket, message: bytes, request: HttpRequest) -> tuple[HttpAnswer, bool]:
-    """The answer to this message, and whether the server offers to use the connection again."""
+def _exchange(connection: socket.socket, message: bytes, request: HttpRequest) -> "tuple[HttpAnswer, _AnswerReader]":
+    """The answer to this message, and its reader, which knows what may become of the connection."""
     reader = _AnswerReader(connection, request)
     try:
         connection.sendall(message)
         answer = reader.read()
     except OSError as error:
-        raise (NoAnswer if reader.has_begun else _Unanswered)(f"{type(error).__name__}: {error}") from error
-    return decoded(answer), reader.is_kept
+        raise (NoAnswer if reader.has_begun else Unanswered)(f"{type(error).__name__}: {error}") from error
+    return decoded(answer), reader
 
 
 def _await_end(connection: socket.socket) -> None:
@@ -191,6 +192,7 @@ class _AnswerReader:
         upgrade = [("Upgrade", "any")] if "upgrade" in map(str.lower, request.headers) else []
         self._parser.send(h11.Request(method=method, target="/", headers=[("Host", "any"), *upgrade]))
         self._parser.send(h11.EndOfMessage())
+        self._is_head = method == "HEAD"
         self._closes = "close" in _tokens(
             value for name, value in request.headers.items() if name.lower() == CONNECTION
         )
@@ -198,6 +200,7 @@ class _AnswerReader:
         self._has_ended = False  # the server has ended the connection
         self.has_begun = False
         self.is_kept = False  # the server offers to use the connection again
+        self.may_be_followed = False  # no client reads as HTTP what follows the answer
 
     def read(self) -> HttpAnswer:
         """Wait for the answer. Informational answers before it are left out, as clients do."""
@@ -209,6 +212,7 @@ class _AnswerReader:
                 isinstance(event, h11.InformationalResponse)
                 and event.status_code == http.HTTPStatus.SWITCHING_PROTOCOLS
             ):
+                self.may_be_followed = True
                 return _as_answer(event, body)
             if isinstance(event, h11.Response):
                 _check_lengths(event, framing)
@@ -219,7 +223,10 @@ class _AnswerReader:
                     raise NoAnswer(TOO_LONG)
             elif isinstance(event, h11.EndOfMessage):
                 break
-        if self._unread:
+        # Some servers send the end of a body, or a whole one, after an answer that has none. If the answer says that
+        # it is the last on its connection, every client stops reading there.
+        self.may_be_followed = (self._is_head or head.status_code in BODILESS) and not _offers_reuse(head)
+        if self._unread and not self.may_be_followed:
             raise InvalidAnswer(MORE)
         self.is_kept = not (self._has_ended or self._closes) and _offers_reuse(head)
         return _as_answer(head, body)
@@ -237,7 +244,7 @@ class _AnswerReader:
                 break
             received = self._connection.recv(PIECE_BYTES)
             if not received and not self.has_begun:
-                raise _Unanswered("the connection ended without an answer")
+                raise Unanswered("the connection ended without an answer")
             self.has_begun, self._has_ended = True, not received
             self._unread += received
             self._parser.receive_data(received)

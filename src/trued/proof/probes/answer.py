@@ -272,7 +272,7 @@ def _is_torn(value: Any, kind: Any) -> bool:
 def read_by(plain: Any) -> set[str]:
     """The methods with which people read a value of a built-in type. Texts and numbers are also read by printing them.
     For a list, only the methods that a tuple also has, and a few others such as `pop`, count. Operators of containers
-    do not count, because they make new containers."""
+    do not count, because they make new containers. `__missing__` counts, because `d["no key"]` calls it."""
     if plain not in READ:
         names = {*dir(plain)}
         if plain in (str, int, float):
@@ -281,7 +281,7 @@ def read_by(plain: Any) -> set[str]:
         else:
             operators = set() if plain is bytes else {*vars(int)} - {*vars(object)}
             reading = {*dir(READ_ONLY.get(plain, plain)), "pop", "popitem", "setdefault", "copy", "__reversed__"}
-            READ[plain] = names & reading - operators - UNREAD | {"__bool__", "__call__"}
+            READ[plain] = names & reading - operators - UNREAD | {"__bool__", "__call__", "__missing__"}
     return READ[plain]
 
 
@@ -567,11 +567,31 @@ def name_of(kind: Any, libraries: tuple[str, ...] = ()) -> str:
 
 
 def _other_names(kind: Any, libraries: tuple[str, ...]) -> list[str]:
-    """The names under which modules of the project offer the class, which need not be the name that the class says."""
-    own = _names(kind)[1].split(".")[-1]
-    listed = [] if is_native(kind) else [*sys.modules.items()]
-    places = [name for name, module in listed if type(name) is str and _members(module).get(own) is kind]
-    return [f"{name}.{own}" for name in places if name != "builtins" and not _library_file(name, libraries)]
+    """The names under which loaded modules offer the class, such as `json.JSONDecodeError`; the class itself says
+    `json.decoder`. Modules of libraries count only for classes that are surely native or of a library, because the
+    project can put a class of its own into any module."""
+    own, is_installed = _names(kind)[1].split(".")[-1], _is_installed(kind, libraries)
+    found = []
+    for name, module in [*sys.modules.items()]:
+        if type(name) is not str or name == "builtins":
+            continue
+        is_offered = _members(module).get(own) is kind or (is_installed and _makes_on_demand(module, own, kind))
+        if is_offered and (is_installed or not _library_file(name, libraries)):
+            found.append(f"{name}.{own}")
+    return found
+
+
+def _makes_on_demand(module: Any, name: str, kind: Any) -> bool:
+    """Whether a module that lists this name in `__all__` imports the class only when somebody asks for it, such as
+    `pydantic.ValidationError`."""
+    members = _members(module)
+    listed = members.get("__all__")
+    if name in members or "__getattr__" not in members or type(listed) not in (list, tuple):
+        return False
+    try:
+        return name in listed and getattr(module, name) is kind
+    except BaseException:
+        return False
 
 
 def _names(kind: Any) -> tuple[str, str]:
