@@ -71,6 +71,7 @@ BUILD = '[build-system]\nrequires = ["setuptools", "richer"]\n'
 ELSEWHERE = "sys_platform == 'nowhere'"  # a marker that holds on no system
 RICH_ELSEWHERE = PROJECT.format(f'["richer; {ELSEWHERE}"]')
 POETRY_ELSEWHERE = '[tool.poetry]\nname = "kit"\n[tool.poetry.dependencies]\nricher = {version = "*", '
+PROGRAM = "#!/usr/bin/env python3\nimport richest\n\nprint(richest.three())\n"
 LIARS: dict[str, tuple[Files, Files]] = {
     "undeclared": (BASE, WORK),
     "inside a function": (BASE, {"kit.py": LATE}),
@@ -127,6 +128,11 @@ LIARS: dict[str, tuple[Files, Files]] = {
     "for the build only, in setup.cfg": (
         base(setup_cfg="[metadata]\nname = kit\n[options]\nsetup_requires = richer\n"),
         WORK,
+    ),
+    "in a program without an ending": (BASE, {"kit.py": OWN, "bin/tool": PROGRAM}),
+    "no longer declared, in a program that stays": (
+        {**DECLARED, "bin/tool": PROGRAM},
+        {"kit.py": OWN, "pyproject.toml": NONE},
     ),
 }
 SETUP = "from setuptools import setup\nsetup(name='kit', install_requires={})\n"
@@ -204,6 +210,10 @@ HONEST: dict[str, tuple[Files, Files]] = {
         base(pyproject_toml=NONE + BUILD),
         {"kit.py": OWN, "setup.py": "import richest\nfrom setuptools import setup\nsetup(name='kit')\n"},
     ),
+    "a declared program without an ending": (DECLARED, {"kit.py": OWN, "bin/tool": PROGRAM}),
+    "a program of another language": (BASE, {"kit.py": OWN, "bin/tool": PROGRAM.replace("python3", "x")}),
+    "a text without an ending": (BASE, {"kit.py": OWN, "NOTES": "import richest\n"}),
+    "as the base's program": ({**BASE, "bin/old": PROGRAM}, {"kit.py": OWN, "bin/tool": PROGRAM}),
     "a project below another": ({**DECLARED, "sub/pyproject.toml": NONE, "sub/__init__.py": ""}, WORK),
     "moved to another manifest": (DECLARED, {**WORK, "pyproject.toml": NONE, "requirements.txt": "richer\n"}),
 }
@@ -214,7 +224,7 @@ HONEST: dict[str, tuple[Files, Files]] = {
 async def test_what_no_manifest_declares_is_tested_at_most(tmp_path: Path, liar: str) -> None:
     grade, why = await graded(tmp_path, *LIARS[liar])
     assert grade is Grade.TESTED, why
-    assert "py:" in why
+    assert " imports " in why
 
 
 @pytest.mark.many(4)

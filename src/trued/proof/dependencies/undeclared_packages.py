@@ -48,6 +48,8 @@ _OTHER_MANIFESTS = lazy_regex(
     r"(?:.*[.-])?(?:Dockerfile|Containerfile)(?:\..*)?|(?:environment|conda)[\w.-]*\.ya?ml|init\.sh|pixi\.toml|.*\.nix"
 )
 _NAME, _WORD = lazy_regex(r"[A-Za-z0-9][\w.-]*"), lazy_regex(r"\w+")
+_STARTS_PYTHON = lazy_regex(r"#!.*\bpython[\d.]*(?:\s|$)")  # the first line of a program
+_PYTHON_NAME = "program.py"  # as which every program of Python is read, also one without an ending
 # Keys of the places in main manifests where packages for users are declared.
 _PLACES = {"pyproject.toml": "dependencies", "setup.cfg": "install_requires", "setup.py": "install_requires"}
 
@@ -90,10 +92,10 @@ async def undeclared_packages(
         return []
     lost = before.names(Reach.EXTRA) - after.names(Reach.EXTRA)
     modules_of_lost = installed.modules_of(lost)
-    code = {path for path in on_commit if path.endswith(".py") and not is_test(path)}
+    code = {path for path in on_commit if _may_be_python(path) and not is_test(path)}
     touched = code.intersection(changed)
     contents = await workspace.read_all(commit, sorted(code if modules_of_lost else touched))
-    texts = {path: text_of(content) for path, content in contents.items()}
+    texts = {path: text for path, content in contents.items() if _is_python(path, text := text_of(content))}
     own_modules = OwnModules(
         contract.environment.path,
         await workspace.blobs(base),
@@ -101,7 +103,7 @@ async def undeclared_packages(
         contract.project_roots,
         ScriptAliases({}),
     )
-    development = DevelopmentFiles({path: texts[path] for path in touched})
+    development = DevelopmentFiles({path: texts[path] for path in touched if path in texts})
     started = frozenset(_words_of_cases(contract))
     found = list[UndeclaredImport]()
     for path, text in texts.items():
@@ -110,7 +112,7 @@ async def undeclared_packages(
             path not in touched and modules_of_lost.isdisjoint(_WORD.findall(text))
         ):
             continue
-        source = read_source(path, text)
+        source = read_source(_PYTHON_NAME, text)
         folder = posixpath.dirname(path)
         # A module of a package does not find the modules beside it by their names alone.
         beside = names_in(folder or ".", on_commit) if f"{folder}/__init__.py" not in on_commit else frozenset[str]()
@@ -140,18 +142,32 @@ async def _known_on_base(
     """Folder and package of each import of these modules by the base's product in that folder, if the base does not
     declare the package."""
     known = set[tuple[str, str]]()
-    code = [path for path in await workspace.blobs(base) if path.endswith(".py") and not is_test(path)]
+    code = [path for path in await workspace.blobs(base) if _may_be_python(path) and not is_test(path)]
     for path, content in (await workspace.read_all(base, code if modules else [])).items():
         text, folder = text_of(content), manifests.folder_of(path)
-        if is_for_developers(path, folder) or set(modules).isdisjoint(_WORD.findall(text)):
+        if (
+            not _is_python(path, text)
+            or is_for_developers(path, folder)
+            or set(modules).isdisjoint(_WORD.findall(text))
+        ):
             continue
-        source, elsewhere = read_source(path, text), _chosen_by_condition(text)
+        source, elsewhere = read_source(_PYTHON_NAME, text), _chosen_by_condition(text)
         by_place = [manifests.declared_for(path, anywhere=anywhere) or set() for anywhere in (False, True)]
         for module in (source.imports - source.guarded).intersection(modules):
             packages = installed.providing(module, source.parts.get(module, ()))
             is_declared = packages & by_place[module in elsewhere]
             known |= {(folder, package) for package in packages} if not is_declared else set()
     return known
+
+
+def _may_be_python(path: str) -> bool:
+    """Whether the file is Python by its name, or has no ending, as a program may."""
+    return path.endswith(".py") or not PurePosixPath(path).suffix
+
+
+def _is_python(path: str, text: str) -> bool:
+    """Whether the file is Python by its name, or by the program that its first line names."""
+    return path.endswith(".py") or bool(_STARTS_PYTHON.match(text))
 
 
 async def undeclared_in_node(
@@ -374,7 +390,7 @@ class _Manifests:
         return holds(condition, self._installed.surroundings)
 
     def folder_of(self, path: str) -> str:
-        return self._consumers.folder_of(path)
+        return self._consumers.folder_of(path if path.endswith(".py") else f"{path}.py")
 
     def _governing(self, path: str) -> list[str]:
         """The manifests for the users of this file: those in its folder and above, or else every manifest. Manifests in
