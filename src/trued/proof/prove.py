@@ -21,7 +21,7 @@ from trued.proof.git_conversions import converted_files, unconverted_files
 from trued.proof.hashes import check_hash
 from trued.proof.modules_of_checks import modules_of_checks
 from trued.proof.room.additions import packages_behind
-from trued.proof.room.declared_packages import package_name
+from trued.proof.room.declared_packages import package_name, surroundings_of
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests, is_below
 from trued.proof.scanner import Scanner
@@ -176,7 +176,8 @@ async def _undeclared_imports(tried: TriedChange) -> list[str]:
     """Sentences about imports of packages that are installed for the checks, and that the commit does not declare."""
     workspace, contract, commit, changed = tried.workspace, tried.contract, tried.sides.head, tried.files.every
     interpreter = await interpreter_of(workspace, contract)
-    installed = InstalledPackages(filter(None, (*interpreter.site, tried.trial.room.added.site)), interpreter.standard)
+    folders = filter(None, (*interpreter.site, tried.trial.room.added.site))
+    installed = InstalledPackages(folders, interpreter.standard, surroundings_of(interpreter.version))
     found = [
         *await undeclared_packages(workspace, contract, commit, changed, installed),
         *await undeclared_in_node(workspace, contract, commit, changed),

@@ -66,6 +66,12 @@ WORK: Files = {"kit.py": THREE}
 BY_ANOTHER: Files = {"kit.py": "from more import three\n"}
 NEEDING = f"try:\n    import richest\nexcept ImportError:\n    raise SystemExit('pip install richer')\n{LATE}"
 FOR_DEVELOPERS = '[dependency-groups]\ndev = ["richer"]\n'
+OWN = "def three():\n    return 3\n"
+BUILD = '[build-system]\nrequires = ["setuptools", "richer"]\n'
+ELSEWHERE = "sys_platform == 'nowhere'"  # a marker that holds on no system
+RICH_ELSEWHERE = PROJECT.format(f'["richer; {ELSEWHERE}"]')
+POETRY_ELSEWHERE = '[tool.poetry]\nname = "kit"\n[tool.poetry.dependencies]\nricher = {version = "*", '
+PROGRAM = "#!/usr/bin/env python3\nimport richest\n\nprint(richest.three())\n"
 LIARS: dict[str, tuple[Files, Files]] = {
     "undeclared": (BASE, WORK),
     "inside a function": (BASE, {"kit.py": LATE}),
@@ -97,8 +103,38 @@ LIARS: dict[str, tuple[Files, Files]] = {
         {"a/pyproject.toml": NONE, "a/kit.py": ONE, "b/pyproject.toml": RICH, "b/other.py": ONE},
         {"a/kit.py": THREE},
     ),
+    "for another system": (base(pyproject_toml=RICH_ELSEWHERE), WORK),
+    "for another system, in a list": (base(requirements_txt=f"richer>=1 ; {ELSEWHERE} --hash=sha256:00\n"), WORK),
+    "for another Python": (base(requirements_txt="richer; python_version < '3'\n"), WORK),
+    "for another Python, by Poetry": (base(pyproject_toml=POETRY_ELSEWHERE + 'python = "~2.7"}\n'), WORK),
+    "for another system, by Poetry": (base(pyproject_toml=POETRY_ELSEWHERE + f'markers = "{ELSEWHERE}"}}\n'), WORK),
+    "for another system, by a Pipfile": (
+        base(Pipfile="[packages]\nricher = {version = '*', sys_platform = \"== 'nowhere'\"}\n"),
+        WORK,
+    ),
+    "from now on for another system": ({**DECLARED, "kit.py": ONE}, {**WORK, "pyproject.toml": RICH_ELSEWHERE}),
+    "from now on for another system, in a file that stays": (
+        {**DECLARED, "more.py": THREE},
+        {**BY_ANOTHER, "pyproject.toml": RICH_ELSEWHERE},
+    ),
+    "for another system, where only the base asks": (
+        {
+            **base(pyproject_toml=RICH_ELSEWHERE),
+            "old.py": f"import sys\n\nif {ELSEWHERE.replace('_', '.')}:\n    import richest\n",
+        },
+        WORK,
+    ),
+    "for the build only": (base(pyproject_toml=NONE + BUILD), WORK),
+    "for the build only, in setup.cfg": (
+        base(setup_cfg="[metadata]\nname = kit\n[options]\nsetup_requires = richer\n"),
+        WORK,
+    ),
+    "in a program without an ending": (BASE, {"kit.py": OWN, "bin/tool": PROGRAM}),
+    "no longer declared, in a program that stays": (
+        {**DECLARED, "bin/tool": PROGRAM},
+        {"kit.py": OWN, "pyproject.toml": NONE},
+    ),
 }
-OWN = "def three():\n    return 3\n"
 SETUP = "from setuptools import setup\nsetup(name='kit', install_requires={})\n"
 ASKING = """def table():
     try:
@@ -153,6 +189,31 @@ HONEST: dict[str, tuple[Files, Files]] = {
         base(requirements_txt="shared-a\n"),
         {"kit.py": THREE.replace("import richest", "from shared import a as richest")},
     ),
+    "for this Python": (base(pyproject_toml=PROJECT.format("['richer; python_version >= \"3.8\"']")), WORK),
+    "for this Python, by Poetry": (base(pyproject_toml=POETRY_ELSEWHERE + 'python = ">=3.8,<4"}\n'), WORK),
+    "for some Pythons, by Poetry": (base(pyproject_toml=POETRY_ELSEWHERE + 'python = "~2.7 || ^3.8"}\n'), WORK),
+    "for every system but one": (base(requirements_txt="richer ; sys_platform not in 'nowhere'  # so\n"), WORK),
+    "for another system, asked for by the system": (
+        base(pyproject_toml=RICH_ELSEWHERE),
+        {"kit.py": f"import sys\n\nif {ELSEWHERE.replace('_', '.')}:\n    import richest\n\n\n{OWN}"},
+    ),
+    "for an older Python, in place of its own module": (
+        base(requirements_txt="richer; python_version < '3.0'\n"),
+        {"kit.py": f"try:\n    import json\nexcept ImportError:\n    import richest as json\n\n\n{OWN}"},
+    ),
+    "for another system, as the base's code": (
+        {**base(pyproject_toml=RICH_ELSEWHERE), "old.py": "import richest\n"},
+        WORK,
+    ),
+    "for the build, too": (base(pyproject_toml=RICH + BUILD), WORK),
+    "only the build": (
+        base(pyproject_toml=NONE + BUILD),
+        {"kit.py": OWN, "setup.py": "import richest\nfrom setuptools import setup\nsetup(name='kit')\n"},
+    ),
+    "a declared program without an ending": (DECLARED, {"kit.py": OWN, "bin/tool": PROGRAM}),
+    "a program of another language": (BASE, {"kit.py": OWN, "bin/tool": PROGRAM.replace("python3", "x")}),
+    "a text without an ending": (BASE, {"kit.py": OWN, "NOTES": "import richest\n"}),
+    "as the base's program": ({**BASE, "bin/old": PROGRAM}, {"kit.py": OWN, "bin/tool": PROGRAM}),
     "a project below another": ({**DECLARED, "sub/pyproject.toml": NONE, "sub/__init__.py": ""}, WORK),
     "moved to another manifest": (DECLARED, {**WORK, "pyproject.toml": NONE, "requirements.txt": "richer\n"}),
 }
@@ -163,7 +224,7 @@ HONEST: dict[str, tuple[Files, Files]] = {
 async def test_what_no_manifest_declares_is_tested_at_most(tmp_path: Path, liar: str) -> None:
     grade, why = await graded(tmp_path, *LIARS[liar])
     assert grade is Grade.TESTED, why
-    assert "py:" in why
+    assert " imports " in why
 
 
 @pytest.mark.many(4)

@@ -45,6 +45,15 @@ async def graded(place: Path, base: dict[str, str | None], cases: list[dict[str,
             {**KIT, "tools/old.py": BY_ITSELF}, "python tools/say.py", {"tools/say.py": SAYS}, id="the base's finds it"
         ),
         pytest.param({"README.md": "x\n"}, "python bin/say.py", {**KIT, "bin/say.py": SAYS}, id="on an empty base"),
+        *(
+            pytest.param({**KIT, path: text}, "python tools/say.py", {"tools/say.py": SAYS}, id=f"{path} only speaks")
+            for path, text in {
+                "README.md": "You need not set PYTHONPATH.\n",
+                "notes.rst": "Without it: PYTHONPATH=. python x.py\n",
+                "Makefile": "# no PYTHONPATH=. here\nsay:\n\tunset PYTHONPATH; python x.py\n",
+                "init.sh": 'echo "$PYTHONPATH: unused"\n',
+            }.items()
+        ),
     ],
 )
 async def test_a_program_that_finds_the_project_only_by_our_variable_is_refuted(
@@ -97,6 +106,17 @@ HONEST = [
         "python tools/say.py",
         {"tools/say.py": SAYS},
         id="the base sets the variable",
+    ),
+    *(
+        pytest.param({**KIT, path: text}, "python tools/say.py", {"tools/say.py": SAYS}, id=f"{path} sets it")
+        for path, text in {
+            "compose.yaml": "environment:\n  PYTHONPATH: .\n",
+            "pod.yml": "env:\n  - name: PYTHONPATH\n    value: .\n",
+            "justfile": "export PYTHONPATH := '.'\n",
+            "Dockerfile": "ENV PYTHONPATH /app\n",
+            "tools.toml": '[env]\n"PYTHONPATH" = "."\n',
+            "init.sh": 'export FIRST=1 PYTHONPATH="$PYTHONPATH:."\n',
+        }.items()
     ),
     pytest.param({**KIT, "tools/old.py": SAYS}, "python tools/say.py", {"tools/say.py": SAYS}, id="as the base does"),
     pytest.param(

@@ -8,7 +8,7 @@ import ast
 import configparser
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import PurePosixPath
@@ -50,8 +50,9 @@ class Reach(IntEnum):
     """Whom a declared package reaches, from few to many."""
 
     DEVELOPERS = 0
-    EXTRA = 1  # those who ask for an extra, or build the package
-    ALL = 2
+    BUILD = 1  # tools that build the package, which its users do not get
+    EXTRA = 2  # those who ask for an extra
+    ALL = 3
 
 
 _REACHES_IN_NODE = {
@@ -122,19 +123,21 @@ class Consumers:
             for (base_sort, folder), packages in base.declared.items()
         )
 
-    def packages(self, sort: str, folder: str, needed: Reach) -> set[str]:
+    def packages(
+        self, sort: str, folder: str, needed: Reach, holds: Callable[[str], bool] = lambda condition: True
+    ) -> set[str]:
         """The packages whose reach in this folder is at least `needed`, by its manifests and those of the folders
-        above."""
-        return _reaching(self._above(sort, folder), needed)
+        above. Declarations count whose condition `holds`."""
+        return _reaching(self._above(sort, folder), needed, holds)
 
     def usable(self, path: str) -> set[str]:
         """The packages that the product's code in this file may use. If no manifest lies above the file, for example
         because there is only a `docker/requirements.txt`, every manifest counts."""
         sort, folder = _sort_of(path), posixpath.dirname(path)
         if any((sort, folder_above) in self.declared for folder_above in _folders_above(folder)):
-            return self.packages(sort, folder, Reach.EXTRA)
+            return self.packages(sort, folder, Reach.BUILD)
         every = [packages for (other_sort, _), packages in self.declared.items() if other_sort == sort]
-        return _reaching(every, Reach.EXTRA)
+        return _reaching(every, Reach.BUILD)
 
     def only_for_developers(self, path: str) -> set[str]:
         """The packages that are declared for the code in this file, and that reach only its developers."""
@@ -150,13 +153,17 @@ class Consumers:
         return [self.declared.get((sort, folder_above), {}) for folder_above in _folders_above(folder)]
 
 
-def _reaching(tables: Iterable[Mapping[str, Collection[Declaration]]], needed: Reach) -> set[str]:
-    """The packages in these tables with a declaration whose reach is at least `needed`."""
+def _reaching(
+    tables: Iterable[Mapping[str, Collection[Declaration]]],
+    needed: Reach,
+    holds: Callable[[str], bool] = lambda condition: True,
+) -> set[str]:
+    """The packages in these tables with a declaration whose reach is at least `needed`, and whose condition `holds`."""
     return {
         package
         for packages in tables
         for package, declarations in packages.items()
-        if any(declaration.reach >= needed for declaration in declarations)
+        if any(declaration.reach >= needed and holds(declaration.condition) for declaration in declarations)
     }
 
 
@@ -254,7 +261,7 @@ def _tables_of_cargo(data: Mapping[str, Any]) -> Iterator[tuple[str, Reach, dict
 def _reach_in_setup(section: str, key: str) -> Reach:
     if section == "options.extras_require":
         return Reach.DEVELOPERS if FOR_DEVELOPERS.search(key) else Reach.EXTRA
-    return {"tests_require": Reach.DEVELOPERS, "setup_requires": Reach.EXTRA}.get(key, Reach.ALL)
+    return {"tests_require": Reach.DEVELOPERS, "setup_requires": Reach.BUILD}.get(key, Reach.ALL)
 
 
 def _named_lists(value: ast.expr) -> list[tuple[str, ast.expr]]:
@@ -278,7 +285,7 @@ def _declaring_tables(name: str, data: Mapping[str, Any]) -> Iterator[tuple[Reac
         yield Reach.ALL, {"dependencies": project.get("dependencies")}
         yield Reach.ALL, {"dynamic": {"dependencies": dynamic.get("dependencies")}}
         yield Reach.ALL, {"requires": table_at(data, "tool", "flit", "metadata").get("requires")}
-        yield Reach.EXTRA, {"requires": table_at(data, "build-system").get("requires")}
+        yield Reach.BUILD, {"requires": table_at(data, "build-system").get("requires")}
         yield from _with_optional(table_at(data, "tool", "poetry").get("dependencies"), Reach.ALL)
         for source, key in ((project, "dependencies"), (dynamic, "dynamic")):
             for extra, packages in table_at(source, "optional-dependencies").items():

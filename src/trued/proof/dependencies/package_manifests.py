@@ -34,6 +34,7 @@ _NAME = lazy_regex(r"\s*([A-Za-z0-9@][\w./@-]*)")
 _EXTRAS = lazy_regex(r"\s*[\w.-]+\s*\[[^\]]+\]")
 # Keys of a package's table that say where it is installed: those of Poetry, and the names of markers in a Pipfile.
 _CONDITION = lazy_regex(r"markers?|python\w*|platform\w*|os_name|sys_platform|implementation\w*")
+_WORDS_OF_MARKER = lazy_regex(r"'[^']*'|\"[^\"]*\"|[\w.]+|[<>=!~]+|\S")
 _GEM = lazy_regex(r"\bgem[\s(]+[\"']([^\"']+)")
 # A line that names other lists, or a folder of the project.
 _NAMES_LISTS = lazy_regex(r"(?:-r|-c|--requirement|--constraint)[\s=]*([^\s:]+)|file:\s*(.+)")
@@ -297,13 +298,13 @@ def named_package(entry: str) -> str:
 
 
 def condition_of(entry: str) -> str:
-    """The condition under which an entry, given with its version, is installed, such as `python_version<'3.11'`; "" if
-    there is none."""
+    """The condition under which an entry, given with its version, is installed, such as `python_version < '3.11'`; ""
+    if there is none. Spaces and quotes are always written alike. A table of conditions is written as JSON."""
     if table := re.fullmatch(r"\S+ (\{.*\})", entry, re.DOTALL):
         return json.dumps(
             {key: value for key, value in json.loads(table[1]).items() if _CONDITION.fullmatch(key)} or ""
         ).strip('"')
-    return re.sub(r"\s", "", entry.partition(";")[2]).replace('"', "'")
+    return " ".join(_WORDS_OF_MARKER.findall(entry.partition(";")[2].partition(" --")[0])).replace('"', "'")
 
 
 def extras_of(entry: str) -> list[str]:

@@ -31,7 +31,7 @@ from trued.proof.dependencies.package_consumers import (
 from trued.proof.dependencies.package_manifests import has_literal_requirements, is_package_manifest, own_name
 from trued.proof.dependencies.script_headers import own_manifests
 from trued.proof.dependencies.source_imports import read_source
-from trued.proof.room.declared_packages import package_name, parse_requirement, provides_module
+from trued.proof.room.declared_packages import holds, package_name, parse_requirement, provides_module
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.node_modules import node_modules
 from trued.proof.room.project_folders import names_in
@@ -48,6 +48,8 @@ _OTHER_MANIFESTS = lazy_regex(
     r"(?:.*[.-])?(?:Dockerfile|Containerfile)(?:\..*)?|(?:environment|conda)[\w.-]*\.ya?ml|init\.sh|pixi\.toml|.*\.nix"
 )
 _NAME, _WORD = lazy_regex(r"[A-Za-z0-9][\w.-]*"), lazy_regex(r"\w+")
+_STARTS_PYTHON = lazy_regex(r"#!.*\bpython[\d.]*(?:\s|$)")  # the first line of a program
+_PYTHON_NAME = "program.py"  # as which every program of Python is read, also one without an ending
 # Keys of the places in main manifests where packages for users are declared.
 _PLACES = {"pyproject.toml": "dependencies", "setup.cfg": "install_requires", "setup.py": "install_requires"}
 
@@ -84,16 +86,16 @@ async def undeclared_packages(
     there is no manifest, nothing is declared, and the result is empty.
     """
     base, on_commit = contract.base, await workspace.blobs(commit)
-    before, after = [await _manifests(workspace, contract, version) for version in (base, commit)]
+    before, after = [await _manifests(workspace, contract, version, installed) for version in (base, commit)]
     manifests = after if after.serve_users else before
     if not manifests.serve_users:
         return []
     lost = before.names(Reach.EXTRA) - after.names(Reach.EXTRA)
     modules_of_lost = installed.modules_of(lost)
-    code = {path for path in on_commit if path.endswith(".py") and not is_test(path)}
+    code = {path for path in on_commit if _may_be_python(path) and not is_test(path)}
     touched = code.intersection(changed)
     contents = await workspace.read_all(commit, sorted(code if modules_of_lost else touched))
-    texts = {path: text_of(content) for path, content in contents.items()}
+    texts = {path: text for path, content in contents.items() if _is_python(path, text := text_of(content))}
     own_modules = OwnModules(
         contract.environment.path,
         await workspace.blobs(base),
@@ -101,7 +103,7 @@ async def undeclared_packages(
         contract.project_roots,
         ScriptAliases({}),
     )
-    development = DevelopmentFiles({path: texts[path] for path in touched})
+    development = DevelopmentFiles({path: texts[path] for path in touched if path in texts})
     started = frozenset(_words_of_cases(contract))
     found = list[UndeclaredImport]()
     for path, text in texts.items():
@@ -110,19 +112,22 @@ async def undeclared_packages(
             path not in touched and modules_of_lost.isdisjoint(_WORD.findall(text))
         ):
             continue
-        source = read_source(path, text)
+        source = read_source(_PYTHON_NAME, text)
         folder = posixpath.dirname(path)
         # A module of a package does not find the modules beside it by their names alone.
         beside = names_in(folder or ".", on_commit) if f"{folder}/__init__.py" not in on_commit else frozenset[str]()
         foreign = source.imports - source.guarded - own_modules.beside(path) - installed.standard - beside
         foreign -= _asked_for_in_functions(text) if foreign else set()
-        declared = after.declared_for(path, installed, everybody=is_developers) if foreign else None
+        declared = after.declared_for(path, everybody=is_developers) if foreign else None
+        elsewhere = foreign & _chosen_by_condition(text) if declared is not None else set[str]()
+        declared_elsewhere = after.declared_for(path, everybody=is_developers, anywhere=True) if elsewhere else declared
         for module in sorted(foreign) if declared is not None else ():
             packages = installed.providing(module, source.parts.get(module, ()))
-            known = (declared or set()) | _words(own_manifests(text))
+            known = (declared_elsewhere if module in elsewhere else declared) or set()
+            known = known | _words(own_manifests(text))
             if not packages or packages & known or any(provides_module(name, module) for name in known):
                 continue
-            was_declared = packages & (before.declared_for(path, installed) or set())
+            was_declared = packages & (before.declared_for(path) or set())
             if path in touched or was_declared:
                 name, only = min(was_declared or packages), bool(packages & after.names(Reach.DEVELOPERS))
                 manifest = manifests.nearest(path)
@@ -137,16 +142,32 @@ async def _known_on_base(
     """Folder and package of each import of these modules by the base's product in that folder, if the base does not
     declare the package."""
     known = set[tuple[str, str]]()
-    code = [path for path in await workspace.blobs(base) if path.endswith(".py") and not is_test(path)]
+    code = [path for path in await workspace.blobs(base) if _may_be_python(path) and not is_test(path)]
     for path, content in (await workspace.read_all(base, code if modules else [])).items():
         text, folder = text_of(content), manifests.folder_of(path)
-        if is_for_developers(path, folder) or set(modules).isdisjoint(_WORD.findall(text)):
+        if (
+            not _is_python(path, text)
+            or is_for_developers(path, folder)
+            or set(modules).isdisjoint(_WORD.findall(text))
+        ):
             continue
-        source, declared = read_source(path, text), manifests.declared_for(path, installed) or set()
+        source, elsewhere = read_source(_PYTHON_NAME, text), _chosen_by_condition(text)
+        by_place = [manifests.declared_for(path, anywhere=anywhere) or set() for anywhere in (False, True)]
         for module in (source.imports - source.guarded).intersection(modules):
             packages = installed.providing(module, source.parts.get(module, ()))
-            known |= {(folder, package) for package in packages} if not packages & declared else set()
+            is_declared = packages & by_place[module in elsewhere]
+            known |= {(folder, package) for package in packages} if not is_declared else set()
     return known
+
+
+def _may_be_python(path: str) -> bool:
+    """Whether the file is Python by its name, or has no ending, as a program may."""
+    return path.endswith(".py") or not PurePosixPath(path).suffix
+
+
+def _is_python(path: str, text: str) -> bool:
+    """Whether the file is Python by its name, or by the program that its first line names."""
+    return path.endswith(".py") or bool(_STARTS_PYTHON.match(text))
 
 
 async def undeclared_in_node(
@@ -239,11 +260,25 @@ def _asked_for_in_functions(text: str) -> set[str]:
     nodes = nodes_in(text)
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     handling = [inner for node in functions for inner in ast.walk(node) if _handles_failed_import(inner)]
-    handled = {id(inner) for node in handling for statement in node.body for inner in ast.walk(statement)}
-    asked, needed = set[str](), set[str]()
+    return _imported_only_below(nodes, (statement for node in handling for statement in node.body))
+
+
+def _chosen_by_condition(text: str) -> set[str]:
+    """The modules that are imported only below an `if`, or where another import has failed. A package that is declared
+    for other systems may be meant for them there."""
+    nodes = nodes_in(text)
+    branches = [branch for node in nodes if isinstance(node, ast.If) for branch in (*node.body, *node.orelse)]
+    handlers = [handler for node in nodes if _handles_failed_import(node) for handler in node.handlers]
+    return _imported_only_below(nodes, (*branches, *handlers))
+
+
+def _imported_only_below(nodes: Collection[ast.AST], statements: Iterable[ast.AST]) -> set[str]:
+    """The modules that these nodes of a program import below these statements, and nowhere else."""
+    inside = {id(inner) for statement in statements for inner in ast.walk(statement)}
+    below, elsewhere = set[str](), set[str]()
     for node in nodes:
-        (asked if id(node) in handled else needed).update(_imported_by(node))
-    return asked - needed
+        (below if id(node) in inside else elsewhere).update(_imported_by(node))
+    return below - elsewhere
 
 
 def _handles_failed_import(node: ast.AST) -> TypeGuard[ast.Try]:
@@ -263,9 +298,10 @@ def _words(texts: Iterable[str]) -> set[str]:
 class InstalledPackages:
     """The packages in the environment in which checks run, as their installers have recorded them. Nothing is run."""
 
-    def __init__(self, folders: Iterable[str], standard: frozenset[str]) -> None:
-        """`folders`: where packages lie. `standard`: the modules of Python itself."""
-        self.standard = standard
+    def __init__(self, folders: Iterable[str], standard: frozenset[str], surroundings: Mapping[str, str]) -> None:
+        """`folders`: where packages lie. `standard`: the modules of Python itself. `surroundings`: what markers can ask
+        about the environment."""
+        self.standard, self.surroundings = standard, surroundings
         self._folders = [*folders]
 
     @cached_property
@@ -297,7 +333,7 @@ class InstalledPackages:
             package, _, extra = wanted.removesuffix("]").partition("[")
             requires = self._packages[package].requires if package in self._packages else None
             for requirement in filter(None, map(parse_requirement, requires or ())):
-                if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+                if requirement.marker and not requirement.marker.evaluate({**self.surroundings, "extra": extra}):
                     continue
                 name = normal_package_name(requirement.name)
                 needed = [name, *(f"{name}[{normal_package_name(more)}]" for more in requirement.extras)]
@@ -320,9 +356,17 @@ def _modules_of(distribution: metadata.Distribution) -> Iterator[str]:
 class _Manifests:
     """What a commit declares for Python, and the contract for its checks."""
 
-    def __init__(self, texts: Mapping[str, str], folders_of_code: Collection[str], given: Collection[str]) -> None:
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        folders_of_code: Collection[str],
+        given: Collection[str],
+        installed: InstalledPackages,
+    ) -> None:
         """`texts`: path → text of manifests, and of other files that say what is installed. `folders_of_code`: the
-        folders that have Python code in them or below them. `given`: packages that are declared elsewhere."""
+        folders that have Python code in them or below them. `given`: packages that are declared elsewhere. `installed`:
+        the environment for which a condition must hold."""
+        self._installed = installed
         others = [path for path in texts if _OTHER_MANIFESTS.fullmatch(PurePosixPath(path).name)]
         self._texts = {path: text for path, text in texts.items() if path not in others}
         self._consumers, self._folders_of_code = Consumers(self._texts), folders_of_code
@@ -338,11 +382,15 @@ class _Manifests:
             package
             for (sort, _), packages in self._consumers.declared.items()
             for package, declarations in packages.items()
-            if sort == PYTHON and any(declaration.reach >= least for declaration in declarations)
+            if sort == PYTHON
+            and any(declaration.reach >= least and self._holds(declaration.condition) for declaration in declarations)
         }
 
+    def _holds(self, condition: str) -> bool:
+        return holds(condition, self._installed.surroundings)
+
     def folder_of(self, path: str) -> str:
-        return self._consumers.folder_of(path)
+        return self._consumers.folder_of(path if path.endswith(".py") else f"{path}.py")
 
     def _governing(self, path: str) -> list[str]:
         """The manifests for the users of this file: those in its folder and above, or else every manifest. Manifests in
@@ -359,16 +407,19 @@ class _Manifests:
         depth = {one: len(PurePosixPath(folder_of_manifest(one)).parts) for one in self._governing(path)}
         return max(sorted(depth), key=lambda one: (depth[one], PurePosixPath(one).name in _PLACES), default="")
 
-    def declared_for(self, path: str, installed: InstalledPackages, *, everybody: bool = False) -> set[str] | None:
+    def declared_for(self, path: str, *, everybody: bool = False, anywhere: bool = False) -> set[str] | None:
         """The packages that the users of this file get by its manifests, or that `everybody` who works on the project
-        gets, with all that these packages need. None if a manifest cannot be read, so that nobody knows."""
+        gets, with all that these packages need. Declarations under a condition that does not hold here count only if
+        people `anywhere` count. None if a manifest cannot be read, so that nobody knows."""
         governing = self._governing(path)
         if not all(self._is_readable(manifest) for manifest in governing):
             return None
         names = self.names(Reach.DEVELOPERS) if everybody else {*self._given}
+        needed = Reach.DEVELOPERS if everybody else Reach.EXTRA
         for manifest in governing:
-            names |= self._consumers.packages(PYTHON, folder_of_manifest(manifest), Reach.EXTRA)
-        return installed.brought_with(names)
+            conditions = () if anywhere else (self._holds,)
+            names |= self._consumers.packages(PYTHON, folder_of_manifest(manifest), needed, *conditions)
+        return self._installed.brought_with(names)
 
     def _is_readable(self, manifest: str) -> bool:
         """Whether the engine finds all packages that this manifest declares."""
@@ -408,7 +459,7 @@ def _serves_users(path: str, text: str) -> bool:
     return is_package_manifest(path) and path.endswith((".txt", ".in")) and not FOR_DEVELOPERS.search(path)
 
 
-async def _manifests(workspace: Workspace, contract: Contract, commit: str) -> _Manifests:
+async def _manifests(workspace: Workspace, contract: Contract, commit: str, installed: InstalledPackages) -> _Manifests:
     blobs = await workspace.blobs(commit)
     others = [path for path in blobs if _OTHER_MANIFESTS.fullmatch(PurePosixPath(path).name)]
     texts = {path: text for path, text in (await manifest_texts(workspace, commit)).items() if not is_test(path)}
@@ -416,4 +467,4 @@ async def _manifests(workspace: Workspace, contract: Contract, commit: str) -> _
     code = {str(folder) for path in blobs if path.endswith(".py") for folder in PurePosixPath(path).parents}
     environment = contract.environment
     given = {*map(package_name, environment.packages), *_words(environment.prepare)}
-    return _Manifests(texts, code, given)
+    return _Manifests(texts, code, given, installed)

@@ -7,6 +7,7 @@ import ast
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -184,16 +185,47 @@ def missing_requirements(
     wanted = tuple(requirements)
     if not wanted:
         return ()
+    surroundings = surroundings_of(python)
+    versions = {normal_package_name(name): version.split(" ")[0] for name, version in installed.items()}
+    return tuple(requirement for requirement in wanted if not _is_met(requirement, versions, surroundings))
+
+
+def surroundings_of(python: tuple[int, ...]) -> dict[str, str]:
+    """What markers can ask about this machine and this version of Python."""
     from packaging.markers import default_environment  # imported here like `Requirement`
 
-    surroundings = {
+    return {
         **{name: str(value) for name, value in default_environment().items()},
         "python_version": ".".join(map(str, python[:2])),
         "python_full_version": ".".join(map(str, python[:3])),
         "extra": "",
     }
-    versions = {normal_package_name(name): version.split(" ")[0] for name, version in installed.items()}
-    return tuple(requirement for requirement in wanted if not _is_met(requirement, versions, surroundings))
+
+
+def holds(condition: str, surroundings: Mapping[str, str]) -> bool:
+    """Whether the condition of a declaration holds: a marker, or the JSON of a table of Poetry or Pipenv. One that
+    cannot be evaluated counts as true."""
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    table = json_table(condition) if condition.startswith("{") else {}
+    markers = [marker for name, value in table.items() for marker in _markers(name, str(value))]
+    for marker in markers if table else [condition] if condition else []:
+        with suppress(InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+            if not Marker(marker).evaluate(dict(surroundings)):
+                return False
+    return True
+
+
+def _markers(name: str, value: str) -> Iterator[str]:
+    """The markers that this key of a package's table stands for: of Poetry (`markers`, `python`, `platform`), or of
+    Pipenv, which writes `sys_platform = "== 'win32'"`."""
+    if name == "python":  # `^3.8 || ^2.7` is no marker
+        parts = [re.match(r"\s*([<>=!~]+)\s*([\d.*]+)\s*$", part) for part in _range(value).split(",")]
+        yield from (f"python_full_version {part[1]} '{part[2]}'" for part in parts if part) if all(parts) else ()
+    elif name == "platform":
+        yield f"sys_platform == '{value}'"
+    else:
+        yield value if name.startswith("marker") else f"{name} {value}"
 
 
 def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]) -> bool:

@@ -37,8 +37,15 @@ _INSTALLING = ("pyproject.toml", "setup.py")  # files by which pip can install a
 _LEADS_TO_SOURCE = lazy_regex(rf"(?i:{VARIABLE}).*?\b{SOURCE}\b", re.DOTALL)
 # Files at the top that may say where Python finds modules, besides those of an installation.
 _SETTINGS = ("setup.cfg", "pytest.ini", "tox.ini", "Makefile", "justfile", "Dockerfile", ".env", ".envrc")
-# Names of files that may set a variable, or say that people set it.
-_MAY_SET = lazy_regex(r".*\.(?:sh|bash|env|envrc|toml|ini|cfg|mk|ya?ml|service|md|rst)|[^.]*")
+# Names of files that may set a variable. Documents set none.
+_MAY_SET = lazy_regex(r".*\.(?:sh|bash|env|envrc|toml|ini|cfg|mk|ya?ml|service)|[^.]*")
+# Text that sets it, outside of comments: `NAME=x`, `NAME: x`, `NAME := x`, a quoted name, the first argument of a
+# command (`ENV NAME x`), or a name with a value in the next line of a YAML file. `$NAME:` and `unset NAME` set nothing.
+_SETS = lazy_regex(
+    rf"^[^#\n]*(?<![$\w{{])(?:{VARIABLE}\s*(?:[:?+]{{0,3}}=|:)|[\"']{VARIABLE}[\"']|{VARIABLE}\s+value\b)"
+    rf"|^\s*(?!unset\b)\w+(?:[ \t]+-\w+)*[ \t]+{VARIABLE}[ \t]+\S",
+    re.MULTILINE,
+)
 
 
 def paths_in_room(room: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
@@ -140,7 +147,7 @@ async def roots_found_everywhere(
         return frozenset(found)
     on_base = await workspace.blobs(base)
     settings = [path for path in on_base if _MAY_SET.fullmatch(PurePosixPath(path).name)]
-    if any(VARIABLE.encode() in content for content in (await workspace.read_all(base, settings)).values()):
+    if any(_SETS.search(as_text(content)) for content in (await workspace.read_all(base, settings)).values()):
         return frozenset(roots)
     code = [path for path in on_base if path.endswith(".py") and not is_test(path)]
     programs = {path: decoded(content) for path, content in (await workspace.read_all(base, code)).items()}
