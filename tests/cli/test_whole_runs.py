@@ -103,7 +103,7 @@ def test_why_shows_the_evidence_with_commit_isolation_and_whose_word_it_is(finis
 def test_what_agents_print_is_harmless_in_the_terminal(finished: Finished) -> None:
     said = finished.world.trued("logs", finished.id, "--call", "chunk 1A/purple-team-a#1").stdout
     assert "all tests [bold]pass[/bold]" in said
-    assert "attempt 1, resume no" in said  # printed as text, not as Python values
+    assert "attempt 1 · resume no" in said  # printed as text, not as Python values
     assert "\x1b" not in said
     assert "\x07" not in said
 
