@@ -168,33 +168,37 @@ async def test_a_package_that_the_member_has_already_is_known(head: dict[str, st
         (
             "Pipfile",
             "[packages]\na = '*'\n[dev-packages]\nb = '*'\n[requires]\npython_version = '3'\n",
-            {"a": 2, "b": 0},
+            {"a": Reach.ALL, "b": Reach.DEVELOPERS},
         ),
         (
             "setup.cfg",
             "[options]\ninstall_requires = a\n[options.extras_require]\nx = b\ntest = c\n",
-            {"a": 2, "b": 1, "c": 0},
+            {"a": Reach.ALL, "b": Reach.EXTRA, "c": Reach.DEVELOPERS},
         ),
         (
             "setup.py",
             "setup(install_requires=['a'], extras_require={'x': ['b'], 'docs': ['c']})",
-            {"a": 2, "b": 1, "c": 0},
+            {"a": Reach.ALL, "b": Reach.EXTRA, "c": Reach.DEVELOPERS},
         ),
         (
             "pyproject.toml",
             "[tool.poetry.dependencies]\npython = '^3'\na = '1'\nb = {version = '1', optional = true}\n"
             "[tool.poetry.group.dev.dependencies]\nc = '1'\n",
-            {"a": 2, "b": 1, "c": 0},
+            {"a": Reach.ALL, "b": Reach.EXTRA, "c": Reach.DEVELOPERS},
         ),
-        ("requirements/docs.txt", "a\n", {"a": 0}),
-        ("constraints.txt", "a\n", {"a": 0}),
-        ("Cargo.toml", "[dependencies]\na = '1'\nb = {version = '1', optional = true}\n", {"a": 2, "b": 1}),
+        ("requirements/docs.txt", "a\n", {"a": Reach.DEVELOPERS}),
+        ("constraints.txt", "a\n", {"a": Reach.DEVELOPERS}),
+        (
+            "Cargo.toml",
+            "[dependencies]\na = '1'\nb = {version = '1', optional = true}\n",
+            {"a": Reach.ALL, "b": Reach.EXTRA},
+        ),
     ],
 )
-def test_a_manifest_says_whom_a_package_reaches(path: str, text: str, reaches: dict[str, int]) -> None:
+def test_a_manifest_says_whom_a_package_reaches(path: str, text: str, reaches: dict[str, Reach]) -> None:
     (declared,) = Consumers({path: text}).declared.values()
     found = {name: max(one.reach for one in declarations) for name, declarations in declared.items()}
-    assert found == {name: Reach(one) for name, one in reaches.items()}
+    assert found == reaches
 
 
 ASIDE = {"docker/requirements.txt": "requests\n", "app/main.py": "A = 1\n", "app/package.json": "{}\n"}
