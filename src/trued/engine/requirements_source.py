@@ -1,7 +1,7 @@
 """Where `verify` gets its requirements: a file that the user names, or files in the repository."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -153,18 +153,18 @@ async def _specification_files(
     """
     from trued.inputs import specifications as sources
 
-    left = {path: "" for path in on_base}
+    left = set(on_base)
     while taken := sources.find_specifications(left):
         texts = await _read_specification_texts(workspace, workspace.base, taken, left)
         if sources.read_specifications(taken, texts).requirements:
             kinds = set(taken.values())
             return taken | {path: source for source in kinds for path in source.matching_paths(sorted(here))}
-        left = {path: "" for path in left if path not in taken}
+        left -= taken.keys()
     return sources.find_specifications(here)
 
 
 async def _read_specification_texts(
-    workspace: GitWorkspace, commit: str, taken: "Mapping[str, SpecificationFormat]", there: Mapping[str, str]
+    workspace: GitWorkspace, commit: str, taken: "Mapping[str, SpecificationFormat]", there: Collection[str]
 ) -> dict[str, str]:
     paths = [path for path in sorted(taken) if path in there]
     if len(paths) > MOST_FILES:

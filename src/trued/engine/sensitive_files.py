@@ -153,10 +153,8 @@ def _required(path: str, contents: Mapping[str, bytes]) -> object:
     A file that they cannot read counts as its content."""
     from trued.inputs.specifications import read_specifications
 
-    if path not in contents or not (taken := _formats(path)):
-        return ()
     try:
-        read = read_specifications(taken, {path: contents[path].decode("utf-8", "replace")})
+        read = read_specifications(_formats(path), {path: contents[path].decode("utf-8", "replace")})
     except BadInput:
         return contents[path]
     if not read.requirements:

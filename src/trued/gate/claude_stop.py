@@ -87,7 +87,7 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     """Block the stop if the requirements are not met, unless only a person can add what is missing.
 
     At most `gate.attempts` stops in a row are blocked. Then the agent may stop, and the user reads what is not proven.
-    After that, the session is blocked again only in a new turn with new work. `active`: whether the turn goes on
+    After that, the session is blocked again only in a new turn with new work. `active`: whether the turn continues
     because a stop was blocked.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
